@@ -2,11 +2,14 @@
 one client and from many, over every RMW."""
 
 import json
+import time
 
 import pytest
 
+from rmwbench.suite.workload.message_type import service_type
 from tests.ros2 import sourced
 from tests.ros2.test_campaign import campaign, finished_trials, rows, told
+from tests.ros2.test_worker import QOS, Opened
 
 pytestmark = [sourced.needed, pytest.mark.timing]
 actions = pytest.mark.skipif(
@@ -79,3 +82,30 @@ def test_an_action_needs_an_executor(tmp_path):
     }
     said = told(tmp_path, suite({"refused": arm}))
     assert "not supported: endpoint" in said and "served by an executor" in said
+
+
+@actions
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
+def test_a_client_that_left_is_gone_for_the_server_of_its_action(rmw):
+    types = {
+        "type": service_type("Bytes(64)", "request").wire(),
+        "reply_type": service_type("Bytes(64)", "reply").wire(),
+    }
+    each = types | {"topic": "act", "qos": QOS, "touch": "all", "wait": "callback"}
+    calls = each | {"kind": "client", "arrival": {"kind": "periodic", "period_ns": 10_000_000}}
+    nodes = [
+        {"name": "server", "endpoints": [each | {"endpoint": 1, "kind": "service", "matches": 2}]},
+        {"name": "leaves", "endpoints": [calls | {"endpoint": 2, "matches": 1}]},
+        {"name": "stays", "endpoints": [calls | {"endpoint": 3, "matches": 1}]},
+    ]
+    with Opened(rmw, options={"calls": "action"}) as opened:
+        opened.ask("open", **opened.open)
+        opened.ask("create", nodes=nodes)
+        opened.ask("match", timeout_ns=10_000_000_000)
+        opened.ask("destroy", nodes=["leaves"])
+        deadline = time.monotonic() + 5
+        matched = 2
+        while matched != 1 and time.monotonic() < deadline:
+            time.sleep(0.1)
+            matched = opened.ask("collect")["endpoints"]["1"]["matched"]
+        assert matched == 1

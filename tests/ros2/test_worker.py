@@ -89,6 +89,12 @@ def endpoint(number, kind, name, **changes):
     return asked | changes
 
 
+def created(opened, *endpoints):
+    """What is granted of these endpoints of one node, in a session that this opens."""
+    opened.ask("open", **opened.open)
+    return opened.ask("create", nodes=[{"name": "n", "endpoints": list(endpoints)}])["endpoints"]
+
+
 @pytest.mark.parametrize("rmw", sourced.RMWS)
 def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
     """The worker compares each layout with what the RMW's serialiser makes of the type, and refuses
@@ -147,6 +153,31 @@ def test_describe_lists_each_rmw_of_the_install_once():
         ]
 
 
+def test_describe_has_the_profile_of_fast_dds_3_in_the_words_of_that_version(tmp_path):
+    """Of a file with a name that it does not know Fast DDS takes nothing."""
+    package = tmp_path / "share" / "fastdds" / "package.xml"
+    package.parent.mkdir(parents=True)
+    package.write_text("<package><version>3.2.4</version></package>")
+    worker = sourced.worker("rmw_fastrtps_cpp")
+    prefixes = f"{tmp_path}{os.pathsep}{os.environ['AMENT_PREFIX_PATH']}"
+    done = subprocess.run(
+        [worker.executable, "--describe"],
+        env=os.environ | {"AMENT_PREFIX_PATH": prefixes},
+        capture_output=True,
+        check=True,
+    )
+    (text,) = (
+        profile["text"]
+        for one in json.loads(done.stdout)["middlewares"]
+        if one["middleware"] == worker.middleware
+        for profile in one["profiles"]
+        if profile["name"] == "tuned"
+    )
+    old = ("heartbeatPeriod", "heartbeatResponseDelay", "nackResponseDelay")
+    assert not any(name in text for name in old)
+    assert "<heartbeat_period>" in text and "<initialAnnouncements>" in text
+
+
 def test_describe_says_which_daemons_a_level_of_discovery_needs_and_which_every_host_has():
     told = sourced.worker("rmw_zenoh_cpp").description
     assert told["daemons_each_host"] == ["router"]
@@ -182,6 +213,73 @@ def test_rmw_zenoh_grants_what_its_congestion_control_does(history, modes, when_
         granted = opened.ask("create", nodes=[node])["endpoints"]["1"]
     assert granted["when_full"] == when_full
     assert any("std::allocator" in note for note in granted["notes"])
+
+
+@pytest.mark.parametrize(
+    ("rmw", "history", "when_full"),
+    [
+        ("rmw_zenoh_cpp", "keep_all", "never_full"),
+        ("rmw_zenoh_cpp", "keep_last", "drops_at_reader"),
+        ("rmw_cyclonedds_cpp", "keep_all", "blocks"),
+    ],
+)
+def test_a_reader_says_what_a_full_queue_does(rmw, history, when_full):
+    asked = endpoint(1, "subscription", "Array1k", qos=QOS | {"history": history})
+    with Opened(rmw) as opened:
+        assert created(opened, asked)["1"]["when_full"] == when_full
+
+
+@pytest.mark.parametrize(
+    ("rmw", "words"),
+    [
+        ("rmw_fastrtps_cpp", "at most max_blocking_time, 100 ms"),
+        ("rmw_cyclonedds_cpp", "without a limit"),
+    ],
+)
+def test_a_publisher_that_blocks_says_for_how_long(rmw, words):
+    asked = endpoint(1, "publisher", "Array1k", qos=QOS | {"history": "keep_all"})
+    with Opened(rmw) as opened:
+        granted = created(opened, asked)["1"]
+    assert granted["when_full"] == "blocks" and any(words in note for note in granted["notes"])
+
+
+@pytest.mark.parametrize(
+    ("callback", "take"),
+    [("const_ref", "lent"), ("shared_ptr", "lent"), ("unique_ptr", "typed")],
+)
+def test_a_loan_that_rclcpp_copies_for_the_callback_is_none(callback, take):
+    options = {"loaned_take": True, "callback": callback}
+    with Opened("rmw_fastrtps_cpp", options=options) as opened:
+        assert created(opened, endpoint(1, "subscription", "Array1k"))["1"]["take"] == take
+
+
+@pytest.mark.parametrize(
+    ("rmw", "modes", "publish_mode", "writer_heard", "reader_heard"),
+    [
+        ("rmw_cyclonedds_cpp", {}, "default", True, True),
+        ("rmw_cyclonedds_cpp", {"executor": "wait_set"}, "default", False, False),
+        ("rmw_fastrtps_cpp", {}, "async", False, True),
+    ],
+)
+def test_events_that_nobody_hears_are_absent_and_not_zero(
+    rmw, modes, publish_mode, writer_heard, reader_heard
+):
+    """What a reader's middleware tells is what never came, not what the reader's queue dropped."""
+    options = {"deadline_ms": 60_000, "liveliness_lease_ms": 60_000}
+    writer = endpoint(1, "publisher", "Array1k", publish_mode=publish_mode)
+    with Opened(rmw, modes=modes, options=options) as opened:
+        granted = created(opened, writer, endpoint(2, "subscription", "Array1k"))
+        told = opened.ask("collect")["endpoints"]
+    for number, heard, missed in [
+        ("1", writer_heard, "offered_deadline_missed"),
+        ("2", reader_heard, "requested_deadline_missed"),
+    ]:
+        counts = told[number].get("counters", {})
+        assert counts.get(missed) == (0 if heard else None), told
+        assert ("events: no executor hears those" in str(granted[number]["notes"])) != heard
+    assert told["2"].get("counters", {}).get("sample_lost") == (0 if reader_heard else None)
+    assert ("also waits for lost messages" in str(granted["2"]["notes"])) == reader_heard
+    assert "reader_drops" not in told["2"]
 
 
 def test_describe_without_a_ros_2_says_what_to_do():
@@ -224,6 +322,25 @@ def test_what_cannot_be_is_refused_with_its_reason(changes, words):
     assert words in str(caught.value)
 
 
+@pytest.mark.parametrize("rmw", ["rmw_fastrtps_cpp", "rmw_fastrtps_dynamic_cpp"])
+def test_a_profile_of_which_fast_dds_takes_nothing_is_refused(rmw):
+    """It opens the file, finds a name in it that it does not know, and runs as installed."""
+    text = sourced.worker(rmw).profile("tuned")["text"].replace("segment_size", "segment_length")
+    mine = {"name": "mine", "format": "xml", "text": text}
+    with Opened(rmw, profile=mine) as opened, pytest.raises(WorkerFailed) as caught:
+        opened.ask("open", **opened.open)
+    assert "took nothing of the file" in str(caught.value)
+
+
+def test_a_session_that_was_refused_leaves_the_next_one_its_file():
+    wrong = "<CycloneDDS><Domain><Colour>red</Colour></Domain></CycloneDDS>"
+    mine = {"name": "mine", "format": "xml", "text": wrong}
+    with Opened("rmw_cyclonedds_cpp", "tuned") as opened:
+        with pytest.raises(WorkerFailed):
+            opened.ask("open", **opened.open | {"profile": mine})
+        created(opened, endpoint(1, "publisher", "Array1k"))
+
+
 @pytest.mark.skipif(not sourced.has_roudi(), reason=sourced.NO_ROUDI)
 @pytest.mark.parametrize(("profile", "modes"), [("untouched", {"transport": "shm"}), ("shm", {})])
 def test_shared_memory_without_roudi_is_refused_at_once(profile, modes):
@@ -235,16 +352,17 @@ def test_shared_memory_without_roudi_is_refused_at_once(profile, modes):
 
 
 @pytest.mark.parametrize(
-    ("modes", "words"),
+    ("profile", "modes", "words"),
     [
-        ({"shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
-        ({"transport": "udp"}, "meet by TCP"),
-        ({"fragment_bytes": 8000}, "batch size"),
-        ({"security": True}, "zenoh_security_tools"),
+        ("untouched", {"shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
+        ("tuned", {"transport": "tcp", "shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
+        ("untouched", {"transport": "udp"}, "meet by TCP"),
+        ("untouched", {"fragment_bytes": 8000}, "batch size"),
+        ("untouched", {"security": True}, "zenoh_security_tools"),
     ],
 )
-def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(modes, words):
-    asked = Opened("rmw_zenoh_cpp", modes=modes)
+def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(profile, modes, words):
+    asked = Opened("rmw_zenoh_cpp", profile, modes=modes)
     asked.daemons = []  # the router would refuse first
     with asked as opened, pytest.raises(WorkerFailed) as caught:
         opened.ask("open", **opened.open)
@@ -333,6 +451,14 @@ def test_the_pool_of_rmw_zenoh_is_there_once_the_publisher_is(profile, modes, by
     assert bytes_ <= most < bytes_ + (1 << 23)
 
 
+def test_the_pool_of_rmw_zenoh_is_awaited_beside_the_records():
+    pool_bytes, slots = 1 << 26, 1 << 20
+    sections, modes = [(records.SENT, 1, slots)], {"transport": "shm", "shm_pool_bytes": pool_bytes}
+    with Opened("rmw_zenoh_cpp", sections=sections, modes=modes) as opened:
+        created(opened, endpoint(1, "publisher", "Array1k", matches=0))
+        assert max(shared_memory_bytes()) >= pool_bytes + 64 * slots
+
+
 def test_the_configuration_in_force_is_told_and_the_file_was_read():
     with Opened("rmw_cyclonedds_cpp", "tuned", modes={"fragment_bytes": 8000}) as opened:
         answer = opened.ask("open", **opened.open)
@@ -388,3 +514,29 @@ def test_a_manager_and_a_node_that_hangs_end_when_they_are_asked_to_and_not_at_t
                 assert time.monotonic() - begun < 30, (
                     f"{name} outlives its end, waiting for {waits_for}"
                 )
+
+
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
+def test_a_lifecycle_node_that_was_destroyed_is_gone(rmw):
+    assert step_with(rmw, "one", destroyed=True) == "timed_out"
+
+
+def test_a_manager_outlives_a_name_that_ros_refuses():
+    assert step_with("rmw_cyclonedds_cpp", "no-such", destroyed=False) == "refused"
+
+
+def step_with(rmw, name, *, destroyed):
+    """How a manager's wait for the services of the node `name` ends."""
+    told = sourced.worker(rmw).description["lifecycle"]
+    if told != "yes":
+        pytest.skip(f"the worker has no lifecycle nodes: {told}")
+    options = {"lifecycle_nodes": "one:0:0", "manager": "boss", "manages": name}
+    with Opened(rmw, options=options | {"service_timeout_ms": "2000"}) as opened:
+        opened.ask("open", **opened.open)
+        if destroyed:
+            opened.ask("create", nodes=[{"name": name, "endpoints": []}])
+            opened.ask("destroy", nodes=[name])
+        opened.ask("create", nodes=[{"name": "boss", "endpoints": []}])
+        steps = lambda: [one for one in opened.process.events if one["event"] == "step"]  # noqa: E731
+        opened.crew.wait(steps, 20.0, "step")
+        return steps()[0]["outcome"]

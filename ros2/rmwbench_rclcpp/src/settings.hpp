@@ -74,6 +74,8 @@ struct WorkerLibrary {
   rmwbench_session *(*open)(const Settings &settings, rmwbench_error *error);
   const rmwbench_middleware
       *table;  // its describe and session_open are NULL: they are the program's
+  // Whether a session that is open runs with the file of its profile, as far as the RMW tells.
+  bool (*took_profiles)(const std::string &rmw, const std::string &path);
 };
 
 }  // namespace rmwbench

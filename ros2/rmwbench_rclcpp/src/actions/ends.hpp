@@ -20,11 +20,14 @@ class ActionClient {
   virtual void send(const uint8_t *payload, size_t bytes) = 0;
   // Whether each of its services and topics has found the server's.
   virtual bool ready() const = 0;
+  // What an executor holds while a callback runs.
+  virtual std::weak_ptr<void> held() const = 0;
 };
 
 class ActionServer {
  public:
   virtual ~ActionServer() = default;
+  virtual std::weak_ptr<void> held() const = 0;
 };
 
 // An action of this name, served in this callback group, whose services for goals and results have

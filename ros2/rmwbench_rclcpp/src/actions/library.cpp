@@ -28,6 +28,7 @@ class Client final : public ActionClient {
   }
 
   bool ready() const override { return client_->action_server_is_ready(); }
+  std::weak_ptr<void> held() const override { return client_; }
 
  private:
   rclcpp_action::Client<Action>::SharedPtr client_;
@@ -57,6 +58,8 @@ class Server final : public ActionServer {
     server_ = rclcpp_action::create_server<Action>(action.node, action.name, accept, cancel,
                                                    execute, options, action.group);
   }
+
+  std::weak_ptr<void> held() const override { return server_; }
 
  private:
   rclcpp_action::Server<Action>::SharedPtr server_;

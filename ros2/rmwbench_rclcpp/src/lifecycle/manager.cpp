@@ -70,9 +70,9 @@ class Manager final : public Role {
  private:
   void run() {
     for (auto &managed : nodes_) {
-      managed.change_state = node_->create_client<ChangeState>(managed.name + "/change_state");
-      managed.get_state = node_->create_client<GetState>(managed.name + "/get_state");
       told(managed, RMWBENCH_STEP_SERVICE, [&] {
+        managed.change_state = node_->create_client<ChangeState>(managed.name + "/change_state");
+        managed.get_state = node_->create_client<GetState>(managed.name + "/get_state");
         return is_there(*managed.get_state) ? RMWBENCH_STEP_DONE : RMWBENCH_STEP_TIMED_OUT;
       });
     }

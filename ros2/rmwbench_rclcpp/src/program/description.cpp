@@ -37,8 +37,12 @@ const char *first_release(const std::string &distribution) {
 // that belongs to it.
 std::string distribution() {
   if (const char *name = std::getenv("ROS_DISTRO"); name != nullptr && *name != '\0') return name;
-  static const std::array<std::pair<int, const char *>, 4> majors = {
-      {{16, "humble"}, {21, "iron"}, {28, "jazzy"}, {29, "kilted"}}};
+  static const std::array<std::pair<int, const char *>, 6> majors = {{{16, "humble"},
+                                                                      {21, "iron"},
+                                                                      {28, "jazzy"},
+                                                                      {29, "kilted"},
+                                                                      {31, "lyrical"},
+                                                                      {32, "lyrical"}}};
   const int major = std::atoi(ament::version_of("rclcpp").c_str());
   for (const auto &[number, name] : majors) {
     if (number == major) return name;

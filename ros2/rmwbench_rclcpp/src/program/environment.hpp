@@ -27,6 +27,8 @@ class Environment {
   // False where there is a file and nobody opened it since.
   bool was_read();
 
+  const std::string &path() const { return path_; }  // of the file; empty where there is none
+
   // What is in force, for the trial's files: the variables, then the file.
   const std::string &text() const { return text_; }
 

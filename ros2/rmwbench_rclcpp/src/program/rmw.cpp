@@ -153,6 +153,21 @@ Rmw cyclonedds() {
   return rmw;
 }
 
+// What 3.0 renamed in Fast DDS's XML, as the worker on Fast DDS itself has it
+// (native/middlewares/fastdds/src/profiles.rs): of a file with an old name it takes nothing.
+constexpr std::pair<const char *, const char *> renamed[] = {
+    {"heartbeatPeriod", "heartbeat_period"},
+    {"heartbeatResponseDelay", "heartbeat_response_delay"},
+    {"nackResponseDelay", "nack_response_delay"},
+};
+
+std::string fastdds_tuned(bool third) {
+  std::string text = profiles::fastdds_tuned;
+  if (!third) return text;
+  for (const auto &[old, now] : renamed) text = std::regex_replace(text, std::regex(old), now);
+  return text;
+}
+
 std::string discovery_server() {
   return hosts_of_the_trial().daemon + ":" + std::to_string(DISCOVERY_SERVER_PORT);
 }
@@ -190,7 +205,7 @@ Rmw fastrtps(const std::string &name) {
   rmw.profiles = {
       {"untouched", "", "as installed: shared memory beside UDP", {}, {}, ""},
       {"tuned",
-       profiles::fastdds_tuned,
+       fastdds_tuned(third),
        "large messages and low latency on one machine: larger segment, faster repair",
        {},
        {},
@@ -380,6 +395,22 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
 // (0.2.10).
 constexpr uint64_t AS_INSTALLED_POOL_BYTES = 50'331'648;
 
+uint64_t zenoh_pool_bytes(const std::map<std::string, std::string> &modes,
+                          const std::string &profile_text) {
+  static const std::regex enabled(R"(shared_memory"?\s*:\s*\{\s*"?enabled"?\s*:\s*true)"),
+      size(R"(pool_size"?\s*:\s*([0-9]+))"),
+      off(R"(transport_optimization"?\s*:\s*\{\s*"?enabled"?\s*:\s*false)");
+  const std::string &transport = level(modes, "transport");
+  if (transport != "shm" && (!transport.empty() || !std::regex_search(profile_text, enabled)))
+    return 0;
+  if (std::regex_search(profile_text, off)) return 0;
+  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty())
+    return std::stoull(bytes);
+  std::smatch found;
+  return std::regex_search(profile_text, found, size) ? std::stoull(found[1])
+                                                      : AS_INSTALLED_POOL_BYTES;
+}
+
 Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::string &profile_text,
                const std::string &daemon) {
   std::string override;
@@ -425,10 +456,11 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
   }
   if (!override.empty()) environment.emplace_back("ZENOH_CONFIG_OVERRIDE", override);
   if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) {
-    if (transport != "shm" && profile_text.find_first_not_of(" \t\r\n") == std::string::npos) {
-      cannot(
-          "shm_pool_bytes",
-          bytes + ": as installed rmw_zenoh_cpp has no shared memory; ask for transport: shm too");
+    if (zenoh_pool_bytes(modes, profile_text) == 0) {
+      cannot("shm_pool_bytes",
+             bytes +
+                 ": with this profile and transport rmw_zenoh_cpp makes no pool; ask for "
+                 "transport: shm too, and leave transport_optimization enabled");
     }
     environment.emplace_back("ZENOH_SHM_ALLOC_SIZE", bytes);
   }
@@ -464,19 +496,7 @@ Rmw rmw_named(const std::string &name) {
 
 uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
                     const std::string &profile_text) {
-  if (rmw.name != "rmw_zenoh_cpp") return 0;
-  static const std::regex enabled(R"(shared_memory"?\s*:\s*\{\s*"?enabled"?\s*:\s*true)"),
-      size(R"(pool_size"?\s*:\s*([0-9]+))"),
-      off(R"(transport_optimization"?\s*:\s*\{\s*"?enabled"?\s*:\s*false)");
-  const std::string &transport = level(modes, "transport");
-  if (transport != "shm" && (!transport.empty() || !std::regex_search(profile_text, enabled)))
-    return 0;
-  if (std::regex_search(profile_text, off)) return 0;
-  if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty())
-    return std::stoull(bytes);
-  std::smatch found;
-  return std::regex_search(profile_text, found, size) ? std::stoull(found[1])
-                                                      : AS_INSTALLED_POOL_BYTES;
+  return rmw.name == "rmw_zenoh_cpp" ? zenoh_pool_bytes(modes, profile_text) : 0;
 }
 
 Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes,

@@ -29,14 +29,22 @@ rmwbench_session *session_open(const rmwbench_session_config *config, rmwbench_e
     Asked asked = asked_of(*config);
     asked.settings.rmw = current_rmw().name;
     asked.settings.pool_bytes = pool_bytes(current_rmw(), asked.modes, config->profile.text);
+    environment.reset();  // of a session that was refused: its file has the name of this one's
     environment = std::make_unique<Environment>(current_rmw(), config->profile, asked, "");
     const WorkerLibrary &loaded = load_worker_library(asked.settings.layers);
     library = loaded.table;
     rmwbench_session *session = loaded.open(asked.settings, error);
-    if (session == nullptr || environment->was_read()) return session;
+    const std::string &path = environment->path();
+    if (session == nullptr || path.empty()) return session;
+    const char *wrong = nullptr;
+    if (!environment->was_read())
+      wrong = " did not open";
+    else if (!loaded.took_profiles(current_rmw().name, path))
+      wrong = " says in its log why it took nothing of";
+    if (wrong == nullptr) return session;
     library->session_close(session);
     throw Fault{RMWBENCH_ERROR_FAILED, std::string("profile ") + config->profile.name,
-                current_rmw().name + " did not open the file that " + current_rmw().variable +
+                current_rmw().name + wrong + " the file that " + current_rmw().variable +
                     " names: the profile is not in force"};
   });
 }

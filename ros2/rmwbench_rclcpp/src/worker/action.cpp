@@ -53,7 +53,9 @@ class GoalClient final : public rmwbench_client {
 
   ~GoalClient() override {
     inbox_->close();
-    receiving_.session.retire(std::move(client_));
+    const std::weak_ptr<void> object = client_->held();
+    client_.reset();
+    receiving_.released(object);
   }
 
   rmwbench_status request(const uint8_t *payload, size_t bytes) override {
@@ -69,7 +71,7 @@ class GoalClient final : public rmwbench_client {
   Receiving receiving_;
   std::shared_ptr<Inbox> inbox_;
   const ActionName action_;
-  std::shared_ptr<ActionClient> client_;
+  std::unique_ptr<ActionClient> client_;
 };
 
 class GoalServer final : public rmwbench_service {
@@ -88,7 +90,9 @@ class GoalServer final : public rmwbench_service {
 
   ~GoalServer() override {
     requests_->close();
-    receiving_.session.retire(std::move(server_));
+    const std::weak_ptr<void> object = server_->held();
+    server_.reset();
+    receiving_.released(object);
   }
 
   uint32_t matched() const override {
@@ -106,7 +110,7 @@ class GoalServer final : public rmwbench_service {
   Receiving receiving_;
   std::shared_ptr<Requests> requests_;
   const ActionName action_;
-  std::shared_ptr<ActionServer> server_;
+  std::unique_ptr<ActionServer> server_;
 };
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "endpoints.hpp"
 
 #include "executor_loop.hpp"
+#include "fastrtps.hpp"
 #include "fault.hpp"
 #include "publish_mode.hpp"
 #include "qos.hpp"
@@ -59,6 +60,15 @@ void tell_zenoh_congestion(const std::string &asked, rmwbench_granted &granted) 
   }
 }
 
+// How long a publish call waits for room in a full history.
+const char *blocking_note(const std::string &rmw) {
+  if (is_fastrtps(rmw))
+    return "a full history blocks a publish call for at most max_blocking_time, 100 ms as "
+           "installed, and then the call fails";
+  if (rmw == "rmw_cyclonedds_cpp") return "a full history blocks a publish call without a limit";
+  return "a full history blocks a publish call, for how long is not known of this RMW";
+}
+
 }  // namespace
 
 Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &config)
@@ -69,6 +79,8 @@ Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &c
   in_place_ = config.loan != 0 && session_.settings.intra_process;
   node_in.session.await_pool(*node);
 }
+
+bool Publishing::heard() const { return session_.executes(*node); }
 
 void Publishing::check(const rclcpp::PublisherBase &publisher) {
   const PublishModeFound found = publish_mode_of(publisher, session_.settings.rmw);
@@ -89,9 +101,9 @@ void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) c
   if (session_.settings.rmw == "rmw_zenoh_cpp") {
     tell_zenoh_congestion(session_.settings.congestion, granted);
   } else if (granted.qos.reliability == RMWBENCH_RELIABLE) {
-    granted.when_full = granted.qos.history == RMWBENCH_KEEP_ALL
-                            ? RMWBENCH_FULL_BLOCKS
-                            : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
+    const bool blocks = granted.qos.history == RMWBENCH_KEEP_ALL;
+    granted.when_full = blocks ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
+    if (blocks) granted.note(granted.context, blocking_note(session_.settings.rmw));
   }
   if (in_place_) {
     granted.note(granted.context,
@@ -148,15 +160,17 @@ void Receiving::granted(rmwbench_granted &granted) const {
                  "one for all");
   }
   granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp's
-  if (granted.qos.history == RMWBENCH_KEEP_LAST || granted.qos.reliability != RMWBENCH_RELIABLE) {
+  if (granted.qos.history == RMWBENCH_KEEP_LAST) {
     granted.when_full = RMWBENCH_FULL_DROPS_AT_READER;
+  } else if (settings.rmw == "rmw_zenoh_cpp") {
+    granted.when_full = RMWBENCH_FULL_NEVER;
+    granted.note(
+        granted.context,
+        "keep all: rmw_zenoh's queue of the reader grows without an end, and holds nobody up");
   } else {
-    granted.when_full = RMWBENCH_FULL_BLOCKS;
-    if (settings.rmw == "rmw_zenoh_cpp") {
-      granted.note(
-          granted.context,
-          "keep all: rmw_zenoh's queue of the reader grows without an end, and holds nobody up");
-    }
+    granted.when_full = granted.qos.reliability == RMWBENCH_RELIABLE
+                            ? RMWBENCH_FULL_BLOCKS
+                            : RMWBENCH_FULL_DROPS_AT_READER;
   }
 }
 
@@ -190,9 +204,11 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
       [events](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
         events->incompatible_qos_ = info.total_count;
       };
-  options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
-    events->lost_ = static_cast<int64_t>(info.total_count);
-  };
+  if (is_told(RMW_EVENT_MESSAGE_LOST)) {
+    options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
+      events->lost_ = static_cast<int64_t>(info.total_count);
+    };
+  }
   if (asked.deadline_ms && is_told(RMW_EVENT_REQUESTED_DEADLINE_MISSED)) {
     options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineRequestedInfo &info) {
       events->deadline_missed_ = info.total_count;
@@ -208,6 +224,7 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
 }
 
 void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked) {
+  heard_ = true;
   const auto &events = publisher.get_event_handlers();
   if (asked.deadline_ms && events.count(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED) != 0)
     from_zero(deadline_missed_);
@@ -216,7 +233,9 @@ void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &
 }
 
 void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked) {
+  heard_ = true;
   const auto &events = subscription.get_event_handlers();
+  if (events.count(RCL_SUBSCRIPTION_MESSAGE_LOST) != 0) from_zero(lost_);
   if (asked.deadline_ms && events.count(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED) != 0)
     from_zero(deadline_missed_);
   if (asked.lease_ms && events.count(RCL_SUBSCRIPTION_LIVELINESS_CHANGED) != 0)
@@ -225,8 +244,18 @@ void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const Topi
 
 void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked,
                           rmwbench_granted &granted) const {
+  if (lost_ >= 0) {
+    granted.note(granted.context,
+                 "events: the executor also waits for lost messages, which it does not for a node "
+                 "left alone");
+  }
   if (!asked.asked()) return;
   granted.note(granted.context, topic_qos_note(actual).c_str());
+  if (!heard_) {
+    if (asked.deadline_ms || asked.lease_ms)
+      granted.note(granted.context, "events: no executor hears those of this endpoint");
+    return;
+  }
   if (asked.deadline_ms && deadline_missed_ < 0)
     granted.note(granted.context, "events: this RMW tells no missed deadline");
   if (asked.lease_ms && liveliness_lost_ < 0)
@@ -240,8 +269,8 @@ void EventCounts::account_publisher(const rmwbench_account &account) const {
 }
 
 void EventCounts::account_subscription(const rmwbench_account &account) const {
-  if (const int64_t lost = lost_; lost >= 0)
-    account.reader_drops(account.context, static_cast<uint64_t>(lost));
+  // What never came. No RMW tells what a reader's own queue dropped.
+  tell_count(account, "sample_lost", lost_);
   tell_count(account, "requested_incompatible_qos", incompatible_qos_);
   tell_count(account, "requested_deadline_missed", deadline_missed_);
   tell_count(account, "writers_not_alive", liveliness_lost_);

@@ -55,6 +55,8 @@ class Publishing {
   const std::string object;  // "endpoint 3"
   const int32_t asked_mode;
 
+  // Whether anybody hears its events.
+  bool heard() const;
   // After creation: what is in force, compared with what was asked. Throws Fault where they differ.
   void check(const rclcpp::PublisherBase &publisher);
   // `actual` is read back from the publisher.
@@ -94,17 +96,18 @@ class EventCounts {
                                                   const rclcpp::CallbackGroup::SharedPtr &group,
                                                   const TopicQos &asked = {});
 
-  // Of deadline and liveliness, which were asked for, those that the RMW has are counted from 0 on.
-  // rclcpp only logs what it lacks.
+  // For an endpoint whose events are heard. Lost messages, and of deadline and liveliness what was
+  // asked for, are counted from 0 on where the RMW tells them. rclcpp only logs what it lacks.
   void begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked);
   void begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked);
-  // What is in force of the asked, and which events the RMW lacks.
+  // What is in force of the asked, and which events nobody counts.
   void granted(const rclcpp::QoS &actual, const TopicQos &asked, rmwbench_granted &granted) const;
 
   void account_publisher(const rmwbench_account &account) const;
   void account_subscription(const rmwbench_account &account) const;
 
  private:
+  bool heard_ = false;
   std::atomic<int64_t> incompatible_qos_{-1};
   std::atomic<int64_t> lost_{-1};
   std::atomic<int64_t> deadline_missed_{-1};

@@ -1,8 +1,11 @@
 #include "executor_loop.hpp"
 
+#include <algorithm>
 #include <chrono>
+#include <vector>
 
 #include "fault.hpp"
+#include "rclcpp_version.hpp"
 
 #if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
@@ -15,6 +18,10 @@
 
 namespace rmwbench {
 namespace {
+
+// How long an executor may take to let go, and how often that is looked at.
+constexpr auto PATIENCE = std::chrono::seconds(2);
+constexpr auto LOOK = std::chrono::microseconds(200);
 
 struct Made {
   std::shared_ptr<rclcpp::Executor> executor;
@@ -30,7 +37,10 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
                             std::to_string(executor->get_number_of_threads()) + " threads"};
     }
     case Executor::events:
-#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+#if defined(RMWBENCH_HAS_EVENTS_EXECUTOR) && RCLCPP_VERSION_GTE(30, 1, 1)  // since Lyrical
+      return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(options),
+              "EventsExecutor"};
+#elif defined(RMWBENCH_HAS_EVENTS_EXECUTOR)
       return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(
                   std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false,
                   options),
@@ -54,6 +64,15 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
       return {std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
               "SingleThreadedExecutor"};
   }
+}
+
+// Has the executor look again at what it waits for.
+void wake(rclcpp::node_interfaces::NodeBaseInterface &node) {
+#if RCLCPP_VERSION_GTE(28, 1, 0)  // since Jazzy; Lyrical gives the condition itself no more
+  node.trigger_notify_guard_condition();
+#else
+  node.get_notify_guard_condition().trigger();
+#endif
 }
 
 }  // namespace
@@ -89,11 +108,29 @@ void ExecutorLoop::remove(const rclcpp::node_interfaces::NodeBaseInterface::Shar
 void ExecutorLoop::release(const std::weak_ptr<void> &object, rclcpp::Node &node) {
   // No delivery is under way any more, and none begins: the object's gate is closed. This only
   // gives its memory back in time.
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
   while (!object.expired() && std::chrono::steady_clock::now() < deadline) {
-    node.get_node_base_interface()->get_notify_guard_condition().trigger();
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
+    wake(*node.get_node_base_interface());
+    std::this_thread::sleep_for(LOOK);
   }
+}
+
+bool ExecutorLoop::left(rclcpp::node_interfaces::NodeBaseInterface &node) {
+  std::vector<rclcpp::ServiceBase::WeakPtr> services;
+  node.for_each_callback_group([&](const rclcpp::CallbackGroup::SharedPtr &group) {
+    group->find_service_ptrs_if([&](const rclcpp::ServiceBase::SharedPtr &service) {
+      services.push_back(service);
+      return false;
+    });
+  });
+  // The node holds each; an executor that waits for it, or runs it, too.
+  const auto is_held = [](const auto &service) { return service.use_count() > 1; };
+  const auto deadline = std::chrono::steady_clock::now() + PATIENCE;
+  while (std::any_of(services.begin(), services.end(), is_held)) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::this_thread::sleep_for(LOOK);
+  }
+  return true;
 }
 
 }  // namespace rmwbench

@@ -29,6 +29,10 @@ class ExecutorLoop {
   // node.
   static void release(const std::weak_ptr<void> &object, rclcpp::Node &node);
 
+  // Of a node that was removed: waits until no callback of its services runs, none of which holds
+  // the node. False where one still does after 2 s.
+  static bool left(rclcpp::node_interfaces::NodeBaseInterface &node);
+
  private:
   std::shared_ptr<rclcpp::Executor> executor_;
   std::string name_;

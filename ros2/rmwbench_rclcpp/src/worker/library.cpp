@@ -2,6 +2,7 @@
 
 #include "action.hpp"
 #include "endpoints.hpp"
+#include "fastrtps.hpp"
 #include "fault.hpp"
 #include "images.hpp"
 #include "registry.hpp"
@@ -222,4 +223,4 @@ const rmwbench_middleware table = {
 }  // namespace
 
 extern "C" __attribute__((visibility("default")))
-const WorkerLibrary rmwbench_rclcpp_worker = {open, &table};
+const WorkerLibrary rmwbench_rclcpp_worker = {open, &table, took_profiles};

@@ -10,6 +10,10 @@
 
 #include <rmwbench_worker.h>
 
+#if __has_include(<rosidl_buffer/buffer.hpp>)
+#include <rosidl_buffer/buffer.hpp>
+#endif
+
 namespace rmwbench {
 
 struct Block {
@@ -38,6 +42,16 @@ struct is_sequence : std::false_type {};
 template <class Element, class Allocator>
 struct is_sequence<std::vector<Element, Allocator>> : std::true_type {};
 
+#if __has_include(<rosidl_buffer/buffer.hpp>)
+// Since Lyrical uint8[] is this, which converts to a vector but is none.
+template <class Element, class Allocator>
+Block block(rosidl::Buffer<Element, Allocator> &field) {
+  return {reinterpret_cast<uint8_t *>(field.data()), field.size() * sizeof(Element)};
+}
+template <class Element, class Allocator>
+struct is_sequence<rosidl::Buffer<Element, Allocator>> : std::true_type {};
+#endif
+
 // Makes room for `bytes`; false where the field has another, fixed size, or where its elements do
 // not fill so many bytes.
 template <class Field>
@@ -55,7 +69,8 @@ bool make_room(Field &field, size_t bytes) {
 // Copies `payload` into the message.
 template <class Field>
 bool fill(Field &field, const uint8_t *payload, size_t bytes) {
-  if constexpr (std::is_same<Field, std::vector<uint8_t>>::value) {
+  if constexpr (is_sequence<Field>::value &&
+                std::is_same<typename Field::value_type, uint8_t>::value) {
     field.assign(payload, payload + bytes);  // no zeros first
     return true;
   } else {

@@ -36,16 +36,17 @@ uint64_t shared_memory_bytes() {
 
 void await_pool(rclcpp::Node &node, uint64_t bytes) {
   const auto end = std::chrono::steady_clock::now() + PATIENCE;
+  const uint64_t others = shared_memory_bytes();  // the records, the ring of frames
   const auto publisher =
       rclcpp::create_publisher<std_msgs::msg::String>(node, "rmwbench_pool", rclcpp::QoS(1));
   std_msgs::msg::String message;
   message.data.assign(LARGE_BYTES, ' ');
-  for (publisher->publish(message); POOL_IS_LOCKED && shared_memory_bytes() < bytes;
+  for (publisher->publish(message); POOL_IS_LOCKED && shared_memory_bytes() < others + bytes;
        std::this_thread::sleep_for(std::chrono::milliseconds(5))) {
     if (std::chrono::steady_clock::now() > end) {
       throw Fault{RMWBENCH_ERROR_FAILED, "session",
-                  "shared memory: " + std::to_string(shared_memory_bytes()) + " of the pool's " +
-                      std::to_string(bytes) + " bytes were there after " +
+                  "shared memory: " + std::to_string(shared_memory_bytes() - others) +
+                      " of the pool's " + std::to_string(bytes) + " bytes were there after " +
                       std::to_string(PATIENCE.count()) +
                       " s; is /dev/shm large enough, and is the pool's size in force?"};
     }

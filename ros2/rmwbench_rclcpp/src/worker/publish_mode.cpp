@@ -3,7 +3,7 @@
 #include <cstdlib>
 #include <mutex>
 
-#include "beside.hpp"
+#include "fastrtps.hpp"
 #include "fault.hpp"
 
 namespace rmwbench {
@@ -11,20 +11,11 @@ namespace {
 
 constexpr char variable[] = "RMW_FASTRTPS_PUBLICATION_MODE";
 
-bool is_fastrtps(const std::string &rmw) { return rmw.rfind("rmw_fastrtps", 0) == 0; }
-
-using Asks = int (*)(rmw_publisher_t *);
-
-// From the library for that RMW beside this one; NULL where it was not built.
-Asks asks(const std::string &rmw) {
-  static std::string why;
-  static const Asks found = reinterpret_cast<Asks>(beside(
-      "librmwbench_rclcpp_" + rmw + ".so", "rmwbench_fastrtps_publishes_asynchronously", why));
-  return found;
-}
-
 PublishModeFound of_fastrtps(const rclcpp::PublisherBase &publisher, const std::string &rmw) {
-  if (const Asks ask = asks(rmw)) {
+  using Asks = int (*)(rmw_publisher_t *);
+  static const auto ask =
+      reinterpret_cast<Asks>(ask_fastrtps(rmw, "rmwbench_fastrtps_publishes_asynchronously"));
+  if (ask != nullptr) {
     const int async = ask(rcl_publisher_get_rmw_handle(publisher.get_publisher_handle().get()));
     if (async >= 0) {
       return {async != 0 ? RMWBENCH_PUBLISH_ASYNC : RMWBENCH_PUBLISH_SYNC,

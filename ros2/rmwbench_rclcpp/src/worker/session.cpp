@@ -62,8 +62,11 @@ rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name,
 }
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
-  if (executor && node->get_node_base_interface()->get_context() == context)
-    executor->remove(node->get_node_base_interface());
+  if (executes(*node)) executor->remove(node->get_node_base_interface());
+}
+
+bool rmwbench_session::executes(rclcpp::Node &node) const {
+  return executor && node.get_node_base_interface()->get_context() == context;
 }
 
 void rmwbench_session::retire(std::shared_ptr<void> removed) {
@@ -121,7 +124,7 @@ rmwbench_node::~rmwbench_node() {
   if (role) role->stop();
   if (kind == NodeKind::lifecycle) {
     session.executor->remove(role->base());
-    session.retire(std::move(role));
+    if (!ExecutorLoop::left(*role->base())) session.retire(std::move(role));
   }
   role.reset();
   if (node) session.remove_node(node);

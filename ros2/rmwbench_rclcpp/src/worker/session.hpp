@@ -35,6 +35,8 @@ struct rmwbench_session {
   rclcpp::Node::SharedPtr make_node(const std::string &name,
                                     const rclcpp::Context::SharedPtr &context);
   void remove_node(const rclcpp::Node::SharedPtr &node);
+  // Whether the executor has this node, and so hears its events.
+  bool executes(rclcpp::Node &node) const;
 
   // Keeps what was removed until the executor has ended: rclcpp does not wait for a callback that
   // runs, and some callbacks call into an object without holding it (a lifecycle node's own

@@ -7,6 +7,19 @@
 #include "inbox.hpp"
 
 namespace rmwbench {
+namespace {
+
+bool took(const Source &source) {
+  try {
+    return source.take();
+  } catch (const rclcpp::exceptions::RCLError &error) {
+    // Once: a loop that spins would fill the log.
+    RCLCPP_ERROR_ONCE(rclcpp::get_logger("rmwbench"), "taking failed: %s", error.what());
+    return false;
+  }
+}
+
+}  // namespace
 
 TakeLoop::TakeLoop(const rclcpp::Context::SharedPtr &context, bool poll)
     : context_(context),
@@ -117,7 +130,7 @@ void TakeLoop::turn(const Source &source, int64_t notified_ns, uint64_t version)
   for (int left = RMWBENCH_TURN; left > 0 && version_.load(std::memory_order_relaxed) == version;
        --left) {
     stamps = LoopStamps{notified_ns, 0};
-    if (!source.take()) break;
+    if (!took(source)) break;
     // A further message was announced by no wait: the thread turns to it now.
     if (notified_ns != 0) notified_ns = rmwbench_now_ns();
   }

@@ -20,6 +20,7 @@ struct Source {
   rclcpp::ClientBase::SharedPtr client;
   rclcpp::ServiceBase::SharedPtr service;
   // Takes one and delivers it; false when there was none. The loop's stamp of notification is set.
+  // As for an executor, an RCLError is logged, and nothing was taken.
   std::function<bool()> take;
 };
 

@@ -35,7 +35,7 @@ class TypedPublisher final : public rmwbench_publisher {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
     publishing_.check(*publisher_);
-    events_->begin(*publisher_, topic_qos_);
+    if (publishing_.heard()) events_->begin(*publisher_, topic_qos_);
     if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
       // rclcpp itself would lend heap memory and copy it: a loan in name only.
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
@@ -186,7 +186,9 @@ class TypedSubscription final : public rmwbench_subscription {
     }
     // Nobody but an executor hears events.
     if (receiving_.loop == nullptr) events_->begin(*subscription_, topic_qos_);
-    *loans_ = subscription_->can_loan_messages() && receiving_.loop == nullptr;
+    // For a callback that owns its message rclcpp copies what it takes as a loan.
+    *loans_ = subscription_->can_loan_messages() && receiving_.loop == nullptr &&
+              receiving_.session.settings.callback != CallbackAs::unique_ptr;
     if (receiving_.loop != nullptr) {
       taken_ = std::make_unique<T>();
       Source source;
@@ -215,6 +217,11 @@ class TypedSubscription final : public rmwbench_subscription {
     if (*loans_) {
       granted.take = RMWBENCH_TAKE_LENT;
       granted.note(granted.context, "take: in the middleware's memory (rcl_take_loaned_message)");
+      if (receiving_.session.settings.rmw == "rmw_cyclonedds_cpp") {
+        granted.note(granted.context,
+                     "take: inferred; what did not come through iceoryx rmw_cyclonedds copies into "
+                     "memory of its own, and lends that");
+      }
     }
   }
 
