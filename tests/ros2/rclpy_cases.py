@@ -11,7 +11,7 @@ import pytest
 from rmwbench_workers import rclpy_worker
 from rmwbench_workers.middleware import EndpointConfig, Layout, Qos, SessionConfig, WorkerError
 
-PATIENCE_S = 20
+PATIENCE_S = 60
 QOS = Qos(reliable=True, transient_local=False, keep_all=False, depth=37)
 
 

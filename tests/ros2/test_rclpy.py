@@ -91,6 +91,6 @@ def test_the_workers_own_objects(case):
         env=environment,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=300,
     )
     assert done.returncode == 0, done.stdout + done.stderr

@@ -30,6 +30,11 @@ workloads:
   - {workload}
 """
 TOPIC = "{name: x, message: Bytes(20000), rate_hz: 50, qos: {history: keep_last, depth: 100}}"
+LEAVES = """{name: x, message: Bytes(20000), rate_hz: 100, nodes: [
+    {name: t, process: a, publishers: [{topic: x}]},
+    {name: stays, process: b, subscriptions: [{topic: x}]},
+    {name: leaves, process: b, subscriptions: [{topic: x}], leaves_s: 0.2, restarts_s: 0.4}],
+    qos: {history: keep_last, depth: 100}}"""
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 50}"
 
 
@@ -205,7 +210,7 @@ def begun(function):
 
 
 READERS = pytest.mark.parametrize("kind", ["subscription", "client", "service"])
-PATIENCE_S = 20
+PATIENCE_S = 60
 
 
 @READERS
@@ -362,6 +367,17 @@ def test_messages_arrive_whole_and_in_order(name, any_machine):
     assert usage["steady_end"] - usage["steady_begin"] < 0.3 * 0.6e9, "the reader's thread spins"
     granted = [json.loads(row["granted"]) for row in result.tables["endpoints"].to_pylist()]
     assert granted[1]["wait"] == "block" and granted[0]["notes"] and granted[1]["take"] == "typed"
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
+def test_a_reader_that_leaves_disturbs_nobody(name, any_machine):
+    result = run(f"{{name: a, middleware: {name}, profile: untouched}}", LEAVES, name)
+    assert (result.status, result.reason) == ("done", None)
+    received = result.tables["received"].to_pylist()
+    by_reader = {e: [r["seq"] for r in received if r["endpoint"] == e] for e in (2, 3, 4)}
+    assert by_reader[2] == list(range(80))
+    assert by_reader[3] and by_reader[4] and by_reader[3][-1] < by_reader[4][0]
 
 
 @pytest.mark.timing
