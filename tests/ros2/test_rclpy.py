@@ -1,10 +1,16 @@
 """rclpy over each RMW of the sourced ROS 2: messages as objects and serialised, one service, and
 what each needs."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from rmwbench.lab.middleware import find_workers, ros2
 from tests.ros2 import sourced
+from tests.ros2.rclpy_cases import CASES
 from tests.ros2.test_campaign import campaign, everything_arrived, finished_trials, rows, run
 
 pytestmark = [sourced.needed, pytest.mark.timing]
@@ -72,3 +78,19 @@ def test_only_rmw_zenoh_has_a_router():
     }
     for name, found in daemons.items():
         assert found == (["router"] if name.endswith("/rmw_zenoh_cpp") else []), name
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_the_workers_own_objects(case):
+    name = needed("rmw_cyclonedds_cpp")
+    environment = os.environ | find_workers([name])[name].environment
+    environment["ROS_AUTOMATIC_DISCOVERY_RANGE"] = "LOCALHOST"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.ros2.rclpy_cases", case],
+        cwd=Path(__file__).parents[2],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr

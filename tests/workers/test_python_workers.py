@@ -2,14 +2,16 @@
 whole trial."""
 
 import json
+import queue
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
-from rmwbench_workers import harness, header
+from rmwbench_workers import harness, header, zenoh_python
 from rmwbench_workers.cyclonedds_python import Middleware, payload_of
-from rmwbench_workers.middleware import Layout
+from rmwbench_workers.middleware import EndpointConfig, Layout, Qos, SessionConfig, WorkerError
 
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
@@ -28,6 +30,11 @@ workloads:
   - {workload}
 """
 TOPIC = "{name: x, message: Bytes(20000), rate_hz: 50, qos: {history: keep_last, depth: 100}}"
+LEAVES = """{name: x, message: Bytes(20000), rate_hz: 100, nodes: [
+    {name: t, process: a, publishers: [{topic: x}]},
+    {name: stays, process: b, subscriptions: [{topic: x}]},
+    {name: leaves, process: b, subscriptions: [{topic: x}], leaves_s: 0.2, restarts_s: 0.4}],
+    qos: {history: keep_last, depth: 100}}"""
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 50}"
 
 
@@ -151,6 +158,187 @@ def test_what_is_written_into_the_apis_own_message_is_published_without_a_copy()
     assert not bridge.messages
 
 
+class Delivering:
+    """A node of one endpoint, which keeps what it was given to call; refuses to make it where it is
+    asked to."""
+
+    def __init__(self, refuses=False):
+        self.refuses = refuses
+        self.replies = []
+
+    def subscription(self, config, deliver):
+        self.deliver = deliver
+        if self.refuses:
+            raise WorkerError(harness.FAILED, "endpoint 1", "refused")
+        return self
+
+    client = subscription
+
+    def service(self, config, handle):
+        reply = lambda message: self.replies.append(bytes(message))  # noqa: E731
+        return self.subscription(config, lambda *message: handle(*message, reply))
+
+    def close(self): ...
+
+
+class Reader:
+    """An endpoint of `kind`, made through the table; `called` stands for the harness, which frees
+    what is called once `destroy` returned."""
+
+    def __init__(self, kind, called, refuses=False):
+        self.bridge = harness.Bridge(Middleware())
+        table, ffi = self.bridge.table, header.ffi
+        self.delivering = Delivering(refuses)
+        node = self.bridge.create("node", lambda: self.delivering, ffi.NULL)
+        name = "handler" if kind == "service" else "sink"
+        given = ffi.new(f"rmwbench_{name} *")
+        field = "handle" if kind == "service" else "deliver"
+        self.function = ffi.callback(dict(ffi.typeof(given).item.fields)[field].type, called)
+        setattr(given, field, self.function)
+        config, error = ffi.new("rmwbench_endpoint_config *"), ffi.new("rmwbench_error *")
+        self.pointer = getattr(table, f"{kind}_create")(node, config, given, error)
+        self.destroy = lambda: getattr(table, f"{kind}_destroy")(self.pointer)
+
+    def deliver(self):
+        self.delivering.deliver(b"message", 1, 2)
+
+
+def begun(function):
+    thread = threading.Thread(target=function, daemon=True)
+    thread.start()
+    return thread
+
+
+READERS = pytest.mark.parametrize("kind", ["subscription", "client", "service"])
+PATIENCE_S = 60
+
+
+@READERS
+def test_the_end_of_a_reader_waits_for_its_delivery_and_nothing_comes_behind_it(kind):
+    inside, leave, heard = threading.Event(), threading.Event(), []
+
+    def called(*_):
+        heard.append(len(heard))
+        inside.set()
+        leave.wait(PATIENCE_S)
+
+    reader = Reader(kind, called)
+    delivering = begun(reader.deliver)
+    assert inside.wait(PATIENCE_S)
+    ending = begun(reader.destroy)
+    ending.join(0.2)
+    assert ending.is_alive(), "the harness would free what is being called"
+    leave.set()
+    for thread in (ending, delivering):
+        thread.join(PATIENCE_S)
+        assert not thread.is_alive()
+    reader.deliver()
+    assert heard == [0]
+
+
+@READERS
+def test_a_reader_may_be_destroyed_from_within_its_own_delivery(kind):
+    reader = Reader(kind, lambda *_: reader.destroy())
+    delivering = begun(reader.deliver)
+    delivering.join(PATIENCE_S)
+    assert not delivering.is_alive()
+
+
+@READERS
+def test_a_reader_that_could_not_be_made_delivers_nothing(kind):
+    heard = []
+    reader = Reader(kind, lambda *_: heard.append(1), refuses=True)
+    assert reader.pointer == header.ffi.NULL
+    reader.deliver()
+    assert heard == []
+
+
+def test_requests_under_way_at_once_get_their_own_replies_through_one_callback():
+    sends = []
+
+    def called(_, request, answer):
+        sends.append(answer.send)
+        words = b"%d" % len(sends)
+        if len(sends) == 1:
+            reader.deliver()
+        memory = header.ffi.new("uint8_t[]", words)
+        assert answer.send(answer.context, memory, len(words)) == harness.OK
+
+    reader = Reader("service", called)
+    reader.deliver()
+    assert reader.delivering.replies == [b"2", b"1"]
+    assert sends[0] == sends[1], "a callback of its own for each request"
+
+
+LOOPBACK = """<CycloneDDS><Domain><General><AllowMulticast>false</AllowMulticast>
+<Interfaces><NetworkInterface name="lo"/></Interfaces></General></Domain></CycloneDDS>"""
+ALONE = "{scouting: {multicast: {enabled: false}}, listen: {endpoints: []}}"
+
+
+def session(middleware, profile):
+    return middleware.open(SessionConfig("test", profile, {}, {}, domain_id=77))
+
+
+def asked(endpoint, topic, wait="block"):
+    """Bytes(16)."""
+    ends, qos = b"\0\1\0\0\x10\0\0\0", Qos(True, False, False, 10)
+    layout = Layout("Bytes(16)", "", "test::dds_::Bytes_", 16, ends, b"")
+    return EndpointConfig(endpoint, topic, f"rt/{topic}", layout, None, "", qos, wait)
+
+
+def test_a_cyclone_reader_ends_while_another_delivers_and_within_its_own_delivery(monkeypatch):
+    monkeypatch.setenv("CYCLONEDDS_URI", "")  # which the session sets
+    opened = session(Middleware(), LOOPBACK)
+    node, ended = opened.node("n"), queue.Queue()
+
+    def deliver(*_):
+        ending = begun(other.close)
+        ending.join(PATIENCE_S)
+        ended.put(not ending.is_alive())
+        reader.close()
+        ended.put(True)
+
+    other = node.subscription(asked(2, "other"), deliver)
+    reader = node.subscription(asked(3, "topic"), deliver)
+    publisher = node.publisher(asked(1, "topic"))
+    publisher.publish(memoryview(bytes(16)))
+    assert ended.get(timeout=2 * PATIENCE_S), "it waited for a delivery that is not its own"
+    assert ended.get(timeout=PATIENCE_S)
+    publisher.publish(memoryview(bytes(16)))
+    publisher.close()
+    opened.close()
+    assert ended.empty() and not opened.subscriptions
+
+
+def test_a_zenoh_subscription_that_blocks_ends_with_its_thread():
+    opened = session(zenoh_python.Middleware(), ALONE)
+    node, heard = opened.node("n"), queue.Queue()
+    publisher = node.publisher(asked(1, "topic"))
+    reader = node.subscription(asked(2, "topic"), lambda *message: heard.put(message))
+    within = node.subscription(
+        asked(3, "topic"), lambda *_: (within.close(), heard.put("closed within"))
+    )
+    publisher.publish(memoryview(bytes(16)))
+    found = [heard.get(timeout=PATIENCE_S) for _ in range(2)]
+    assert "closed within" in found
+    reader.close()
+    assert not reader.thread.is_alive()
+    publisher.publish(memoryview(bytes(16)))
+    publisher.close()
+    opened.close()
+    assert heard.empty()
+
+
+def test_zenohs_publish_mode_is_described_as_it_is_granted():
+    opened = session(zenoh_python.Middleware(), ALONE)
+    publisher = opened.node("n").publisher(asked(1, "topic"))
+    listed = zenoh_python.Middleware().describe().capabilities
+    can = {mode for mode in ("sync", "async") if not listed[f"publish_{mode}"].startswith("no:")}
+    assert can == {publisher.granted().publish_mode}
+    publisher.close()
+    opened.close()
+
+
 @pytest.fixture
 def any_machine(monkeypatch):
     monkeypatch.setattr(machine, "voids", lambda probes: [])
@@ -179,6 +367,17 @@ def test_messages_arrive_whole_and_in_order(name, any_machine):
     assert usage["steady_end"] - usage["steady_begin"] < 0.3 * 0.6e9, "the reader's thread spins"
     granted = [json.loads(row["granted"]) for row in result.tables["endpoints"].to_pylist()]
     assert granted[1]["wait"] == "block" and granted[0]["notes"] and granted[1]["take"] == "typed"
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
+def test_a_reader_that_leaves_disturbs_nobody(name, any_machine):
+    result = run(f"{{name: a, middleware: {name}, profile: untouched}}", LEAVES, name)
+    assert (result.status, result.reason) == ("done", None)
+    received = result.tables["received"].to_pylist()
+    by_reader = {e: [r["seq"] for r in received if r["endpoint"] == e] for e in (2, 3, 4)}
+    assert by_reader[2] == list(range(80))
+    assert by_reader[3] and by_reader[4] and by_reader[3][-1] < by_reader[4][0]
 
 
 @pytest.mark.timing

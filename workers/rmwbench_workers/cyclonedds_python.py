@@ -106,8 +106,9 @@ class Session:
             notified_ns = time.monotonic_ns()
             self.changed.set(False)  # or the set would wake for ever
             with self.lock:
-                for subscription in list(self.subscriptions.values()):
-                    subscription.take(notified_ns)
+                subscriptions = list(self.subscriptions.values())
+            for subscription in subscriptions:
+                subscription.take(notified_ns)
 
     def node(self, name: str) -> "Node":
         return Node(self)
@@ -232,6 +233,7 @@ class Subscription(Endpoint):
             raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
         super().__init__(session, config)
         self.deliver = deliver
+        self.open = True
         self.reader = DataReader(session.participant, self.topic, quality(config))
         self.condition = ReadCondition(
             self.reader, SampleState.Any | ViewState.Any | InstanceState.Any
@@ -242,11 +244,12 @@ class Subscription(Endpoint):
         session.changed.set(True)
 
     def take(self, notified_ns: int) -> None:
-        """Hands over a turn's messages, under the session's lock, one by one: several at a time
-        would give a reader the room of its depth and of what it took. What is left announces itself
-        again."""
+        """Hands over a turn's messages, one by one: several at a time would give a reader the room
+        of its depth and of what it took. What is left announces itself again. The session's lock is
+        held while it takes, never while it delivers: no reader's end waits for another's."""
         for _ in range(TURN):
-            samples = self.reader.take(1)
+            with self.session.lock:
+                samples = self.reader.take(1) if self.open else ()
             if not samples:
                 return
             data = getattr(samples[0], "data", None)
@@ -260,6 +263,7 @@ class Subscription(Endpoint):
 
     def close(self) -> None:
         with self.session.lock:
+            self.open = False
             self.session.waitset.detach(self.condition)
             del self.session.subscriptions[self.config.endpoint]
         del self.condition, self.reader, self.topic

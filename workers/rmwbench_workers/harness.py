@@ -9,6 +9,7 @@ import json
 import os
 import sys
 import tempfile
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -103,6 +104,7 @@ class Bridge:
         self.middleware = middleware
         self.kept: list[Any] = []
         self.alive: dict[Any, Any] = {}
+        self.gates: dict[Any, Gate] = {}
         self.messages: dict[Any, Any] = {}
         """Publisher → the memory of its own message that the harness writes into."""
         # first: it reads the header, and with it the types below
@@ -141,7 +143,20 @@ class Bridge:
         self.alive[pointer] = handle
         return pointer
 
+    def create_reader(self, kind: str, make: Callable[[], Any], error: Any, gate: "Gate") -> Any:
+        """The same for what calls the harness through `gate`, which closes where it could not be
+        created, and before it is destroyed."""
+        pointer = self.create(kind, make, error)
+        if pointer:
+            self.gates[pointer] = gate
+        else:
+            gate.close()
+        return pointer
+
     def destroy(self, pointer: Any) -> None:
+        gate = self.gates.pop(pointer, None)
+        if gate is not None:
+            gate.close()
         _of(pointer).close()
         del self.alive[pointer]
 
@@ -246,20 +261,27 @@ class Bridge:
         return OK
 
     def _client_create(self, node: Any, config: Any, sink: Any, error: Any) -> Any:
-        deliver = _deliver(sink)
-        return self.create("client", lambda: _of(node).client(_endpoint(config), deliver), error)
+        gate = Gate()
+        deliver = _deliver(sink, gate)
+        return self.create_reader(
+            "client", lambda: _of(node).client(_endpoint(config), deliver), error, gate
+        )
 
     # ---- subscriptions and services ----
 
     def _subscription_create(self, node: Any, config: Any, sink: Any, error: Any) -> Any:
-        deliver = _deliver(sink)
-        return self.create(
-            "subscription", lambda: _of(node).subscription(_endpoint(config), deliver), error
+        gate = Gate()
+        deliver = _deliver(sink, gate)
+        return self.create_reader(
+            "subscription", lambda: _of(node).subscription(_endpoint(config), deliver), error, gate
         )
 
     def _service_create(self, node: Any, config: Any, handler: Any, error: Any) -> Any:
-        handle = _handle(handler)
-        return self.create("service", lambda: _of(node).service(_endpoint(config), handle), error)
+        gate = Gate()
+        handle = _handle(handler, gate)
+        return self.create_reader(
+            "service", lambda: _of(node).service(_endpoint(config), handle), error, gate
+        )
 
     # ---- what every endpoint tells ----
 
@@ -292,6 +314,40 @@ class Bridge:
     _client_matched = _subscription_matched = _service_matched = _publisher_matched
     _client_granted = _subscription_granted = _service_granted = _publisher_granted
     _client_account = _subscription_account = _service_account = _publisher_account
+
+
+class Gate:
+    """What a reader's callbacks pass on their way to the harness, which frees what they call once
+    the reader is destroyed; gate.hpp is the same for rclcpp."""
+
+    def __init__(self) -> None:
+        self.changed = threading.Condition()
+        self.closed = False
+        self.inside: list[int] = []
+        """The threads that deliver now."""
+
+    def through(self, function: Callable[..., None], *arguments: Any) -> None:
+        """Calls the function, unless the gate is closed."""
+        own = threading.get_ident()
+        with self.changed:
+            if self.closed:
+                return
+            self.inside.append(own)
+        try:
+            function(*arguments)
+        finally:
+            with self.changed:
+                self.inside.remove(own)
+                if self.closed:
+                    self.changed.notify_all()
+
+    def close(self) -> None:
+        """After it nothing is delivered, and nothing is being delivered; but a delivery that this
+        is called from goes on, since waiting for it would never end."""
+        own = {threading.get_ident()}
+        with self.changed:
+            self.closed = True
+            self.changed.wait_for(lambda: own.issuperset(self.inside))
 
 
 _SEND = "rmwbench_status (*)(void *, const uint8_t *, size_t)"
@@ -362,38 +418,39 @@ def _delivery(payload: Any, notified_ns: int, taken_ns: int) -> tuple[Any, Any]:
     return found, buffer
 
 
-def _deliver(sink: Any) -> Callable[..., None]:
+def _deliver(sink: Any, gate: Gate) -> Callable[..., None]:
     # `sink` itself is the caller's for the call only
     context, function = sink.context, sink.deliver
 
     def deliver(payload: Any, notified_ns: int, taken_ns: int) -> None:
         found, buffer = _delivery(payload, notified_ns, taken_ns)
-        function(context, found)
+        gate.through(function, context, found)
         del buffer
 
     return deliver
 
 
-def _handle(handler: Any) -> Callable[..., None]:
+def _handle(handler: Any, gate: Gate) -> Callable[..., None]:
     context, function = handler.context, handler.handle
+    send = ffi.callback(_SEND, _send)  # once: a closure in C takes long to make
 
     def handle(
         payload: Any, notified_ns: int, taken_ns: int, reply: Callable[[memoryview], None]
     ) -> None:
         found, buffer = _delivery(payload, notified_ns, taken_ns)
-
-        def send(_: Any, message: Any, size: int) -> int:
-            try:
-                reply(memoryview(ffi.buffer(message, size)))
-            except Exception as problem:
-                print(f"reply: {type(problem).__name__}: {problem}", file=sys.stderr)
-                return STATUS_FAILED
-            return OK
-
-        answer = ffi.new("rmwbench_reply *")
-        callback = ffi.callback(_SEND, send)
-        answer.send = callback
-        function(context, found, answer)
-        del buffer
+        own = ffi.new_handle(reply)
+        answer = ffi.new("rmwbench_reply *", (own, send))
+        gate.through(function, context, found, answer)
+        del buffer, own
 
     return handle
+
+
+def _send(reply: Any, message: Any, size: int) -> int:
+    """Sends a reply; `reply` is the handle of the function that does."""
+    try:
+        ffi.from_handle(reply)(memoryview(ffi.buffer(message, size)))
+    except Exception as problem:
+        print(f"reply: {type(problem).__name__}: {problem}", file=sys.stderr)
+        return STATUS_FAILED
+    return OK

@@ -22,6 +22,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import suppress
 from importlib.metadata import version
 from ipaddress import ip_address
 from pathlib import Path
@@ -290,6 +291,13 @@ def interface(ros_type: str) -> Any:
         raise WorkerError(UNSUPPORTED, f"type {ros_type}", reason) from None
 
 
+def service_type(config: EndpointConfig) -> Any:
+    if config.type.ros_type != f"{SERVICE_TYPE}_Request":
+        reason = f"type {config.type.ros_type}: services have {SERVICE_TYPE}"
+        raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
+    return interface(SERVICE_TYPE)
+
+
 def has_data(message: Any) -> bool:
     return message.get_fields_and_field_types().get("data") == "sequence<uint8>"
 
@@ -318,8 +326,13 @@ def quality(asked: Qos) -> Any:
 
 class Endpoint:
     def __init__(self, node: Node, config: EndpointConfig, *, reads: bool):
+        from rclpy.callback_groups import MutuallyExclusiveCallbackGroup
+
         self.node, self.session, self.config = node.node, node.session, config
         self.layout = config.type
+        # One for each, as in the worker on rclcpp: with the node's own, an executor with several
+        # threads would run the node's endpoints one after the other.
+        self.group = MutuallyExclusiveCallbackGroup()
         self.notes: list[str] = []
         if reads and config.wait != "callback":
             reason = f"{config.wait}: an executor calls back; write `wait: callback`"
@@ -328,6 +341,7 @@ class Endpoint:
     def granted(self) -> Granted:
         notes = [
             *self.notes,
+            "QoS as asked: rclpy cannot read it back",
             "notified, taken and called back are one time: the executor takes before it calls",
         ]
         return Granted(self.config.qos, "callback", "default", notes)
@@ -395,7 +409,12 @@ class Subscription(Endpoint):
 
         function = receive_raw if raw else receive
         self.subscription = self.node.create_subscription(
-            message, config.topic, function, quality(config.qos), raw=raw
+            message,
+            config.topic,
+            function,
+            quality(config.qos),
+            callback_group=self.group,
+            raw=raw,
         )
 
     def matched(self) -> int:
@@ -413,8 +432,10 @@ class Client(Endpoint):
     def __init__(self, node: Node, config: EndpointConfig, deliver: Deliver):
         super().__init__(node, config, reads=True)
         self.deliver = deliver
-        self.type = interface(SERVICE_TYPE)
-        self.client = self.node.create_client(self.type, config.topic)
+        self.type = service_type(config)
+        self.client = self.node.create_client(
+            self.type, config.topic, qos_profile=quality(config.qos), callback_group=self.group
+        )
 
     def publish(self, payload: memoryview) -> None:
         request = self.type.Request()
@@ -434,6 +455,8 @@ class Client(Endpoint):
 
 class Service(Endpoint):
     def __init__(self, node: Node, config: EndpointConfig, handle: Handle):
+        from rclpy.exceptions import InvalidHandle
+
         super().__init__(node, config, reads=True)
 
         def answer(request: Any, response: Any) -> Any:
@@ -448,7 +471,23 @@ class Service(Endpoint):
         self.notes.append(
             "the reply is sent after the callback returned: its publish time is not in the record"
         )
-        self.service = self.node.create_service(interface(SERVICE_TYPE), config.topic, answer)
+        self.service = self.node.create_service(
+            service_type(config),
+            config.topic,
+            answer,
+            qos_profile=quality(config.qos),
+            callback_group=self.group,
+        )
+        send_response = self.service.send_response
+
+        def send(response: Any, header: Any) -> None:
+            """Instead of rclpy's own, which answers what the harness leaves unanswered, and whose
+            error ends the executor where the service was destroyed since its callback."""
+            if response.data:
+                with suppress(InvalidHandle):
+                    send_response(response, header)
+
+        self.service.send_response = send
 
     def matched(self) -> int:
         return self.node.count_clients(self.config.topic)

@@ -8,7 +8,7 @@ program pays: the payload becomes `bytes` because the binding has no other form.
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from importlib.metadata import version
 
 import zenoh
@@ -61,7 +61,8 @@ class Middleware:
                 "history is kept",
                 "block": "yes",
                 "callback": "yes",
-                "publish_sync": "partly: the call hands over to a sending thread",
+                "publish_sync": "no: a put hands the message to the link's sending task",
+                "publish_async": "yes",
                 "inter_process": "yes",
                 "inter_host": "yes",
                 "services": "yes",
@@ -216,24 +217,29 @@ class Subscription(Endpoint):
             payload = sample.payload.to_bytes()
             deliver(payload, notified_ns, time.monotonic_ns())
 
+        self.thread: threading.Thread | None = None
         if config.wait == "callback":
             self.subscriber = self.session.zenoh.declare_subscriber(self.key, receive)
         else:
             fifo = zenoh.handlers.FifoChannel(max(config.qos.depth, 1))
             self.subscriber = self.session.zenoh.declare_subscriber(self.key, fifo)
-            threading.Thread(target=self._take, args=(receive,), daemon=True).start()
+            # The handler's: a `recv` of the subscriber's own that waits keeps it from being
+            # undeclared.
+            taking = (self.subscriber.handler, receive)
+            self.thread = threading.Thread(target=self._take, args=taking, daemon=True)
+            self.thread.start()
         self.announce()
 
-    def _take(self, receive: Callable[[zenoh.Sample], None]) -> None:
-        try:
-            while True:
-                receive(self.subscriber.recv())
-        except zenoh.ZError:
-            pass  # undeclared
+    @staticmethod
+    def _take(samples: Iterable[zenoh.Sample], receive: Callable[[zenoh.Sample], None]) -> None:
+        for sample in samples:  # until the subscriber is undeclared
+            receive(sample)
 
     def close(self) -> None:
         super().close()
         self.subscriber.undeclare()
+        if self.thread is not None and self.thread is not threading.current_thread():
+            self.thread.join()
 
 
 class Client(Endpoint):
