@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial import measure_trial, told
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find_workers
 from rmwbench.lab.process import tool
@@ -26,6 +26,7 @@ SUITE = """
 suite: machines
 title: two machines
 timeline: {{warmup_s: 0.1, steady_s: {steady_s}, match_s: 20}}
+sampling: {{series_hz: 20}}
 arms:
   - {{name: a, middleware: {middleware}}}
 workloads:
@@ -115,6 +116,19 @@ def test_the_map_of_clocks_holds_the_truth(found):
     assert any(row["t_ns"] < begin for row in rows["base"]) and any(
         row["t_ns"] > end for row in rows["base"]
     )
+
+
+def test_a_machines_series_is_on_its_own_clock(found):
+    begin, end = found.row["steady_begin_ns"], found.row["steady_end_ns"]
+    for process, ahead_s in (("away", 0), ("home", AHEAD_S)):
+        times = [
+            row["time_ns"] - ahead_s * 10**9
+            for row in found.rows["samples"]
+            if row["process"] == process
+        ]
+        # A minute is what trials of this rig last at most, and far less than the clocks are apart.
+        assert times and begin - 60 * 10**9 < min(times) and max(times) < end + 60 * 10**9
+    assert any(begin <= row[0] <= end for row in told(found)[0].samples() if row[1] == "home")
 
 
 def test_the_trial_says_what_it_ran_over(result, found):

@@ -235,8 +235,6 @@ def _live(
 
 
 def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
-    for host in outcome.times.clocks.foreign if outcome.times.clocks else ():
-        sampler.on_reference(host, outcome.clock_at(host).to_reference)
     outcome.sampling.sampled, outcome.sampling.unsampled = sampler.document, sampler.problem
     outcome.sampling.sampled_at = sampler.by_host
     outcome.files |= sampler.files

@@ -9,7 +9,7 @@ a trial.
 import json
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -161,15 +161,6 @@ class Samplers:
         if len(self._by_host) == 1:
             return found[0][1] if found else None
         return "; ".join(f"{name}: {text}" for name, text in found) or None
-
-    def on_reference(self, host: str, to_reference: Callable[[int], int]) -> None:
-        """Tells the times of a host's series and schedule on the orchestrator's clock, where the
-        host has another."""
-        document = self.by_host.get(host) or {}
-        for sample in document.get("series") or []:
-            sample["time_ns"] = int(to_reference(sample["time_ns"]))
-        for event in (document.get("schedule") or {}).get("events", []):
-            event[0] = int(to_reference(event[0]))
 
     @property
     def files(self) -> dict[str, bytes]:
