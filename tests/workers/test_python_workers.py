@@ -272,7 +272,8 @@ def test_requests_under_way_at_once_get_their_own_replies_through_one_callback()
 
 LOOPBACK = """<CycloneDDS><Domain><General><AllowMulticast>false</AllowMulticast>
 <Interfaces><NetworkInterface name="lo"/></Interfaces></General></Domain></CycloneDDS>"""
-ALONE = "{scouting: {multicast: {enabled: false}}, listen: {endpoints: []}}"
+ALONE = """{scouting: {multicast: {enabled: false}}, listen: {endpoints: []},
+transport: {shared_memory: {enabled: false}}}"""  # which leaves a segment in /dev/shm
 
 
 def session(middleware, profile):
