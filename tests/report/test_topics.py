@@ -232,6 +232,16 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
     assert answer(found).startswith("B is worse than A in 1 of ")
 
 
+def test_who_loses_more_of_the_camera_is_not_called_better_in_the_other_topics(bundle):
+    found = compare(*(side(f"{bundle.directory}:{arm}") for arm in ("iceoryx2", "cyclonedds")))
+    rows = {(row.topic, row.metric): row for row in found.rows}
+    assert rows["front", "undelivered"].verdict == "worse"
+    for topic in ("imu", "commands"):
+        row = rows[topic, "response_latency_p50"]
+        assert row.verdict == "undecided" and row.ratio.high < 0.8
+        assert "B loses more" in row.reason
+
+
 def test_an_arm_that_failed_in_every_trial_is_told_without_topics_to_measure(tmp_path):
     """As iceoryx2 beside three cameras on a board without the memory: the report must say so, not
     end in an error."""
