@@ -18,7 +18,7 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.verdicts.likeness import likeness
-from rmwbench.analysis.verdicts.ratio import Bounds, in_blocks, rounding_error, shifts
+from rmwbench.analysis.verdicts.ratio import Bounds, bounds_in, rounding_error, shifts
 from rmwbench.analysis.verdicts.variances import Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 
@@ -93,7 +93,7 @@ def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
         error = math.sqrt(float(variance) * alike.variance_factor(len(d)) / len(d))
         a, b = np.exp(pair)
         error = max(error, rounding_error(a, b))
-        clocks = shifts(a, b, in_blocks(planned[n].bounds, planned[n].blocks))
+        clocks = shifts(a, b, bounds_in(planned[n].bounds, planned[n].blocks))
         freedom = max(float(freedom) * alike.freedom_factor(), 1.0)
         tested[n] = _Tested(float(d.mean()), error, freedom, len(d), *clocks)
     different = _holm(

@@ -40,12 +40,12 @@ def ratio(
     mean, half = float(logs.mean()), 0.0
     if (error := standard_error(logs)) > 0:
         half = -float(special.stdtrit(len(logs) - 1, level)) * error
-    spare, extra = shifts(a, b, in_blocks(bounds, blocks))
+    spare, extra = shifts(a, b, bounds_in(bounds, blocks))
     low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
     return Ratio(math.exp(mean), low, high, len(logs))
 
 
-def in_blocks(
+def bounds_in(
     bounds: tuple[Bounds, Bounds], blocks: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray]:
     """Both sides' bounds in these blocks, shapes (blocks,)."""
