@@ -154,7 +154,7 @@ def test_a_limit_along_a_chain_has_room_for_what_is_under_way_on_its_ways(count,
     one = replace(arm(chain=Lost(1000, 0, count)), losses=None, metrics=along)
     limit = AtMost(metric="end_to_end_undelivered", at_most=0.01)
     nothing = AtLeast(metric="end_to_end_undelivered", at_least=0.95)
-    assert of_arm([limit], nothing, one).outcome == outcome
+    assert of_arm([limit], nothing, one, 5).outcome == outcome
 
 
 def test_what_no_metric_says_has_a_reason():
