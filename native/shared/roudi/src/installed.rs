@@ -61,8 +61,7 @@ mod tests {
             let mut file = vec![1 as c_char; room];
             // SAFETY: each has the room that is told, and every text ends with a NUL.
             unsafe {
-                let told =
-                    rmwbench_roudi_file(pools.as_ptr(), file.as_mut_ptr(), room, &mut error);
+                let told = rmwbench_roudi_file(pools.as_ptr(), file.as_mut_ptr(), room, &mut error);
                 let text = if told == 1 { file.as_ptr() } else { error.object.as_ptr() };
                 (told, error.kind, CStr::from_ptr(text).to_str().unwrap().to_string())
             }
