@@ -22,7 +22,7 @@ import numpy as np
 from bench.ratio import line, until_decided
 
 PERIOD_NS, WARMUP_NS = 1_000, 1_000_000
-LIMIT_RATIO, LIMIT_BYTES = 5.0, 2_000_000_000
+LIMIT_RATIO, LIMIT_BYTES = 13.0, 2_000_000_000
 MESSAGE_BYTES = 64
 ROOT = Path(__file__).resolve().parents[1]
 
