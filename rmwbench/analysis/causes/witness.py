@@ -34,14 +34,15 @@ def witnesses(
     """`publisher`, `receiver`: names of the two processes, on these `hosts`. What was not watched
     is None, not empty."""
     waits, rows = _waits(schedule), list(samples)
-    sender, bins = (_of_host(rows, host) for host in hosts)
+    machine = _bins(row for row in rows if row["process"] == _MACHINE)
+    sender, bins = (_of_host(rows, host, machine) for host in hosts)
     return Witnesses(
         _canary(events),
         waits.get(publisher),
         waits.get(receiver),
         bins,
         sender=sender,
-        machine=_of_machine(rows),
+        machine=machine,
     )
 
 
@@ -98,15 +99,11 @@ def _waits(schedule: Iterable[Row]) -> dict[str, np.ndarray]:
     return {process: _stretches(waits) for process, waits in found.items()}
 
 
-def _of_host(samples: Sequence[Row], host: str) -> Bins | None:
+def _of_host(samples: Sequence[Row], host: str, machine: Bins | None) -> Bins | None:
     """What its kernel counted. Of several hosts each has a sampler, with times of its own; one
     alone counts under the machine's name."""
     own = [row for row in samples if row["process"] == host and row["counter"] in _COUNTS]
-    return _bins(own) if own else _of_machine(samples)
-
-
-def _of_machine(samples: Sequence[Row]) -> Bins | None:
-    return _bins(row for row in samples if row["process"] == _MACHINE)
+    return _bins(own) if own else machine
 
 
 def _bins(samples: Iterable[Row]) -> Bins | None:

@@ -160,7 +160,7 @@ def _each(
     flags, seq, taken = (columns.received(c) for c in ("flags", "seq", "taken_ns"))
     for w, r in ((w, r) for w, readers in heard for r in readers):
         rows, life = received_rows(r.endpoint, w.endpoint), lives.get(r.endpoint)
-        places = _of_life(w, life)
+        places = of_life(w.places, w.intended_ns, life)
         found = arranged(places, Arrivals(seq[rows], taken[rows], flags[rows]))
         yield _Pair(w, r, rows, places, life, found.first, taken), found
 
@@ -216,13 +216,12 @@ def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Message
         out.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
 
 
-def _of_life(writer: "_Writer", life: Life | None) -> Writer:
+def of_life(places: Writer, intended_ns: np.ndarray, life: Life | None) -> Writer:
     """The writer's messages with those alone in the steady window that the reader may expect."""
     if life is None:
-        return writer.places
-    seq = writer.places.first_seq + np.arange(len(writer.places.steady))
-    expected = life.expects(seq, writer.intended_ns)
-    return replace(writer.places, steady=writer.places.steady & expected)
+        return places
+    seq = places.first_seq + np.arange(len(places.steady))
+    return replace(places, steady=places.steady & life.expects(seq, intended_ns))
 
 
 def _legs(

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import Link, Path
-from rmwbench.analysis.metrics.latency import was_moving
+from rmwbench.analysis.metrics.latency import of_life, was_moving
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.joining import Life
@@ -210,11 +210,8 @@ class Tracer:
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
-            steady = sent.steady
-            if life is not None:
-                seq = sent.first_seq + np.arange(len(sent))
-                steady = steady & life.expects(seq, sent.intended_ns)
-            places = ledger.Writer(sent.first_seq, steady, sent.accepted, ~sent.accepted)
+            whole = ledger.Writer(sent.first_seq, sent.steady, sent.accepted, ~sent.accepted)
+            places = of_life(whole, sent.intended_ns, life)
             found = ledger.arranged(
                 places,
                 Arrivals(
