@@ -111,6 +111,14 @@ FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"
             "another chain",
         ),
         ({"s1/metadata.yaml": "benchmark_metadata: 5\n"}, "without its parameters"),
+        *(
+            ({"s1/metadata.yaml": FILES["s1/metadata.yaml"].replace("num_runs: 2", runs)}, words)
+            for runs, words in (
+                ("num_runs: 1e400", "num_runs is not a number"),
+                ("num_runs: 2.5", "num_runs is not a whole number"),
+                ("num_runs: many", "num_runs is not a number"),
+            )
+        ),
     ],
 )
 def test_what_is_not_as_its_format_says_is_one_error(tmp_path, change, words):

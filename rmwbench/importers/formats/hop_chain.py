@@ -158,12 +158,16 @@ def _session(item: Item, folder: str) -> Session:
         tree = YAML(typ="safe").load(item.text())
         about: dict[str, Any] = tree[ROOT]
         parameters, versions = about["parameters"], about.get("software_versions") or {}
+        runs, messages, relays = (
+            whole(str(parameters[name]), item.where, name, least=0)
+            for name in ("num_runs", "measurement_count", "node_count")
+        )
         session = Session(
             folder,
             item.where,
-            int(parameters["num_runs"]),
-            int(parameters["measurement_count"]),
-            int(parameters["node_count"]),
+            runs,
+            messages,
+            relays,
             tuple(map(str, parameters["sensors"])),
             tuple(map(str, parameters["middlewares"])),
             {str(name): str(version) for name, version in versions.items()},
