@@ -20,7 +20,6 @@ from rmwbench.analysis.verdicts.best import (
     unpaired,
 )
 from rmwbench.analysis.verdicts.ratio import p_of_ranks, p_of_signs
-from rmwbench.analysis.verdicts.wording import percent
 
 RULES = Rules(minutes_per_block=1.0)
 
@@ -500,22 +499,3 @@ def test_a_report_of_six_thousand_pairs_is_judged_as_its_workloads_are_alone():
             assert verdict.ratio.value == pytest.approx(alone.value)
             assert verdict.ratio.low < alone.low
     assert {v.verdict for v in verdicts.values()} >= {"worse", "undecided"}
-
-
-@pytest.mark.parametrize(
-    ("fraction", "text"),
-    [
-        (0.0, "0 %"),
-        (5e-7, "0.00005 %"),
-        (0.0032, "0.32 %"),
-        (0.0999, "10 %"),
-        (0.17, "17 %"),
-        (0.994, "99 %"),
-        (0.9996, "99.96 %"),
-        (1 - 1e-8, "99.999999 %"),
-        (1.0, "100 %"),
-        (1.5, "150 %"),
-    ],
-)
-def test_a_share_reads_as_all_only_where_it_is_all(fraction, text):
-    assert percent(fraction) == text

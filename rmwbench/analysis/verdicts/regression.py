@@ -30,7 +30,8 @@ from rmwbench.analysis.verdicts.ratio import (
 )
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
-from rmwbench.analysis.verdicts.wording import interval, percent, times
+from rmwbench.analysis.verdicts.wording import interval, times
+from rmwbench.words.numbers import percent
 
 LARGER_IS_BETTER = frozenset(
     (

@@ -17,6 +17,7 @@ from rmwbench.analysis.stats.resolution import (
 from rmwbench.analysis.verdicts.pairs import Pairs
 from rmwbench.analysis.verdicts.ratio import sign_flip
 from rmwbench.analysis.verdicts.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
+from rmwbench.words.numbers import percent
 
 HOPELESS_MINUTES = 10_000
 
@@ -365,15 +366,6 @@ def _centre(arm: Arm) -> float:
 def _fraction(arm: Arm) -> float:
     total = sum(n for _, n in arm.undelivered.values())
     return sum(k for k, _ in arm.undelivered.values()) / total if total else 0.0
-
-
-def percent(fraction: float) -> str:
-    """`17 %`, `0.32 %`, `100 %`: two digits, more where they would round to all of it; never an
-    exponent."""
-    value = fraction * 100
-    if 99.5 <= value < 100:
-        return f"{value:.{-math.floor(math.log10(100 - value))}f} %"
-    return f"{value:.0f} %" if value >= 9.95 else f"{_plain(value, 2)} %"
 
 
 def times(found: Ratio) -> str:
