@@ -8,62 +8,80 @@ its trials, which it costs without costing those of the others.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, NamedTuple
 
 from rmwbench.campaign.plan.profile import DAEMONS_OPTION, Workers, daemons, open_fields
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.host import HostBroken, make
-from rmwbench.lab.middleware import Worker
+from rmwbench.lab.host import HostBroken, host_kind, make
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
 
 TIMEOUT_S = 10.0
 MODE = "mode "
 """How the object of an error begins that is a mode's: what the middleware cannot do, not what the
 user did wrong."""
+AT_A_TIME = 4
+"""A worker mostly waits while it loads its middleware. On a shared host one at a time, since two
+daemons would meet there."""
 _KNOWN_OPTIONS = "known options: "
+
+
+class Question(NamedTuple):
+    """What a worker is asked: to open a session with these fields, beside these daemons."""
+
+    middleware: str
+    fields: dict[str, Any]
+    daemons: list[str]
 
 
 def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[int, str]:
     """Cell → which mode its middleware cannot do, and why. Raises UserError at the line of the
     option or profile that a worker refuses. About 50 ms per side of an arm, more where a daemon has
     to serve first."""
-    tried: list[tuple[tuple[str, dict[str, Any], list[str]], dict[str, Any] | None]] = []
+    sides = [
+        (cell, process, _question(side, workers))
+        for cell in cells
+        for process, side in cell.sides.items()
+    ]
+    questions: list[Question] = []
+    for _, _, question in sides:
+        if question not in questions:
+            questions.append(question)
+    with ThreadPoolExecutor(1 if host_kind().shared else AT_A_TIME) as pool:
+        answers = list(pool.map(lambda question: _refusal(question, workers), questions))
     found: dict[int, str] = {}
-    for cell in cells:
-        for process, side in cell.sides.items():
-            worker = workers[side.middleware]
-            asked = (side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker))
-            known = next((before for before in tried if before[0] == asked), None)
-            if known is None:
-                known = (asked, _refusal(worker, *asked[1:]))
-                tried.append(known)
-            error = known[1]
-            if error is None:
-                continue
-            if error.get("kind") != "unsupported" or not str(error.get("object")).startswith(MODE):
-                raise _explained(cell, process, error, places)
-            found.setdefault(
-                cell.number, f"{side.middleware}: {error.get('object')}: {error.get('message')}"
-            )
+    for cell, process, question in sides:
+        error = answers[questions.index(question)]
+        if error is None:
+            continue
+        if error.get("kind") != "unsupported" or not str(error.get("object")).startswith(MODE):
+            raise _explained(cell, process, error, places)
+        found.setdefault(
+            cell.number, f"{question.middleware}: {error.get('object')}: {error.get('message')}"
+        )
     return found
 
 
-def _refusal(
-    worker: Worker, fields: Mapping[str, Any], needed: Sequence[str]
-) -> dict[str, Any] | None:
+def _question(side: Side, workers: Workers) -> Question:
+    worker = workers[side.middleware]
+    return Question(side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker))
+
+
+def _refusal(question: Question, workers: Workers) -> dict[str, Any] | None:
     """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or
     unsupported."""
-    name = "rehearsal"
+    worker, name = workers[question.middleware], "rehearsal"
     try:
         with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
             host.wait_ready()
-            fields = {**fields, "domain_id": host.domain_id}
-            for daemon in needed:
+            fields = {**question.fields, "domain_id": host.domain_id}
+            for daemon in question.daemons:
                 if error := _answer(
                     crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields
                 ):

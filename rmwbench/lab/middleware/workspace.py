@@ -1,6 +1,7 @@
 """Where the Rust workspace and its products are. Python knows the workspace's root and nothing
 below it but what Cargo.toml files say."""
 
+import functools
 import os
 import shutil
 import subprocess
@@ -30,11 +31,17 @@ def target_directory() -> Path:
             "there is no Rust workspace beside this installation",
             fix=NOT_THERE,
         )
-    done = subprocess.run([workspace / "target-dir"], capture_output=True, text=True)
+    return _printed(workspace / "target-dir", tuple(sorted(os.environ.items())))
+
+
+@functools.cache
+def _printed(script: Path, environment: tuple[tuple[str, str], ...]) -> Path:
+    """Asked once in a process and environment: it starts the compiler to know its version."""
+    done = subprocess.run([script], env=dict(environment), capture_output=True, text=True)
     if done.returncode:
         raise UserError(
             "cannot tell where cargo builds",
-            where=str(workspace / "target-dir"),
+            where=str(script),
             actual=done.stderr.strip(),
             fix=RUST_FIX,
         )
