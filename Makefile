@@ -119,10 +119,10 @@ lint-cpp:
 types:
 	@$(RUN) python setup/check_types.py
 
+# Both kinds wait for a third of their time: two at a time would leave processors idle.
 test-untimed:
-	@$(RUN) pytest -n 2 --dist worksteal -m "not timing and not trials"
+	@$(RUN) pytest -n 3 --dist worksteal -m "not timing and not trials"
 
-# They wait more than they compute: two at a time would leave processors idle.
 test-trials:
 	@$(RUN) pytest -n 3 --dist worksteal -m "trials and not timing"
 
