@@ -44,9 +44,13 @@ class StateFile:
             ) from None
 
 
-def make_empty(directory: Path, what: str, fix: str) -> None:
-    """Makes the directory. UserError where it cannot be made, or where something is there: that
-    `what` says then, with its `fix`."""
+def check_empty(directory: Path, what: str, fix: str) -> None:
+    """UserError where something is there: that `what` says then, with its `fix`."""
     if directory.is_dir() and any(directory.iterdir()):
         raise UserError(what, where=str(directory), fix=fix)
+
+
+def make_empty(directory: Path, what: str, fix: str) -> None:
+    """Makes the directory. UserError where it cannot be made, and as `check_empty`."""
+    check_empty(directory, what, fix)
     make_directory(directory)

@@ -208,12 +208,19 @@ def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
         view_of(tmp_path / "github.json")
 
 
+@pytest.fixture
+def no_printer(monkeypatch):
+    """Chromium would take longer than all the rest; one test above prints."""
+    monkeypatch.setattr("rmwbench.evaluations.committee.page.browser", lambda: None)
+
+
 def error_of(capsys, *words):
     """What the command is refused with, in one line."""
     assert exit_code(*words) == 2
     return " ".join(capsys.readouterr().err.split())
 
 
+@pytest.mark.usefixtures("no_printer")
 def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
     # two sections are not measured
     assert exit_code("evaluate", "tsc", "-o", session.directory, "--json") == 1
@@ -226,6 +233,7 @@ def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
     assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
 
 
+@pytest.mark.usefixtures("no_printer")
 def test_resume_goes_on_with_an_evaluation_and_takes_nothing_that_would_change_it(session, capsys):
     for option, value in (("--budget", "1h"), ("--no-report", None)):
         words = ["resume", session.directory, option, *([value] if value else [])]
@@ -236,6 +244,7 @@ def test_resume_goes_on_with_an_evaluation_and_takes_nothing_that_would_change_i
     assert f"report: {session.directory / 'report.md'}" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("no_printer")
 def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     copied = evaluations.copy(session, tmp_path / "tsc")
     # it waits: evaluate would run it
@@ -264,7 +273,10 @@ def test_an_evaluation_that_was_begun_keeps_its_plan(session, capsys, words, say
     assert says in error_of(capsys, "evaluate", "tsc", "-o", session.directory, *words)
 
 
-def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys):
+def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys, monkeypatch):
+    """And nothing is planned, which takes seconds, before that is said."""
+    planning = "rmwbench.evaluations.committee.sections.costs"
+    monkeypatch.setattr(planning, lambda *_: pytest.fail("it was planned"))
     (tmp_path / "mine.txt").write_text("mine")
     said = error_of(capsys, "evaluate", "tsc", "-o", tmp_path, "--budget", "2h")
     assert "no evaluation was begun in it" in said

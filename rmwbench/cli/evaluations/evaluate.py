@@ -84,7 +84,7 @@ def evaluate(
     ] = False,
 ) -> None:
     from rmwbench.evaluations.committee.sections import EVALUATIONS, costs, share
-    from rmwbench.evaluations.committee.session import is_session
+    from rmwbench.evaluations.committee.session import check_place, is_session
 
     if evaluation not in EVALUATIONS:
         raise UserError(
@@ -95,6 +95,8 @@ def evaluate(
     if out is not None and is_session(out):
         given = {"--budget": budget, "--seed": seed, **by_option(candidates, added, without)}
         _carry_out(_begun(out, evaluation, given, cluster), as_json, cluster)
+    if out is not None:
+        check_place(out)
     machines = _machines(cluster, out)
     budget_s = parse_duration_s(budget or "8h")
     asked = choice(candidates, added, without)

@@ -16,13 +16,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rmwbench.bundle import Bundle
-from rmwbench.evaluations.state_file import StateFile, make_empty
+from rmwbench.evaluations.state_file import StateFile, check_empty, make_empty
 
 if TYPE_CHECKING:
     from rmwbench.evaluations.committee.sections import Share
     from rmwbench.suite.file.candidates import Choice
 
 STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-run", 1)
+_OCCUPIED = (
+    "the directory is not empty, and no evaluation was begun in it",
+    "choose another with --out",
+)
 
 
 @dataclass
@@ -120,8 +124,7 @@ def begin(
         Planned(name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why)
         for name, (title, suite, why) in absent.items()
     ]
-    occupied = "the directory is not empty, and no evaluation was begun in it"
-    make_empty(directory, occupied, "choose another with --out")
+    make_empty(directory, *_OCCUPIED)
     session = Session(
         directory,
         evaluation,
@@ -141,6 +144,12 @@ def begin(
 def _whole_ms(seconds: float) -> float:
     """Rounded up: rounded down it would not hold the last block."""
     return math.ceil(seconds * 1000) / 1000
+
+
+def check_place(directory: Path) -> None:
+    """Before an evaluation is planned, which takes seconds. UserError where `begin` would end so,
+    since something else is there."""
+    check_empty(directory, *_OCCUPIED)
 
 
 def is_session(directory: Path) -> bool:
