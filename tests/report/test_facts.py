@@ -121,12 +121,14 @@ def check(fact, part):
     lost = {name: fmt.finite(arm.value("undelivered")) for name, arm in of.items()}
     with_data = {name for name in of if verdict[name] != "no data"}
     match fact:
-        case said.Best(arm):
+        case said.Best(arm, own):
+            assert tells_its_loss(own, lost[arm])
             assert all(primary[arm] <= primary[other] for other in with_data)
             assert (
                 all(verdict[other] == "worse" for other in with_data - {arm}) and len(with_data) > 1
             )
-        case said.BestByLoss(arm, faster):
+        case said.BestByLoss(arm, faster, own):
+            assert tells_its_loss(own, lost[arm])
             assert all(
                 primary[other] < primary[arm] and lost[other] > lost[arm] for other in faster
             )
@@ -135,14 +137,18 @@ def check(fact, part):
             assert all(
                 primary[other] < primary[arm] and verdict[other] == "worse" for other in smaller
             )
-        case said.LosesLeast(arm, _):
+        case said.LosesLeast(arm, _, own):
+            assert own == lost[arm]
             assert math.isinf(primary[arm]) and all(
                 verdict[other] == "worse" for other in with_data - {arm}
             )
         case said.Alone(arm, absent):
             assert with_data == {arm} and set(absent) == of.keys() - {arm}
-        case said.Equal(found):
+        case said.Equal(found, faster, losses):
             assert found and all(verdict[arm] == "equivalent" for arm in found)
+            assert all(verdict[arm] == "worse" and of[arm].verdict.by == "loss" for arm in faster)
+            for arm in found:
+                assert tells_its_loss(dict(losses).get(arm), lost[arm])
         case said.Between(found, all_arms):
             assert all(verdict[arm] == "undecided" for arm in found)
             assert all_arms == (not any(v == "worse" for v in verdict.values()))
@@ -176,6 +182,12 @@ def check(fact, part):
             )
         case _:
             check_over_topics(fact, part, verdict)
+
+
+def tells_its_loss(told, lost):
+    """Whether the fraction that a sentence tells of the arm that it praises is what it loses, and
+    is told where it is one per cent or more."""
+    return told == (lost if lost is not None and lost >= said.LOSS_TOLD else None)
 
 
 def check_over_topics(fact, part, verdict):

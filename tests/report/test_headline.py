@@ -35,8 +35,12 @@ def arm(name, verdict, p50, against=None, ratio=None, role="contender", minutes=
 
 
 def losing(name, p50):
-    found = arm(name, "worse", p50, "a", by="loss")
-    found["metrics"]["undelivered"] = {"unit": "fraction", "value": 0.12, "low": 0.1, "high": 0.14}
+    return with_loss(arm(name, "worse", p50, "a", by="loss"), 0.12)
+
+
+def with_loss(found, lost):
+    found["trials"] = {"done": 6}
+    found["metrics"]["undelivered"] = {"unit": "fraction", "value": lost, "low": lost, "high": lost}
     return found
 
 
@@ -169,6 +173,28 @@ def test_the_best_by_loss_is_not_called_the_fastest():
     )
 
 
+def test_who_loses_much_is_not_praised_without_that():
+    """Beyond the capacity of a WiFi: one robot, of whose messages the best loses 30 %, and four, of
+    whom one is faster for what it loses."""
+    found = headline(workload(with_loss(arm("a", "best", 2e4), 0.3), losing("b", 3e4)))
+    assert found.lead == "Take a: it is the fastest, although it loses 30 % of its messages."
+    assert found.rest == "b loses 12 % of its messages."
+    alike = with_loss(arm("a", "equivalent", 3e4), 0.079)
+    found = headline(workload(alike, losing("b", 2e4), arm("c", "undecided", 4e4, "a", 1.2)))
+    assert found.lead == (
+        "Take a: it is not slower than any other that loses as little by more than the margin, "
+        "although it loses 7.9 % of its messages."
+    )
+    two = with_loss(arm("b", "equivalent", 2.1e4, "a"), 0.02), arm("c", "worse", 9e4, "a", 4.5)
+    found = headline(workload(with_loss(arm("a", "equivalent", 2e4), 0.012), *two))
+    assert found.lead == (
+        "Take a or b: they are equally fast, within the margin, although a loses 1.2 % and b loses "
+        "2 % of their messages."
+    )
+    little = headline(workload(with_loss(arm("a", "best", 2e4), 0.002), losing("b", 3e4)))
+    assert little.lead == "Take a: it is the fastest."
+
+
 def test_many_names_are_counted():
     arms = [arm(name, "undecided", 2e4, "a", 1.05) for name in "bcdefg"]
     assert (
@@ -179,12 +205,13 @@ def test_many_names_are_counted():
 
 def test_who_never_gets_there_is_not_called_the_fastest():
     """Out of range with a new address: nobody recovers, and one loses less for it."""
-    best, worse = arm("a", "best", 1.0, "b"), losing("b", 1.0)
+    best, worse = with_loss(arm("a", "best", 1.0, "b"), 0.06), losing("b", 1.0)
     for one in (best, worse):
         one["metrics"]["response_latency_p50"] |= {"value": "inf", "low": "inf", "high": "inf"}
     found = headline(workload(best, worse))
     assert found.answer == (
-        "a loses least, and its median response is infinite too; b loses 12 % of its messages."
+        "a loses least, 6 % of its messages, and its median response is infinite too; b loses 12 % "
+        "of its messages."
     )
     assert found.detail == ""
 

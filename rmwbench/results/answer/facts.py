@@ -27,28 +27,33 @@ from rmwbench.results.shown import (
 )
 from rmwbench.words import numbers as fmt
 
+LOSS_TOLD = 0.01
+"""Whoever is named first and loses as much is not praised without that."""
+
 
 @dataclass(frozen=True)
 class Best:
     """Every other contender with data is decided to be worse, and none has a smaller primary
-    metric."""
+    metric. `lost`: the fraction of its messages that it loses itself, where it is worth telling."""
 
     arm: str
+    lost: float | None = None
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} is the {order.best}"
+        return f"{self.arm} is the {order.best}{_although(self.lost)}"
 
     def advice(self, order: Words) -> str:
-        return f"take {self.arm}: it is the {order.best}"
+        return f"take {self.arm}: it is the {order.best}{_although(self.lost)}"
 
 
 @dataclass(frozen=True)
 class BestByLoss:
     """Every other contender with data is decided to be worse; `faster` have a smaller primary
-    metric and are worse for what they lose."""
+    metric and are worse for what they lose. `lost`: as of `Best`."""
 
     arm: str
     faster: tuple[str, ...]
+    lost: float | None = None
 
     def clause(self, order: Words) -> str:
         return f"{self.arm} is the best: {self._others()}"
@@ -58,7 +63,8 @@ class BestByLoss:
 
     def _others(self) -> str:
         lose = "loses" if len(self.faster) == 1 else "lose"
-        return f"{names(self.faster)} may be faster, but {lose} more"
+        too = "" if self.lost is None else f", and {self.arm} {fmt.percent(self.lost)}"
+        return f"{names(self.faster)} may be faster, but {lose} more{too}"
 
 
 @dataclass(frozen=True)
@@ -80,13 +86,16 @@ class BestByBlocks:
 
 @dataclass(frozen=True)
 class LosesLeast:
-    """The best by its losses; its primary metric (`title`) is infinite, so it is not fast."""
+    """The best by its losses (`lost` of all); its primary metric (`title`) is infinite, so it is
+    not fast."""
 
     arm: str
     title: str
+    lost: float
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} loses least, and its {self.title} is infinite too"
+        least = f"loses least, {fmt.percent(self.lost)} of its messages"
+        return f"{self.arm} {least}, and its {self.title} is infinite too"
 
 
 @dataclass(frozen=True)
@@ -108,19 +117,33 @@ class Alone:
 
 @dataclass(frozen=True)
 class Equal:
-    """Each is decided not to be slower than any other arm by more than the margin."""
+    """Each is decided not to be slower than any other arm by more than the margin, but for `faster`,
+    which are worse for what they lose. `losses`: (arm, the fraction of its messages), where it is
+    worth telling."""
 
     arms: tuple[str, ...]
+    faster: tuple[str, ...] = ()
+    losses: tuple[tuple[str, float], ...] = ()
 
     def clause(self, order: Words) -> str:
         if len(self.arms) == 1:
-            return f"{self.arms[0]} is not {order.than} any other by more than the margin"
-        return f"{names(self.arms)} are equally {order.alike}, within the margin"
+            return f"{self.arms[0]} is {self._alone(order)}"
+        return f"{names(self.arms)} are {self._together(order)}"
 
     def advice(self, order: Words) -> str:
         if len(self.arms) == 1:
-            return f"take {self.arms[0]}: it is not {order.than} any other by more than the margin"
-        return f"take {names(self.arms, 'or')}: they are equally {order.alike}, within the margin"
+            return f"take {self.arms[0]}: it is {self._alone(order)}"
+        return f"take {names(self.arms, 'or')}: they are {self._together(order)}"
+
+    def _alone(self, order: Words) -> str:
+        others = "any other that loses as little" if self.faster else "any other"
+        (lost,) = (lost for _, lost in self.losses) if self.losses else (None,)
+        return f"not {order.than} {others} by more than the margin{_although(lost)}"
+
+    def _together(self, order: Words) -> str:
+        told = [f"{arm} loses {fmt.percent(lost)}" for arm, lost in self.losses]
+        although = f", although {names(told)} of their messages" if told else ""
+        return f"equally {order.alike}, within the margin{although}"
 
 
 @dataclass(frozen=True)
@@ -409,7 +432,13 @@ def of_workload(workload: Part) -> list[Fact]:
     if by.get("best"):
         facts.append(_best(by["best"][0], by.get("worse", []), workload))
     elif by.get("equivalent"):
-        facts.append(Equal(tuple(arm.arm for arm in by["equivalent"])))
+        slowest = max(primary(arm, workload) for arm in by["equivalent"])
+        faster = [
+            arm
+            for arm in by.get("worse", [])
+            if is_by_loss(arm) and primary(arm, workload) < slowest
+        ]
+        facts.append(_equal(by["equivalent"], faster))
         undecided = [arm.arm for arm in by.get("undecided", [])]
     elif by.get("undecided"):
         open_ = tuple(arm.arm for arm in by["undecided"])
@@ -432,6 +461,20 @@ def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
     return [*([NoData(absent)] if absent else []), *([Unable(unable)] if unable else [])]
 
 
+def _although(lost: float | None) -> str:
+    return "" if lost is None else f", although it loses {fmt.percent(lost)} of its messages"
+
+
+def _worth_telling(arm: AnyArm) -> float | None:
+    lost = lost_of(arm)
+    return lost if lost >= LOSS_TOLD else None
+
+
+def _equal(equal: Sequence[AnyArm], faster: Sequence[AnyArm] = ()) -> Equal:
+    losses = tuple((arm.arm, lost) for arm in equal if (lost := _worth_telling(arm)) is not None)
+    return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), losses)
+
+
 def _pairs(matrix: Matrix) -> Pairs:
     found: dict[str, list[str]] = {}
     for cell in matrix.cells:
@@ -442,13 +485,14 @@ def _pairs(matrix: Matrix) -> Pairs:
 
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
     if is_endless(best, workload):
-        return LosesLeast(best.arm, title_of(workload.primary_metric))
+        return LosesLeast(best.arm, title_of(workload.primary_metric), lost_of(best))
+    lost = _worth_telling(best)
     smaller = [arm for arm in worse if primary(arm, workload) < primary(best, workload)]
     if not smaller:
-        return Best(best.arm)
+        return Best(best.arm, lost)
     listed = tuple(arm.arm for arm in smaller)
     if all(is_by_loss(arm) for arm in smaller):
-        return BestByLoss(best.arm, listed)
+        return BestByLoss(best.arm, listed, lost)
     return BestByBlocks(best.arm, listed)
 
 
@@ -498,9 +542,9 @@ def _over_topics(workload: Workload) -> list[Fact]:
         facts.append(OverTopics(standing[0].arm, _open_in(workload, standing[0].arm)))
     elif standing:
         open_ = tuple(arm.arm for arm in standing if verdict_of(arm) == "undecided")
-        equal = tuple(arm.arm for arm in standing if verdict_of(arm) != "undecided")
+        equal = [arm for arm in standing if verdict_of(arm) != "undecided"]
         if equal:
-            facts.append(Equal(equal))
+            facts.append(_equal(equal))
             facts += [Open(open_)] if open_ else []
         else:
             facts.append(Between(open_, not worse))
