@@ -28,6 +28,7 @@ from rmwbench.report.explain.links import links
 from rmwbench.report.page import asset, environment, vega
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
+from rmwbench.results.answer.facts import by_what, by_what_whole
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.results.ros import bring_up, recordings, ros_variables
@@ -240,6 +241,7 @@ def _arm(key: str, arm: Arm, style: look.Look) -> dict[str, Any]:
         "metrics": metrics,
         "shown": {metric["name"]: metric["shown"] for metric in metrics},
         "floor": fmt.ratio(arm.times_floor),
+        "what": by_what_whole(arm),
         "ratio": fmt.ratio(arm.verdict.ratio),
     }
 
@@ -249,14 +251,14 @@ def _trial_text(value: float, unit: str) -> str:
 
 
 def _groups(workload: Workload) -> list[tuple[str, list[tuple[str, str]]]]:
-    """The contenders by verdict, each with its ratio where one is decided: (verdict, [(arm, ratio
-    text)])."""
+    """The contenders by verdict, those that are worse each with what it is worse by: (verdict,
+    [(arm, text)])."""
     groups = []
     for verdict in VERDICTS:
         members = [
             (
                 arm.arm,
-                fmt.ratio(arm.verdict.ratio),
+                by_what(arm),
                 None if arm.verdict.ratio is None else fmt.finite(arm.verdict.ratio.value),
             )
             for arm in workload.arms
@@ -264,15 +266,7 @@ def _groups(workload: Workload) -> list[tuple[str, list[tuple[str, str]]]]:
         ]
         if verdict == "worse":
             members.sort(key=lambda member: inf if member[2] is None else member[2])
-            groups.append(
-                (
-                    verdict,
-                    [
-                        (name, ratio.text if ratio.state == "measured" else "")
-                        for name, ratio, _ in members
-                    ],
-                )
-            )
+            groups.append((verdict, [(name, what) for name, what, _ in members]))
         else:
             groups.append((verdict, [(name, "") for name, *_ in members]))
     return [group for group in groups if group[1]]

@@ -19,6 +19,7 @@ from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
+from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.results.machine.model import Machine
@@ -347,17 +348,10 @@ def _table(workload: Workload) -> Iterable[str]:
     for arm in workload.arms:
         cells = [f"{escape(arm.label)} {escape(marks(arm))}".rstrip()]
         cells += [escape(fmt.metric(arm.metrics.get(metric or "")).full) for _, metric in shown]
-        floor, ratio, verdict = (
-            fmt.ratio(arm.times_floor),
-            fmt.ratio(arm.verdict.ratio),
-            arm.verdict,
-        )
+        floor = fmt.ratio(arm.times_floor)
         cells.append(escape(arm.release_date or "–"))
         cells.append(escape(floor.full) if floor.state == "measured" else "–")
-        decided = (
-            verdict.verdict in ("worse", "undecided", "equivalent") and ratio.state == "measured"
-        )
-        cells.append(f"**{verdict.verdict}**" + (f" {escape(ratio.full)}" if decided else ""))
+        cells.append(f"**{arm.verdict.verdict}** {escape(by_what_whole(arm))}".rstrip())
         yield table_row(cells)
 
 

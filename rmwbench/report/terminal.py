@@ -24,6 +24,7 @@ from rmwbench.report.terminal_table import plain_table
 from rmwbench.report.terminal_topics import print_topics
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
+from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.results.model import Metric
@@ -71,16 +72,13 @@ def print_show(doc: Shown, console: Console, evaluated: Evaluated = NOT_EVALUATE
 
 
 def verdict_text(arm: Arm) -> str:
-    """`best`, `worse 1.84×`, `undecided`: a ratio stands only beside a verdict that says there is a
-    difference."""
+    """`best`, `worse 1.84×`, `worse by loss`, `undecided`: a ratio stands only beside a verdict
+    that says there is a difference."""
     if arm.not_supported:
         return "not supported"
     verdict, name = arm.verdict, arm.verdict.verdict
-    ratio = fmt.ratio(verdict.ratio)
     where = f" in {verdict.topic}" if verdict.topic and name in ("worse", "undecided") else ""
-    return (
-        f"{name} {ratio.text}" if ratio.state == "measured" and name == "worse" else name
-    ) + where
+    return f"{name} {by_what(arm)}".rstrip() + where
 
 
 def _print_campaign(doc: Shown, console: Console) -> None:

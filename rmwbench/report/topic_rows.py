@@ -64,13 +64,12 @@ def rows(workload: Workload) -> list[Row]:
 def _cell(topic: Topic, arm: TopicArm) -> Cell:
     shown = fmt.metric(arm.metrics.get(topic.primary_metric))
     verdict = facts.verdict_of(arm)
-    ratio = fmt.ratio(arm.verdict.ratio)
     return Cell(
         "never" if shown.state == "never" else shown.text,
         shown.full,
         fmt.metric(arm.metrics["undelivered"]).text if fmt.finite(arm.value("undelivered")) else "",
         verdict if topic.judged else "",
         MARKS.get(verdict, "") if topic.judged else "",
-        ratio.text if verdict == "worse" and ratio.state == "measured" else "",
+        facts.by_what(arm),
         arm.verdict.reason,
     )

@@ -227,3 +227,19 @@ def test_another_primary_metric_is_called_by_its_name():
     one["metrics"] = {"match_time": {"unit": "ns", "value": 2e6, "low": 2e6, "high": 2e6}}
     found = headline({"primary_metric": "match_time", "arms": [one]})
     assert "time to match" in found.detail and "response" not in found.detail
+
+
+def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
+    """`worse 0.44×` reads like a contradiction: who loses more may be faster."""
+    by_loss = losing("b", 2e4)
+    by_loss["verdict"]["ratio"] = {"value": 0.44, "low": 0.4, "high": 0.5, "blocks": 6}
+    slower, open_ = arm("c", "worse", 9e4, "a", 4.5), arm("d", "undecided", 4e4, "a", 1.2)
+    best = arm("a", "best", 3e4, "b", 0.9)
+    arms = typed(Workload, workload(best, by_loss, slower, open_)).arms[1:]
+    assert [facts.by_what(one) for one in arms] == ["", "by loss", "4.50×", ""]
+    assert [facts.by_what_whole(one) for one in arms] == [
+        "",
+        "by loss",
+        "4.50× [4.50–4.50]",
+        "1.20× [1.20–1.20]",
+    ]

@@ -654,6 +654,25 @@ def is_by_failure(arm: AnyArm) -> bool:
     return verdict_of(arm) == "worse" and arm.verdict.by == By.FAILURE
 
 
+def by_what(arm: AnyArm) -> str:
+    """What stands beside `worse`: its ratio, or that it was judged before any, since `worse 0.44×`
+    reads like a contradiction. Empty where neither is known, and beside other verdicts."""
+    if is_by_loss(arm):
+        return "by loss"
+    if is_by_failure(arm):
+        return "by failure"
+    shown = fmt.ratio(arm.verdict.ratio)
+    return shown.text if verdict_of(arm) == "worse" and shown.state == "measured" else ""
+
+
+def by_what_whole(arm: AnyArm) -> str:
+    """The same with the interval, beside any verdict that rests on a ratio: for tables."""
+    shown = fmt.ratio(arm.verdict.ratio)
+    what = by_what(arm)
+    on_ratio = what == shown.text or verdict_of(arm) in ("undecided", "equivalent")
+    return shown.full if on_ratio and shown.state == "measured" else what
+
+
 def is_endless(arm: AnyArm, workload: Part) -> bool:
     """Whether its primary metric is infinite: best by its losses, and fast it is not."""
     return arm.value(workload.primary_metric) == inf
