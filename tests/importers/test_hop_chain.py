@@ -111,6 +111,14 @@ FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"
             "another chain",
         ),
         ({"s1/metadata.yaml": "benchmark_metadata: 5\n"}, "without its parameters"),
+        (
+            {
+                "s1/metadata.yaml": FILES["s1/metadata.yaml"].replace(
+                    "node_count: 5", "node_count: 1e400"
+                )
+            },
+            "without its parameters",
+        ),
     ],
 )
 def test_what_is_not_as_its_format_says_is_one_error(tmp_path, change, words):

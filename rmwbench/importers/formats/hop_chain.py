@@ -168,7 +168,8 @@ def _session(item: Item, folder: str) -> Session:
             tuple(map(str, parameters["middlewares"])),
             {str(name): str(version) for name, version in versions.items()},
         )
-    except (YAMLError, KeyError, TypeError, ValueError, AttributeError) as error:
+    # OverflowError: 1e400 is infinite
+    except (YAMLError, KeyError, TypeError, ValueError, OverflowError, AttributeError) as error:
         raise malformed(
             item.where,
             "metadata without its parameters",
