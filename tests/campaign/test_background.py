@@ -206,6 +206,7 @@ time.sleep(60)
 """
 
 
+@pytest.mark.own_host
 def test_loads_die_with_an_orchestrator_that_is_killed():
     running = subprocess.Popen(
         [sys.executable, "-c", ORCHESTRATOR], stdout=subprocess.PIPE, text=True
@@ -225,6 +226,7 @@ def test_loads_die_with_an_orchestrator_that_is_killed():
         assert Path(group) in remove_stale() and not Path(group).exists()
 
 
+@pytest.mark.own_host
 def test_idle_and_as_found_start_nothing():
     with Host("test") as host:
         host.wait_ready()

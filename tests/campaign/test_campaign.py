@@ -1,9 +1,11 @@
 """Whole campaigns as a user runs them, on the fake worker: finish, stop, resume, and every refusal
 before anything is written."""
 
+import contextlib
 import itertools
 import json
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -148,6 +150,18 @@ def bench(tmp_path, capsys, monkeypatch):
     # a busy machine is not what is tested here
     monkeypatch.setattr(machine, "voids", lambda probes: [])
     return made
+
+
+@pytest.mark.trials
+def test_on_the_shared_host_a_trial_meets_no_other_campaign(bench, monkeypatch):
+    monkeypatch.setenv("RMWBENCH_HOST_KIND", "shared")
+    with contextlib.ExitStack() as others:
+        for port in range(20_001, 20_009):  # those of a fake worker in a host of its own
+            taken = others.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            taken.bind(("127.0.0.1", port))
+        code, output = bench.run()
+    assert code == 0, output
+    assert {line.status for line in Bundle(bench.out).trials()} == {"done"}, output
 
 
 @pytest.mark.trials

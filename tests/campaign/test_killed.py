@@ -95,7 +95,8 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
     (path,) = [
         row["path"] for row in result.tables["leftovers"].to_pylist() if row["kind"] == "socket"
     ]
-    assert path.startswith("/tmp/rmwbench-floor")
+    # in the host's own /tmp; on a shared host in its directory there
+    assert path.startswith("/tmp/rmwbench-") and "/rmwbench-floor" in path
 
 
 @pytest.mark.timing

@@ -62,6 +62,7 @@ def test_a_message_below_zenohs_threshold_asked_for_shared_memory_is_void_with_t
     assert "400 bytes are below the shared-memory threshold" in reason
 
 
+@pytest.mark.own_host  # on a shared host its endpoints are the trial's own
 def test_zenoh_reliable_over_udp_is_refused_with_its_reason(tmp_path):
     workers("zenoh")
     profile = (

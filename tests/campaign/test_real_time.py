@@ -6,6 +6,7 @@ import resource
 
 import pytest
 
+from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial import real_time
 from rmwbench.campaign.trial.outcome import Order
@@ -54,20 +55,22 @@ def test_an_unknown_level_is_named():
 
 def test_polling_with_sched_fifo_and_what_only_root_gets_are_told_before_anything_runs(monkeypatch):
     worker = {"floor": tools.worker("floor")}
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(unsupported, "has_capability", lambda number: True)
     (reason,) = described([cell("fifo", wait="poll")], worker).values()
     assert "leaves its processor to nobody else" in reason
     assert not described([cell("all")], worker)
-    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    # as root of an ordinary container
+    monkeypatch.setattr(unsupported, "has_capability", lambda number: False)
     assert "run as root" in described([cell("locked")], worker)[1]
+    assert "--cap-add SYS_NICE" in described([cell("fifo")], worker)[1]
     assert not described([cell("pinned")], worker)
 
 
 @pytest.mark.timing
 @pytest.mark.parametrize("level", list(REAL_TIME))
 def test_every_thread_of_a_worker_has_what_was_asked_for(level, monkeypatch):
-    if os.geteuid() != 0 and level not in ("none", "pinned"):
-        pytest.skip("only root gets SCHED_FIFO and locked memory for sure")
+    if reason := described([cell(level)], {"floor": tools.worker("floor")}).get(1):
+        pytest.skip(reason)
     seen: dict[str, list[tuple[int, set[int], int]]] = {}
     collect = real_time.check
 

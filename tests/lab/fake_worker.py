@@ -58,6 +58,8 @@ FAULTS = {
 SOURCE = r"""#!{python} -IS
 import json, mmap, os, select, socket, struct, sys, threading, time, zlib
 FAULT, STAGE = {fault!r}, {stage!r}
+# a shared host has ports of its own
+PORT = int(os.environ.get("RMWBENCH_FIRST_PORT", 20000))
 if "--describe" in sys.argv:
     print(json.dumps({describe!r}))
     sys.exit(0)
@@ -101,7 +103,7 @@ def send(writer, seq, intended, phase, cause=(0, 0)):
     payload = struct.pack(HEADER, writer["endpoint"], seq, intended, phase, channel(writer, True), *cause).ljust(min(size, 60000), b"x")
     out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     call = now()
-    for port in range(20000, 20000 + 64):
+    for port in range(PORT, PORT + 64):
         try: out.sendto(payload, ("127.0.0.1", port))
         except OSError: pass
     if phase: record(1, writer["endpoint"], seq, intended, begun, call, now(), cause[1], cause[0], size=len(payload), flags=4 if phase == 1 else 0)
@@ -109,7 +111,7 @@ def send(writer, seq, intended, phase, cause=(0, 0)):
 def tell_over(writer):
     # a service has as many requests as its clients have sent, however late a busy machine lets them send
     out = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    for port in range(20000, 20000 + 64):
+    for port in range(PORT, PORT + 64):
         try: out.sendto(struct.pack(HEADER, writer["endpoint"], 0, 0, OVER, channel(writer, True), 0, 0), ("127.0.0.1", port))
         except OSError: pass
 
@@ -192,7 +194,7 @@ def handle(request_):
             reply["endpoints"][str(e["endpoint"])] = granted
             if e["kind"] in ("publisher", "client"): writers[e["endpoint"]] = e
             if e["kind"] != "publisher":
-                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", 20000 + e["endpoint"]))
+                s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", PORT + e["endpoint"]))
                 readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}, "next": 0, "over": 0}}
                 threading.Thread(target=read, args=(readers[e["endpoint"]],), daemon=True).start()
     elif cmd == STAGE or (daemon and STAGE == "daemon"):

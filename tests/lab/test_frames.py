@@ -124,6 +124,7 @@ def test_a_process_has_room_for_so_many_rings_and_says_so():
 
 
 @needs_gstreamer
+@pytest.mark.own_host
 @pytest.mark.timing
 def test_the_ring_holds_gstreamers_picture_and_its_rate():
     """SMPTE's bars: the first pixel is grey at 75 %, the one at the end of the first row blue."""
@@ -143,6 +144,7 @@ def test_the_ring_holds_gstreamers_picture_and_its_rate():
 
 
 @needs_gstreamer
+@pytest.mark.own_host
 def test_a_pipeline_that_cannot_be_made_is_told_in_gstreamers_words():
     with (
         started("gstreamer nosuchelement") as sources,

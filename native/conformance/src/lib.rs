@@ -31,7 +31,8 @@ mod skipped;
 mod starved;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::process::ExitCode;
+use std::env;
+use std::process::{Command, ExitCode};
 use std::sync::{Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -185,16 +186,59 @@ pub(crate) type Outcome = Result<Verdict, String>;
 /// Runs every check with every arm; arguments are substrings that select checks. Exit code 1 when
 /// one fails; 0, and a line that begins `SKIPPED`, where no namespaces can be made.
 pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode {
-    if let Some(reason) = isolated::why_not() {
-        let test = format!("conformance of {}", middleware.describe().middleware);
-        skipped(&test, &format!("no namespaces can be made here: {reason}"));
+    if said_why_not(middleware) {
         return ExitCode::SUCCESS;
     }
-    let filters: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-    run(worker, middleware, arms, &filters)
+    run(worker, middleware, arms, &filters())
 }
 
-/// The same with the checks to run, as parts of their titles; all where there are none.
+/// The same for a middleware that keeps state for a whole process: this program runs again for
+/// each arm. With an arm stand the checks to run where the arguments select none, as parts of their
+/// titles; all where there are none either.
+pub fn main_of_processes(
+    worker: &str,
+    middleware: &dyn Middleware,
+    arms: &[(Arm, &[&str])],
+) -> ExitCode {
+    if let Some(number) = env::var(ARM).ok().and_then(|text| text.parse::<usize>().ok()) {
+        let (arm, essentials) = &arms[number];
+        let mut checks = filters();
+        if checks.is_empty() {
+            checks = essentials.iter().map(ToString::to_string).collect();
+        }
+        return run(worker, middleware, std::slice::from_ref(arm), &checks);
+    }
+    if said_why_not(middleware) {
+        return ExitCode::SUCCESS;
+    }
+    let this = env::current_exe().expect("/proc is mounted");
+    let failed = (0..arms.len()).filter(|number| {
+        let status =
+            Command::new(&this).args(env::args_os().skip(1)).env(ARM, number.to_string()).status();
+        !status.expect("this program starts").success()
+    });
+    ExitCode::from(u8::from(failed.count() > 0))
+}
+
+/// The number of the only arm to run.
+const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
+
+/// Whether the suite cannot run here; it is then skipped.
+fn said_why_not(middleware: &dyn Middleware) -> bool {
+    let reason = isolated::why_not();
+    if let Some(reason) = reason {
+        let test = format!("conformance of {}", middleware.describe().middleware);
+        skipped(&test, &format!("no namespaces can be made here: {reason}"));
+    }
+    reason.is_some()
+}
+
+fn filters() -> Vec<String> {
+    env::args().skip(1).filter(|a| !a.starts_with('-')).collect()
+}
+
+/// Runs the checks whose titles have one of `filters`, all where there are none; exit code 1 also
+/// where no namespaces can be made.
 pub fn run(
     worker: &str,
     middleware: &dyn Middleware,

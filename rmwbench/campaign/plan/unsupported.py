@@ -17,6 +17,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.camera import source
 from rmwbench.lab.host import Kind
 from rmwbench.lab.host.kind import NAMESPACES
+from rmwbench.lab.machine.gather import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.network.kernel_tries import why_not
 from rmwbench.lab.recording import recorder
@@ -32,6 +33,7 @@ NAMED = 3
 OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares build {LAYER}"
 WITHIN_A_HOST = ("shm", "unix", "intra_process")
 """Levels of the mode `transport` that no network carries."""
+AS_ROOT = "run as root, in a container with --cap-add"
 
 
 def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) -> dict[int, str]:
@@ -77,8 +79,10 @@ def _real_time(cell: Cell) -> str | None:
         return None
     if cell.real is not None:
         return "processes on other machines are scheduled as usual"
-    if (level.fifo or level.locked) and os.geteuid() != 0:
-        return "only root gets SCHED_FIFO and locked memory for sure: run as root"
+    if level.fifo and not has_capability(CAP_SYS_NICE):
+        return f"SCHED_FIFO needs CAP_SYS_NICE: {AS_ROOT} SYS_NICE --ulimit rtprio=99"
+    if level.locked and not has_capability(CAP_IPC_LOCK):
+        return f"locked memory needs CAP_IPC_LOCK: {AS_ROOT} IPC_LOCK"
     if level.fifo and cell.arm.wait == "poll":
         return (
             "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block "

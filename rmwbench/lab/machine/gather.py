@@ -78,7 +78,7 @@ def limits() -> dict[str, Any]:
         "files": soft(resource.RLIMIT_NOFILE),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
         "processes": _fewest(soft(resource.RLIMIT_NPROC), card.container_processes()),
-        "may_lock_any": _has_capability(14),
+        "may_lock_any": has_capability(CAP_IPC_LOCK),
         "timer_slack_ns": slack,
     }
 
@@ -174,8 +174,11 @@ def _interfaces_up() -> list[str] | None:
             return None
 
 
-def _has_capability(number: int) -> bool:
-    """Of the kernel's set of effective capabilities; 14 is CAP_IPC_LOCK."""
+CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
+
+
+def has_capability(number: int) -> bool:
+    """Of the kernel's set of effective capabilities, by its number of capabilities(7)."""
     lines = (_text("/proc/self/status") or "").splitlines()
     mask = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
     return bool(int(mask, 16) >> number & 1)

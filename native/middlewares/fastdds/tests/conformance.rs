@@ -1,7 +1,7 @@
 //! Each arm in a process of its own: Fast DDS keeps profiles for the whole process, and one check
 //! opens sessions in this one.
 
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 
 use rmwbench_conformance::Arm;
 use rmwbench_harness::middleware::Middleware;
@@ -14,10 +14,9 @@ const OVERRUN: &str =
 const RETURN: &str =
     "2.9.1 with security may not know a killed participant's successor again within seconds";
 const SLOW_REPAIR: &str = "3.1.2 as installed, with a heartbeat of 3 s, does not repair an overrun keep_all history within 30 s; with heartbeats of 2 ms nothing is missing";
-const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
 
 /// Of arms that differ in how participants meet or bytes travel, what could differ with that.
-const ESSENTIALS: [&str; 8] = [
+const ESSENTIALS: &[&str] = &[
     "order per writer",
     "payload integrity",
     "two writers",
@@ -43,53 +42,30 @@ fn as_installed(profile: &str) -> Arm {
     }
 }
 
-/// Arms, and whether all checks run.
-fn arms() -> Vec<(Arm, bool)> {
-    vec![
-        (as_installed("untouched"), true),
-        (copying("tuned"), true),
-        (copying("shm"), true),
+fn main() -> ExitCode {
+    const ALL: &[&str] = &[];
+    let arms = [
+        (as_installed("untouched"), ALL),
+        (copying("tuned"), ALL),
+        (copying("shm"), ALL),
         (
             Arm::profile("data_sharing")
                 .rare_fault("keep_last", OVERRUN)
                 .rare_fault("keep_all", OVERRUN),
-            true,
+            ALL,
         ),
-        (copying("discovery_server"), false),
-        (copying("untouched").mode("discovery", "peers"), false),
+        (copying("discovery_server"), ESSENTIALS),
+        (copying("untouched").mode("discovery", "peers"), ESSENTIALS),
         (
             copying("tuned")
                 .mode("security", true)
                 .rare_fault("services, the service dies", RETURN),
-            false,
+            ESSENTIALS,
         ),
-    ]
-}
-
-fn main() -> ExitCode {
-    let arms = arms();
-    if let Some(number) = std::env::var(ARM).ok().and_then(|text| text.parse::<usize>().ok()) {
-        let (arm, all) = &arms[number];
-        let mut checks: Vec<String> =
-            std::env::args().skip(1).filter(|a| !a.starts_with('-')).collect();
-        if checks.is_empty() && !all {
-            checks = ESSENTIALS.map(String::from).to_vec();
-        }
-        let worker = env!("CARGO_BIN_EXE_rmwbench-fastdds");
-        return rmwbench_conformance::run(
-            worker,
-            &rmwbench_fastdds::FastDds::new(),
-            std::slice::from_ref(arm),
-            &checks,
-        );
-    }
-    let this = std::env::current_exe().expect("/proc is mounted");
-    let failed = (0..arms.len()).filter(|number| {
-        let status = Command::new(&this)
-            .args(std::env::args_os().skip(1))
-            .env(ARM, number.to_string())
-            .status();
-        !status.expect("this program starts").success()
-    });
-    ExitCode::from(u8::from(failed.count() > 0))
+    ];
+    rmwbench_conformance::main_of_processes(
+        env!("CARGO_BIN_EXE_rmwbench-fastdds"),
+        &rmwbench_fastdds::FastDds::new(),
+        &arms,
+    )
 }
