@@ -336,6 +336,7 @@ def test_a_wrong_argument_is_exit_code_2(wrong, capsys):
 
 
 @pytest.mark.timing
+@pytest.mark.own_host
 def test_ddsperf_and_our_ledger_count_the_same_messages():
     release = workspace.target_directory() / "release"
     if not (release / "rmwbench-bench-ddsperf-peer").exists() or not list(

@@ -122,9 +122,14 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
     spoilt = [
         line for line in trials if line["status"] == "void" and line.get("cause") == "machine"
     ]
-    assert [line for line in trials if line["status"] != "done" and line not in spoilt] == [], (
-        found["out"]
-    )
+    failed = [line for line in trials if line["status"] != "done" and line not in spoilt]
+    if find_workers(["fastdds"])["fastdds"].description["version"].startswith("3.1."):
+        # A declared fault (docs/middlewares/fastdds.md#surprises): best effort over TCP.
+        over_tcp = [line for line in failed if "heard nothing" in line["reason"]]
+        told = [f"trial {line['trial']}, small: fastdds tcp failed" for line in over_tcp]
+        assert all(words in found["out"] for words in told), found["out"]
+        failed = [line for line in failed if line not in over_tcp]
+    assert failed == [], found["out"]
     plan = json.loads((campaign / "campaign.json").read_text())["plan"]
     assert plan["host"]["kind"] == "shared"
     assert len(plan["unsupported"]) == 1 and "one RouDi" in plan["unsupported"][0]["reason"]

@@ -159,7 +159,11 @@ def test_the_port_files_of_fast_dds_in_its_domain_go_and_those_of_other_domains_
     first = 7400 + 250 * a_host.domain_id
     own = [
         Path(f"/dev/shm/{name}")
-        for name in (f"sem.fastrtps_port{first + 10}_mutex", f"fastrtps_port{first + 249}")
+        for name in (
+            f"sem.fastrtps_port{first + 10}_mutex",
+            f"fastrtps_port{first + 249}",
+            f"sem.fastdds_port{first + 11}_mutex",  # of 3.x
+        )
     ]
     other = Path(f"/dev/shm/fastrtps_port{first + 250}")
     for path in (*own, other):

@@ -351,6 +351,7 @@ def run(arm: str, workload: str, name: str) -> TrialResult:
 
 
 @pytest.mark.timing
+@pytest.mark.own_host  # these workers do not keep to loopback by themselves
 @pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
 def test_messages_arrive_whole_and_in_order(name, any_machine):
     result = run(f"{{name: a, middleware: {name}, profile: untouched}}", TOPIC, name)
@@ -371,6 +372,7 @@ def test_messages_arrive_whole_and_in_order(name, any_machine):
 
 
 @pytest.mark.timing
+@pytest.mark.own_host  # these workers do not keep to loopback by themselves
 @pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
 def test_a_reader_that_leaves_disturbs_nobody(name, any_machine):
     result = run(f"{{name: a, middleware: {name}, profile: untouched}}", LEAVES, name)
@@ -382,6 +384,7 @@ def test_a_reader_that_leaves_disturbs_nobody(name, any_machine):
 
 
 @pytest.mark.timing
+@pytest.mark.own_host  # these workers do not keep to loopback by themselves
 def test_zenoh_answers_each_client_its_own_requests(any_machine):
     result = run("{name: a, middleware: zenoh-python, wait: callback}", CALLS, "zenoh-python")
     assert (result.status, result.reason) == ("done", None)

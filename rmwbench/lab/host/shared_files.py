@@ -26,9 +26,9 @@ def dds_ports(number):
 
 
 def port_of(segment):
-    """The port that a file of Fast DDS in /dev/shm is named after; None where it is not such a
-    file."""
-    _, found, rest = segment.partition("fastrtps_port")
+    """The port that a file of Fast DDS (until 2.x: Fast RTPS) in /dev/shm is named after; None where
+    it is not such a file."""
+    _, found, rest = segment.replace("fastdds_", "fastrtps_").partition("fastrtps_port")
     digits = rest.split("_")[0]
     return int(digits) if found and digits.isdigit() else None
 
