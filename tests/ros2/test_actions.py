@@ -3,6 +3,7 @@ one client and from many, over every RMW."""
 
 import json
 import time
+from pathlib import Path
 
 import pytest
 
@@ -49,13 +50,9 @@ def suite(arms: dict[str, dict]) -> str:
     )
 
 
-@pytest.mark.parametrize("rmw", sourced.RMWS)
-@pytest.mark.parametrize("kind", [pytest.param("action", marks=actions), "parameter"])
-def test_every_call_has_its_reply(tmp_path, rmw, kind):
-    sourced.worker(rmw)
-    middleware = {"middleware": f"rclcpp/{rmw}"}
-    arms = {"service": middleware, kind: middleware | {"options": {"calls": kind}}}
-    bundle = campaign(tmp_path, suite(arms))
+def replied(bundle: Path) -> list[tuple[str, str]]:
+    """Arm and workload of the trials that are done. Fails where a call had no reply, or where there
+    was none."""
     if not finished_trials(bundle):
         pytest.skip("the machine disturbed every trial")
     calls = rows(
@@ -65,10 +62,35 @@ def test_every_call_has_its_reply(tmp_path, rmw, kind):
            from sent join endpoints using (trial, endpoint) join trials using (trial) join cells using (cell)
            where kind = 'client' and status = 'done' group by arm, workload""",
     )
-    assert len(calls) == 4 and all(requests == replies > 0 for _, _, requests, replies in calls), (
-        calls
-    )
+    assert all(requests == replies > 0 for _, _, requests, replies in calls), calls
+    return [(arm, workload) for arm, workload, _, _ in calls]
+
+
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+@pytest.mark.parametrize("kind", [pytest.param("action", marks=actions), "parameter"])
+def test_every_call_has_its_reply(tmp_path, rmw, kind):
+    sourced.worker(rmw)
+    middleware = {"middleware": f"rclcpp/{rmw}"}
+    arms = {"service": middleware, kind: middleware | {"options": {"calls": kind}}}
+    bundle = campaign(tmp_path, suite(arms))
+    assert len(replied(bundle)) == 4
     assert rows(bundle, "select sum(flags & 1) from received") == [(0,)]
+
+
+@actions
+@pytest.mark.parametrize("rmw", sourced.ONE_OF_EACH)
+def test_every_executor_serves_an_action(tmp_path, rmw):
+    sourced.worker(rmw)
+    arms = {
+        executor: {
+            "middleware": f"rclcpp/{rmw}",
+            "options": {"calls": "action"},
+            "modes": {"executor": executor},
+        }
+        for executor in ("multi_threaded", "events", "static")
+    }
+    found = {arm for arm, _ in replied(campaign(tmp_path, suite(arms)))}
+    assert found >= {"multi_threaded", "events"}  # not every rclcpp has the static one
 
 
 @actions

@@ -60,8 +60,10 @@ bool has_roudi(const Rmw &rmw) {
 void needs_roudi(const Rmw &rmw, const rmwbench_profile &profile,
                  const std::map<std::string, std::string> &modes) {
   const auto mode = modes.find("transport");
-  const bool by_profile = std::string(profile.text).find(ICEORYX_ON) != std::string::npos;
-  const bool by_mode = mode != modes.end() && mode->second == "shm" && has_roudi(rmw);
+  const bool here = has_roudi(rmw);
+  const bool by_profile =
+      here && std::string(profile.text).find(iceoryx_on()) != std::string::npos;
+  const bool by_mode = here && mode != modes.end() && mode->second == "shm";
   if ((!by_profile && !by_mode) || roudi_serves()) return;
   const std::string why =
       "its shared memory needs a RouDi, and no RouDi serves this host: an arm starts one with the "

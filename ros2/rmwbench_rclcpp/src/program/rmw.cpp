@@ -108,7 +108,7 @@ Rmw cyclonedds() {
   rmw.format = "xml";
   rmw.variable = "CYCLONEDDS_URI";
   rmw.variable_prefix = "file://";
-  const bool roudi = ament::file_of_a_prefix("bin/iox-roudi").has_value();
+  const bool roudi = !iceoryx_on().empty();
   rmw.capabilities = capabilities({
       {"loan", roudi ? "partly: fixed-size types, with the profile shm"
                      : "no: Cyclone DDS lends shared memory, and this install has no iceoryx"},
@@ -143,7 +143,7 @@ Rmw cyclonedds() {
   if (roudi) {
     rmw.profiles.push_back(
         {"shm",
-         any_domain(ICEORYX_ON) + "\n",
+         any_domain(iceoryx_on()) + "\n",
          "as installed, and shared memory by iceoryx between the processes of one host",
          {"roudi"},
          {},
@@ -332,10 +332,10 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   std::string own;
   const auto domain = [&](const std::string &settings) { own += "," + any_domain(settings); };
   const std::string &transport = level(modes, "transport");
-  if (transport == "shm" && !ament::file_of_a_prefix("bin/iox-roudi"))
+  if (transport == "shm" && iceoryx_on().empty())
     cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
   if (transport == "shm")
-    domain(ICEORYX_ON);
+    domain(iceoryx_on());
   else if (!transport.empty() && transport != "udp" && transport != "intra_process")
     cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
   if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {
@@ -468,6 +468,16 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
 }
 
 }  // namespace
+
+std::string iceoryx_on() {
+  if (!ament::file_of_a_prefix("bin/iox-roudi")) return "";
+  // Until 0.10 a part of Cyclone DDS, since 11 a plugin with another name in its configuration.
+  if (ament::has_library("libddsc.so.0"))
+    return "<SharedMemory><Enable>true</Enable></SharedMemory>";
+  if (!ament::has_library("libpsmx_iox.so")) return "";
+  return "<General><Interfaces><PubSubMessageExchange type=\"iox\" priority=\"1000000\" "
+         "config=\"LOG_LEVEL=WARN;\"/></Interfaces></General>";
+}
 
 const Rmw &current_rmw() {
   static const Rmw rmw = [] {

@@ -42,8 +42,9 @@ struct Rmw {
       {};  // of the daemons' names, those that stand on every host
 };
 
-// Of a configuration of Cyclone DDS: messages of one host go through iceoryx.
-inline constexpr char ICEORYX_ON[] = "<SharedMemory><Enable>true</Enable></SharedMemory>";
+// Of a configuration of Cyclone DDS: messages of one host go through iceoryx. Empty where this
+// install cannot do that.
+std::string iceoryx_on();
 
 Rmw rmw_named(const std::string &name);
 

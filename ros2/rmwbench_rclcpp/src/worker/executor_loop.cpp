@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 #include <vector>
 
 #include "fault.hpp"
@@ -28,6 +29,19 @@ struct Made {
   std::string name;
 };
 
+#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+// Its options come first since Lyrical, last before.
+template <class Events>
+std::shared_ptr<rclcpp::Executor> make_events(const rclcpp::ExecutorOptions &options) {
+  if constexpr (std::is_constructible_v<Events, const rclcpp::ExecutorOptions &>) {
+    return std::make_shared<Events>(options);
+  } else {
+    return std::make_shared<Events>(
+        std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false, options);
+  }
+}
+#endif
+
 Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
   switch (settings.executor) {
     case Executor::multi_threaded: {
@@ -37,13 +51,8 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
                             std::to_string(executor->get_number_of_threads()) + " threads"};
     }
     case Executor::events:
-#if defined(RMWBENCH_HAS_EVENTS_EXECUTOR) && RCLCPP_VERSION_GTE(30, 1, 1)  // since Lyrical
-      return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(options),
-              "EventsExecutor"};
-#elif defined(RMWBENCH_HAS_EVENTS_EXECUTOR)
-      return {std::make_shared<rclcpp::experimental::executors::EventsExecutor>(
-                  std::make_unique<rclcpp::experimental::executors::SimpleEventsQueue>(), false,
-                  options),
+#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+      return {make_events<rclcpp::experimental::executors::EventsExecutor>(options),
               "EventsExecutor"};
 #else
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",

@@ -11,8 +11,20 @@
 
 using namespace rmwbench;
 
+namespace {
+
+// In Jazzy an action server under the EventsExecutor uses the process's own context, whatever the
+// node's is.
+rclcpp::Context::SharedPtr first_context(const Settings &settings) {
+  if (settings.calls == Calls::action && settings.executor == Executor::events)
+    return rclcpp::contexts::get_global_default_context();
+  return std::make_shared<rclcpp::Context>();
+}
+
+}  // namespace
+
 rmwbench_session::rmwbench_session(const Settings &settings_in)
-    : settings(settings_in), context(make_context()) {
+    : settings(settings_in), context(make_context(first_context(settings))) {
   if (settings.executor != Executor::wait_set)
     executor = std::make_unique<ExecutorLoop>(settings, context);
 }
@@ -26,18 +38,18 @@ rmwbench_session::~rmwbench_session() {
   context->shutdown("the session is closed");
 }
 
-rclcpp::Context::SharedPtr rmwbench_session::make_context() const {
+rclcpp::Context::SharedPtr rmwbench_session::make_context(
+    rclcpp::Context::SharedPtr made) const {
   rclcpp::InitOptions options;
   options.shutdown_on_signal = false;
   if (settings.domain_id) options.set_domain_id(*settings.domain_id);
-  auto made = std::make_shared<rclcpp::Context>();
   made->init(0, nullptr, options);
   return made;
 }
 
 rclcpp::Context::SharedPtr rmwbench_session::asynchronous_context() {
   std::lock_guard<std::mutex> lock(mutex_);
-  if (!asynchronous_) asynchronous_ = make_context();
+  if (!asynchronous_) asynchronous_ = make_context(std::make_shared<rclcpp::Context>());
   return asynchronous_;
 }
 

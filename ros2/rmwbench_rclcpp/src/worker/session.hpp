@@ -59,7 +59,8 @@ struct rmwbench_session {
   std::unique_ptr<rmwbench::ExecutorLoop> executor;
 
  private:
-  rclcpp::Context::SharedPtr make_context() const;
+  // Has this context begin with the trial's settings.
+  rclcpp::Context::SharedPtr make_context(rclcpp::Context::SharedPtr made) const;
 
   std::mutex mutex_;
   std::once_flag pool_;
