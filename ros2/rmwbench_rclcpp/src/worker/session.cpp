@@ -38,8 +38,7 @@ rmwbench_session::~rmwbench_session() {
   context->shutdown("the session is closed");
 }
 
-rclcpp::Context::SharedPtr rmwbench_session::make_context(
-    rclcpp::Context::SharedPtr made) const {
+rclcpp::Context::SharedPtr rmwbench_session::make_context(rclcpp::Context::SharedPtr made) const {
   rclcpp::InitOptions options;
   options.shutdown_on_signal = false;
   if (settings.domain_id) options.set_domain_id(*settings.domain_id);
