@@ -61,8 +61,7 @@ void needs_roudi(const Rmw &rmw, const rmwbench_profile &profile,
                  const std::map<std::string, std::string> &modes) {
   const auto mode = modes.find("transport");
   const bool here = has_roudi(rmw);
-  const bool by_profile =
-      here && std::string(profile.text).find(iceoryx_on()) != std::string::npos;
+  const bool by_profile = here && std::string(profile.text).find(iceoryx_on()) != std::string::npos;
   const bool by_mode = here && mode != modes.end() && mode->second == "shm";
   if ((!by_profile && !by_mode) || roudi_serves()) return;
   const std::string why =
