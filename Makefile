@@ -99,7 +99,7 @@ rust-suites:
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(patsubst %,rust-suite-%,$(filter-out floor synthetic null,$(FIRST_SET)) bench bench-cyclonedds)
 
 rust-suite-%:
-	@(unset MAKEFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)
+	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)
 
 # Form, and what the compiler and clippy say of every crate that `make test` covers, its bench programs included.
 lint-rust:
