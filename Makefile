@@ -89,8 +89,8 @@ test: preflight setup-test lint-python lint-text lint-cpp types workers check te
 rust: test-rust
 endif
 
-# Workers each by a cargo of its own, so that feature unification never rebuilds one for another. Two at a time: a suite
-# waits for three quarters of its time, in namespaces of its own. Cargo is no part of make's own count of processes.
+# Workers each by a cargo of its own, so that feature unification never rebuilds one for another. Two at a time: a suite mostly
+# waits, in namespaces of its own. Cargo is no part of make's own count of processes.
 test-rust:
 	@setup/count-skipped $(MAKE) --no-print-directory rust-suites
 
