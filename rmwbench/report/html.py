@@ -192,7 +192,7 @@ def _topic(number: int, place: int, topic: Topic, specs: list[dict[str, Any]]) -
                 "of": arm,
                 "look": looks[arm.arm],
                 "shown": {name: fmt.metric(entry) for name, entry in arm.metrics.items()},
-                "ratio": fmt.ratio(arm.verdict.ratio),
+                "what": by_what_whole(arm),
             }
             for arm in topic.arms
         ],
@@ -266,9 +266,7 @@ def _groups(workload: Workload) -> list[tuple[str, list[tuple[str, str]]]]:
         ]
         if verdict == "worse":
             members.sort(key=lambda member: inf if member[2] is None else member[2])
-            groups.append((verdict, [(name, what) for name, what, _ in members]))
-        else:
-            groups.append((verdict, [(name, "") for name, *_ in members]))
+        groups.append((verdict, [(name, what) for name, what, _ in members]))
     return [group for group in groups if group[1]]
 
 

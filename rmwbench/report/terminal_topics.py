@@ -65,7 +65,7 @@ def _down(workload: Workload) -> Table:
         for n, row in enumerate(rows):
             cell = row.cells[place]
             verdict = Text(
-                f"{cell.verdict} {cell.ratio}".strip(), style=_STYLES.get(cell.verdict, "")
+                f"{cell.verdict} {cell.what}".strip(), style=_STYLES.get(cell.verdict, "")
             )
             table.add_row("" if n else topic.topic, row.arm, cell.value, cell.lost or "–", verdict)
     return table

@@ -23,15 +23,15 @@ KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 @dataclass(frozen=True)
 class Cell:
     """An arm in a topic: `value` of the primary metric, what was `lost` (empty for nothing), the
-    `verdict`, its `mark` (empty where the topic is not judged) and `ratio` (of a worse one), `full`
-    with the interval, `reason`."""
+    `verdict`, its `mark` (empty where the topic is not judged), by `what` a worse one is worse,
+    `full` with the interval, `reason`."""
 
     value: str
     full: str
     lost: str
     verdict: str
     mark: str
-    ratio: str
+    what: str
     reason: str
 
     @property

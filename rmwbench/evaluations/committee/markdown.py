@@ -37,7 +37,7 @@ from rmwbench.report.markdown import (
 )
 from rmwbench.report.view import View
 from rmwbench.results.answer import done
-from rmwbench.results.answer.facts import contenders, verdict_of
+from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.decide import words as decided_words
 from rmwbench.results.model import GlossaryEntry
@@ -438,16 +438,12 @@ def _by_workload(
 def _cell(arm: Arm, workload: Workload) -> str:
     if arm.not_supported:
         return "not supported"
-    verdict, ratio = verdict_of(arm), fmt.ratio(arm.verdict.ratio)
+    verdict = verdict_of(arm)
     value = escape(fmt.metric(arm.metrics.get(workload.primary_metric)).full)
     if verdict in ("best", "equivalent"):
         return f"**{value}**"
     if verdict == "worse":
-        return (
-            f"{value}, worse {escape(ratio.text)}"
-            if ratio.state == "measured"
-            else f"{value}, worse"
-        )
+        return f"{value}, worse {escape(by_what(arm))}".rstrip()
     return f"{value}, open" if verdict == "undecided" else value
 
 

@@ -137,7 +137,7 @@ class Equal:
 
     def _alone(self, order: Words) -> str:
         others = "any other that loses as little" if self.faster else "any other"
-        (lost,) = (lost for _, lost in self.losses) if self.losses else (None,)
+        lost = self.losses[0][1] if self.losses else None
         return f"not {order.than} {others} by more than the margin{_although(lost)}"
 
     def _together(self, order: Words) -> str:
@@ -667,10 +667,11 @@ def by_what(arm: AnyArm) -> str:
 
 def by_what_whole(arm: AnyArm) -> str:
     """The same with the interval, beside any verdict that rests on a ratio: for tables."""
+    if is_by_loss(arm) or is_by_failure(arm):
+        return by_what(arm)
     shown = fmt.ratio(arm.verdict.ratio)
-    what = by_what(arm)
-    on_ratio = what == shown.text or verdict_of(arm) in ("undecided", "equivalent")
-    return shown.full if on_ratio and shown.state == "measured" else what
+    on_ratio = verdict_of(arm) in ("worse", "undecided", "equivalent")
+    return shown.full if on_ratio and shown.state == "measured" else ""
 
 
 def is_endless(arm: AnyArm, workload: Part) -> bool:
