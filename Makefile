@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
 .PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
-.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-trials test-timed
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-long test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -23,7 +23,7 @@ with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
 	@echo "make test      all tests, of the workers those of the first set; T=tests/x.py::test_y for one"
-	@echo "make check     style, types, words, and all tests that need no traffic: the first part of make test"
+	@echo "make check     style, types, words, and all short tests that need no traffic: the first part of make test"
 	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"
 	@echo "make test-all  those, the tests of the other workers, which it builds, and of a Ray cluster"
 	@echo "make preflight what this machine will do with both, in a second, changing nothing"
@@ -75,7 +75,8 @@ demo: preflight setup-run
 PYTHON = rmwbench tests bench workers setup
 SHELL_SCRIPTS = $$(git ls-files setup .ci native | xargs grep -lE '^\#!/(usr/)?bin/(env )?(ba|da)?sh')
 
-# What a mistake in style, types or logic meets first, in a few minutes: nothing here runs traffic.
+# What a mistake in style, types or logic meets first, in a few minutes: nothing here runs traffic, and the tests that take
+# half of all untimed processor time (`long`) come later.
 check: setup-test lint-python lint-text lint-cpp types lint-rust test-untimed
 
 ifdef T
@@ -85,7 +86,7 @@ rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
 # Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text lint-cpp types workers check test-trials test-rust test-timed
+test: preflight setup-test lint-python lint-text lint-cpp types workers check test-long test-rust test-timed
 rust: test-rust
 endif
 
@@ -125,16 +126,16 @@ types:
 
 # Both kinds wait for a third of their time: two at a time would leave processors idle.
 test-untimed:
-	@$(RUN) pytest -n 3 --dist worksteal -m "not timing and not trials"
+	@$(RUN) pytest -n 3 --dist worksteal -m "not timing and not long"
 
-test-trials:
-	@$(RUN) pytest -n 3 --dist worksteal -m "trials and not timing"
+test-long:
+	@$(RUN) pytest -n 3 --dist worksteal -m "long and not timing"
 
 # What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-timed:
 	@$(RUN) pytest -m timing -rR
 
-test-python: lint-python test-untimed test-trials test-timed
+test-python: lint-python test-untimed test-long test-timed
 
 test-all: test
 	@setup/apt all

@@ -53,6 +53,11 @@ def pytest_collection_finish() -> None:
     gc.freeze()
 
 
+def pytest_unconfigure() -> None:
+    """Libraries look at the end for what was never freed, and would name what is frozen."""
+    gc.unfreeze()
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test of real traffic is run once more where the machine is proved to have starved it, and
     in no other case."""

@@ -157,6 +157,7 @@ def test_metrics_are_timed_on_a_real_bundle(tmp_path, one_look):
     assert 10e6 < memory["ours"] < 2e9 and verdict(memory) == "undecided"
 
 
+@pytest.mark.long
 def test_an_import_is_timed_on_a_real_archive(tmp_path, one_look):
     archive = tmp_path / "archive.tar.gz"
     assert importing.generate(archive, runs=1) == 90 * 3
@@ -168,6 +169,7 @@ def test_an_import_is_timed_on_a_real_archive(tmp_path, one_look):
     assert verdict(found) == "undecided"  # one pair has no interval
 
 
+@pytest.mark.long
 def test_verbs_are_timed_on_a_real_campaign(tmp_path, bytecode, one_look):
     directory = verbs.campaign(tmp_path / "campaign", blocks=2)
     show = next(verb for verb in verbs.VERBS if "show" in verb.arguments)

@@ -71,6 +71,7 @@ def test_the_page_has_commands():
     assert {name for name in DATA if any(name in command for command in RUN)} == set(DATA)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("command", RUN)
 def test_a_command_says_something(command):
     program, _, rest = command.partition(" | ")

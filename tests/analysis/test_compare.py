@@ -44,6 +44,7 @@ def noisy(centre, sd, seed, blocks=6):
     return list(centre * np.exp(sd * np.random.default_rng(seed).standard_normal(blocks)))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("workloads", "centres"),
     [

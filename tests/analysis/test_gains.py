@@ -16,6 +16,7 @@ def pair(rng, ratio=1.0, blocks=6, sd=0.2, kind="p50"):
     return Planned(kind, dict(enumerate((a * ratio).tolist())), dict(enumerate(b.tolist())))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("blocks", [5, 10])
 def test_without_any_effect_few_reports_have_a_claim(blocks):
     """Nine pairs as in `quick`. Each at 95 % for itself: 36 % of reports."""

@@ -33,6 +33,7 @@ def test_looking_early_and_often_gives_what_looking_once_at_the_end_gives(tmp_pa
     assert [a.name for a in looks.arms()["camera"]] == [a.arm for a in synthetic_bundle.ARMS]
 
 
+@pytest.mark.long
 def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
     directory = synthetic_bundle.write(tmp_path / "c", merged=True)
     document = show_document(Bundle(directory))
@@ -126,6 +127,7 @@ def test_no_verdict_about_a_network_rests_on_machine_bound_trials(tmp_path, busy
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("blocks", [3, 5])
 def test_what_a_look_decided_stays_though_an_arm_that_was_barred_is_judged_later(
     tmp_path, busy, blocks

@@ -20,6 +20,7 @@ def first(campaign, table):
     return min((campaign / "tables" / table).iterdir())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("damage", "arguments"),
     [

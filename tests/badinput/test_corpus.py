@@ -14,6 +14,7 @@ def material(tmp_path_factory):
     return fuzz.Material(tmp_path_factory.mktemp("fuzz"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("one", fuzz.kept(), ids=lambda one: f"{one['input']}-{one['verb'][0]}")
 def test_what_was_found_once_ends_gracefully(material, one):
     assert fuzz.outcome(one, material) is None, json.dumps(one)[:1000]

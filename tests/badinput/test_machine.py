@@ -53,6 +53,7 @@ def test_a_machine_without_shared_memory_is_refused_with_the_command(user):
     assert "/dev/shm" in error and "do: as root: mkdir -m 1777 /dev/shm" in error
 
 
+@pytest.mark.long
 def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
     """Filled after two trials; with room again, the campaign goes on where it was."""
     user.edit("{planned: 2, minimum: 2}", "{planned: 12, minimum: 2}")

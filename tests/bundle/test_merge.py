@@ -13,6 +13,8 @@ from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
 from tests.support.shown import show_document
 
+pytestmark = pytest.mark.long
+
 SHORT = ("pointcloud",)
 
 

@@ -152,7 +152,7 @@ def bench(tmp_path, capsys, monkeypatch):
     return made
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_on_the_shared_host_a_trial_meets_no_other_campaign(bench, monkeypatch):
     monkeypatch.setenv("RMWBENCH_HOST_KIND", "shared")
     with contextlib.ExitStack() as others:
@@ -164,7 +164,7 @@ def test_on_the_shared_host_a_trial_meets_no_other_campaign(bench, monkeypatch):
     assert {line.status for line in Bundle(bench.out).trials()} == {"done"}, output
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
     code, output = bench.run("--seed", 5)
     assert (code, "2 of 2" in output) == (0, True), output
@@ -198,7 +198,7 @@ def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
     assert bundle.file(logs[0]["sha256"]) == b"the last words\n"
 
 
-@pytest.mark.trials
+@pytest.mark.long
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
 def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     process = bench.start(trials=2)
@@ -220,7 +220,7 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, monkeypatch):
     """Two comparisons of two blocks take 4.8 s and more: 3.5 s hold one of them, whole."""
     output = bench.stopped(monkeypatch, "--budget", "3.5s")
@@ -243,7 +243,7 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     assert "workload fan" in " ".join(shown.split())
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench, monkeypatch):
     monkeypatch.setattr(
         "rmwbench.campaign.run.has_time", lambda plan, blocks_done, *_: blocks_done < 1
@@ -257,7 +257,7 @@ def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench
     assert bench.finished() == list(range(1, 9))
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(bench, monkeypatch):
     """The kernel's counters of two trials say that the hypervisor took the processor away."""
     stolen = iter([(0, 0), (0, 900), (0, 900), *[(0, 0)] * 100])
@@ -322,7 +322,7 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
     assert "Trials that the machine spoilt, by arm:" in shown
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench, monkeypatch):
     bench.suite.write_text(SUITE.replace("{planned: 2, minimum: 2}", "{minimum: 5, maximum: 8}"))
     bench.stopped(monkeypatch, "--workload", "small")
@@ -337,7 +337,7 @@ def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench, monkeypatch):
     assert looks[0]["blocks"] == 2 and looks[1]["blocks"] == 7 and looks[0]["looks"] == [2, 7, 8]
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     fake_worker.install(bench.workers, "segfault", "drain")
     code, output = bench.run()
@@ -347,7 +347,7 @@ def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     assert bench.lines()[-1]["type"] == "finished"
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_selection_runs_what_was_named(bench):
     assert bench.run("--workload", "fan", "--arm", "two")[0] == 0
     rows = Bundle(bench.out).rows("cells")
@@ -434,7 +434,7 @@ def test_a_resume_on_another_machine_is_refused(bench, monkeypatch):
     assert code == 2 and "another machine" in output and "Another Processor" in output
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_two_cannot_write_one_campaign(bench):
     process = bench.start(trials=1, then=WAITS)
     bench.until_trials(1)
@@ -447,7 +447,7 @@ def test_two_cannot_write_one_campaign(bench):
     process.communicate()
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_clean_settles_what_a_killed_campaign_left(bench):
     process = bench.start(trials=1)
     bench.until_trials(1)
@@ -499,7 +499,7 @@ def test_middlewares_lists_the_worker_for_people_and_for_scripts(bench):
     assert code == 2 and "did you mean 'zenoh'" in text
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
     code, output = bench.run("--series", "50Hz", "--threads", "--schedule")
     assert code == 0 and "traced" in output

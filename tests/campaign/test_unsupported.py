@@ -77,7 +77,7 @@ def cells_of(bundle: Bundle) -> dict[int, tuple[str, str]]:
     return {row["cell"]: (row["workload"], row["arm"]) for row in bundle.rows("cells")}
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_what_a_description_denies_is_not_run_and_everything_else_is(bench):
     bench.install(capabilities={"services": "no: only topics"}, modes=MODES)
     code, output = bench.run("modes: {threads: 4}")
@@ -124,7 +124,7 @@ def test_the_plan_shows_it_without_running_anything(bench):
     assert {trial["cell"] for trial in document["trials"]} == {1, 2}
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_budget_pays_only_for_what_can_run(bench):
     bench.install(capabilities={"services": "no: only topics"})
     suite = bench.path / "mini.yaml"
@@ -141,7 +141,7 @@ def test_a_level_that_open_refuses_is_found_before_anything_is_written(bench):
     assert code == 2 and "udp only" in output and not bench.out.exists()
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_a_worker_without_modes_is_not_asked_for_one(bench):
     bench.install()
     code, output = bench.run("modes: {transport: tcp}")
@@ -151,7 +151,7 @@ def test_a_worker_without_modes_is_not_asked_for_one(bench):
     }
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     bench.install("late_cannot", "create")
     code, output = bench.run()
@@ -182,7 +182,7 @@ def test_where_nothing_is_left_it_was_the_users_mistake(bench):
     assert "it spins" in output and not bench.out.exists()
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
     bench.install()
     code, output = bench.run(
@@ -206,7 +206,7 @@ def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
     assert code == 0 and "nothing is left to run" in output
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_an_arm_that_is_not_here_is_left_out_with_the_command_and_the_rest_runs(bench):
     bench.install()
     code, output = bench.run(edit=("name: two, middleware: fake", "name: two, middleware: zenoh"))
@@ -241,7 +241,7 @@ def test_the_same_reason_of_several_arms_is_said_once():
     assert refused.value.actual == "one, two: no ROS 2; three: not built"
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(bench):
     bench.install(version="1.0", release_date="2020-01-01")
     bench.install(name="zenoh", version="2.0")
@@ -269,7 +269,7 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
     assert ends == {("talker", "fake"), ("listener", "zenoh")} and len(trials) == 2
 
 
-@pytest.mark.trials
+@pytest.mark.long
 def test_two_that_never_match_are_a_finding_with_its_cause(bench):
     bench.install()
     bench.install("apart", "match", name="zenoh")

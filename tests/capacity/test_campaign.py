@@ -17,6 +17,8 @@ from rmwbench.results.capacity.model import Searched
 from rmwbench.results.model import document as as_document
 from tests.capacity.simulated import Law, campaign
 
+pytestmark = pytest.mark.long
+
 LAWS = {
     "serves 1 kHz": Law(service_s=0.001, noise=0.02),
     "calls 400 Hz": Law(call_s=0.0025, noise=0.02),

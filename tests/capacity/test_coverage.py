@@ -62,6 +62,7 @@ def _covered(name, most_trials, seed=1):
     return search, bounds, truth, (bounds.low <= truth) & (truth <= bounds.high)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BOUNDARIES)
 def test_the_interval_holds_the_truth_whatever_the_boundary_and_whenever_one_stops(name):
     rng = np.random.default_rng(1)

@@ -9,9 +9,7 @@ from rmwbench.results.capacity.document import summarise
 from tests.capacity.simulated import Law, campaign
 from tests.report.test_browser import Visit
 from tests.report.test_browser import browser as browser
-from tests.report.test_browser import pytestmark as browser_needed
-
-pytestmark = [browser_needed]
+from tests.report.test_browser import pytestmark as pytestmark
 
 LAWS = {
     "serves 1 kHz": Law(service_s=0.001, noise=0.05),

@@ -167,6 +167,7 @@ def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
     assert picture(asked(), [{**cell(None, None, None), "reason": "nothing"}]) is None
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
 )
@@ -198,6 +199,7 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(shown,
         browser.close()
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
 )

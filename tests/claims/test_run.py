@@ -99,6 +99,7 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
     assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
 
 
+@pytest.mark.long
 def test_only_what_was_asked_for_would_run(capsys):
     from rmwbench.evaluations.claims.document import ledger
     from rmwbench.evaluations.claims.measured import shipped_of

@@ -132,6 +132,7 @@ def test_a_word_that_is_neither_source_nor_claim(capsys):
     assert (code, out) == (2, "") and "did you mean `ga-34-stall`?" in err
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
 def test_every_verdict_can_be_asked_for(name, whole, capsys):
     (wanted,) = named([name], "--verdict")

@@ -90,6 +90,7 @@ def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
     assert "heavy: []" in found.stdout and "campaign: []" in found.stdout
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("verb", ["claims", "show", "report"])
 def test_an_answer_waits_for_nothing_that_it_does_not_need(verb, tmp_path):
     """Start-up is most of what these verbs take (`python -m bench verbs`). What reads suites is for
@@ -162,6 +163,7 @@ def test_plan_as_json_is_one_document():
     assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 28, 300)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("verb", "code"), [(("plan", "quick"), 0), (("plan", "quick", "--json"), 0), (("doctor",), 2)]
 )

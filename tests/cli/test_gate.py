@@ -33,6 +33,7 @@ def test_without_limits_there_is_no_gate():
     assert exit_code(typed(Shown)) == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("at_most_ns", "blocks", "minimum", "code"),
     [

@@ -115,6 +115,7 @@ def test_a_format_that_is_not_made_is_refused(place, tmp_path, verb):
     assert "no PDF is made here" in error and not list(tmp_path.iterdir())
 
 
+@pytest.mark.long
 def test_the_name_of_a_report_agrees_with_its_format(place, tmp_path):
     assert "--format markdown" in is_refused(
         rmwbench(place, "report", "campaign", "--out", tmp_path / "a.md")
@@ -137,6 +138,7 @@ def test_a_disk_that_is_full_leaves_what_was_there(place, tmp_path, verb):
     ]
 
 
+@pytest.mark.long
 def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_path):
     for name in ("campaign", "newer"):
         shutil.copytree(place / name, tmp_path / name)
@@ -155,6 +157,7 @@ def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_pa
     assert done.stdout.splitlines() == ["2 1 0"] * 6, (done.stdout, done.stderr)
 
 
+@pytest.mark.long
 def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
     (tmp_path / "work").mkdir()
     program = """
@@ -183,6 +186,7 @@ def test_a_full_stdout_is_one_error(place, verb):
     ), done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("closed", [">&-", "<&-", "2>&-", "<&- >&- 2>&-"])
 def test_streams_that_are_closed_are_not_a_crash_and_lend_no_file_their_number(
     place, tmp_path, closed
@@ -198,6 +202,7 @@ def test_streams_that_are_closed_are_not_a_crash_and_lend_no_file_their_number(
     assert (done.returncode, done.stderr) == (0, b"") and len(page.read_bytes()) == len(whole)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "verb", [["show", "campaign"], ["plan", "quick"], ["claims"], ["questionnaire"]]
 )
@@ -214,6 +219,7 @@ def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
     assert done.stdout.isascii() and b"\\u2013" not in done.stdout and b"\\xd7" not in done.stdout
 
 
+@pytest.mark.long
 def test_json_for_a_terminal_that_knows_ascii_only_is_the_same_document(place):
     show = ["show", "campaign", "--json"]
     found = [

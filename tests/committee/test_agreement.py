@@ -13,6 +13,8 @@ from tests.committee import evaluations
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 
+pytestmark = pytest.mark.long
+
 FEW = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm.partition(" ")[2] != "untouched")
 """Enough to change places: a report of more takes longer and says the same of two runs."""
 

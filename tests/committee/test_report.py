@@ -20,6 +20,8 @@ from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
 from tests.support.command import exit_code
 
+pytestmark = pytest.mark.long
+
 TITLE = "A report"
 
 

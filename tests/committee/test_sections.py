@@ -93,6 +93,7 @@ def test_machines_to_plan_for_are_a_number(words, says):
     assert done.returncode == 2 and says in done.stderr, done.stderr
 
 
+@pytest.mark.long
 def test_the_plan_for_a_cluster_says_what_it_costs():
     planned = ("evaluate", "tsc", "--budget", "1h", "--json")
     doc = json.loads(rmwbench(*planned, "--cluster", 4).stdout)

@@ -72,6 +72,7 @@ def test_a_loss_within_its_limit(burst):
     assert too_far(believed, right, careful=True) == {}
 
 
+@pytest.mark.long
 def test_all_limits_at_once_with_metrics_that_go_together():
     """Three metrics of one block, correlated by 0.8; each limit anywhere about its truth."""
     rng = np.random.default_rng(3)

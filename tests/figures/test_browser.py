@@ -22,11 +22,14 @@ SHOWN = (
     "4.2",
 )
 
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM.exists(),
-    reason=f"THE FIGURES WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
-    "chromium)",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(),
+        reason=f"THE FIGURES WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
+        "chromium)",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

@@ -67,7 +67,7 @@ control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1])
 daemon = sys.argv[sys.argv.index("--daemon") + 1] if "--daemon" in sys.argv else None
 records_fd = None if daemon else int(sys.argv[sys.argv.index("--records-fd") + 1])
 records = None if daemon else mmap.mmap(records_fd, os.fstat(records_fd).st_size)
-writers, readers, snapshots, nodes, started, senders = {{}}, {{}}, [], {{}}, set(), {{}}
+writers, readers, snapshots, nodes, started, senders, edges = {{}}, {{}}, [], {{}}, set(), {{}}, []
 finishing, late_by_s, running, said = True, 0.0, False, set()
 
 def now(): return time.monotonic_ns()
@@ -220,7 +220,9 @@ def handle(request_):
             started.add(e["endpoint"])
             senders[e["endpoint"]] = threading.Thread(target=served if e["kind"] == "service" else schedule, args=(e, request), daemon=True)
             senders[e["endpoint"]].start()
-        if "endpoints" not in request: threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True).start()
+        if "endpoints" not in request:
+            edges.append(threading.Thread(target=at, args=([request["steady_ns"], request["end_ns"]], "steady_begin", "steady_end"), daemon=True))
+            edges[-1].start()
     elif cmd == "drain":
         deadline, quiet, heard, since = now() + request["timeout_ns"], request.get("quiet_ns"), None, now()
         latest = lambda: [dict(readers[int(r)]["last"]) for r in request["expect"]]
@@ -232,6 +234,7 @@ def handle(request_):
     elif cmd == "clock":
         reply = {{"received_ns": now(), "sent_ns": now()}}
     elif cmd == "collect":
+        for edge in edges: edge.join()  # on a busy machine the end may be asked for before it was read
         usage("now")
         reply = {{"usage": snapshots, "memory": {{"rss_bytes": 1000, "threads": 3, "shared_segments": []}},
                  "endpoints": {{str(n): {{"matched": 1, "counters": {{"mine": 5}}}} for n in [*writers, *readers]}}}}

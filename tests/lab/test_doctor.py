@@ -118,6 +118,7 @@ def test_whoever_uses_the_processor_is_named():
     assert f"({spinner.pid})" in found["load"]["found"]
 
 
+@pytest.mark.long
 def test_a_running_node_and_a_daemon_are_told_apart(tmp_path):
     """By what they are started with; nothing of ROS is needed for that."""
     daemon = tmp_path / "iox-roudi"
@@ -264,3 +265,13 @@ def test_programs_are_called_what_people_call_them(tmp_path):
     finally:
         running.kill()
         running.wait()
+
+
+def test_a_browser_is_called_by_its_name_though_its_words_are_one_string(tmp_path):
+    (tmp_path / "7").mkdir()
+    (tmp_path / "7" / "cmdline").write_bytes(
+        b"/opt/google/chrome/chrome --type=renderer --profile=/tmp/some where/x" + b"\0" * 40
+    )
+    assert processes.told(7, tmp_path) == "chrome"
+    (tmp_path / "7" / "cmdline").write_bytes(b"/opt/a program/of mine\0")
+    assert processes.told(7, tmp_path) == "of mine"

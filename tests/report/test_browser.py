@@ -21,11 +21,14 @@ ARGUMENTS = [
 ARGUMENTS += ["--disable-sync", "--no-first-run"]
 DRAWN = "document.documentElement.dataset.charts === 'drawn'"
 
-pytestmark = pytest.mark.skipif(
-    not CHROMIUM.exists(),
-    reason=f"THE REPORT WAS NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
-    "chromium)",
-)
+pytestmark = [
+    pytest.mark.long,
+    pytest.mark.skipif(
+        not CHROMIUM.exists(),
+        reason=f"THE REPORT WAS NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
+        "chromium)",
+    ),
+]
 
 
 @pytest.fixture(scope="module")

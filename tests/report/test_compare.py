@@ -22,6 +22,8 @@ from rmwbench.results.model import Ratio, document
 from tests.support import kept, network_bundle, synthetic_bundle
 from tests.support.command import exit_code
 
+pytestmark = pytest.mark.long
+
 WORKLOADS = ("camera", "pointcloud")
 ARMS = tuple(a for a in synthetic_bundle.ARMS if a.middleware in ("zenoh", "cyclonedds"))
 

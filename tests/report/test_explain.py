@@ -35,6 +35,7 @@ def directory(tmp_path_factory) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_every_arm_is_explained_and_what_is_missing_is_accounted_for(every):
     found = every
     lossy = [one for one in found if one.losses]

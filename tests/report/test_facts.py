@@ -7,6 +7,7 @@ import math
 import re
 from dataclasses import replace
 
+import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
@@ -272,6 +273,7 @@ def test_every_sentence_of_a_workload_holds_in_its_table(found):
             check_words(line.text, part)
 
 
+@pytest.mark.long
 @SETTINGS
 @given(st.integers(2, 3).flatmap(lambda n: st.tuples(*[arms(few=len(NAMES)) for _ in range(n)])))
 def test_every_sentence_over_topics_holds_in_their_tables(found):

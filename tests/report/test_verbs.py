@@ -51,6 +51,7 @@ def test_report(bundle, capsys, tmp_path):
     assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
 
 
+@pytest.mark.long
 def test_report_markdown(bundle, capsys, tmp_path):
     code, _, _ = run(capsys, "report", bundle, "--format", "markdown", "--out", tmp_path / "r.md")
     assert code == 0

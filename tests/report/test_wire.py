@@ -259,6 +259,7 @@ def test_a_script_can_ask_the_frames(bundle):
 browser = test_browser.browser
 
 
+@pytest.mark.long
 @pytest.mark.skipif(
     not test_browser.CHROMIUM.exists(), reason="THE NETWORK PAGE WAS NOT LOOKED AT IN A BROWSER"
 )

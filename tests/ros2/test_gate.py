@@ -52,6 +52,7 @@ int main() {
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("sanitizer", ["address,undefined", "thread"])
 def test_a_sink_may_be_freed_behind_a_closed_gate(tmp_path, sanitizer):
     compiler = shutil.which("g++")

@@ -14,6 +14,8 @@ from scipy.stats import binom
 
 from tests.simulation import claims
 
+pytestmark = pytest.mark.long
+
 ALPHA = 0.05
 POWER = 0.95
 SURE = 0.999

@@ -9,6 +9,8 @@ import pytest
 
 from tests.simulation import coverage
 
+pytestmark = pytest.mark.long
+
 CAMPAIGNS = 2000
 LEAST = 0.93
 

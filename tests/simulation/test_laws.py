@@ -5,6 +5,8 @@ import pytest
 
 from tests.simulation.laws import SCENES, order_statistics
 
+pytestmark = pytest.mark.long
+
 QUANTILES = (0.5, 0.9, 0.99)
 TRIALS = 3000
 MESSAGES = 300

@@ -9,6 +9,8 @@ from scipy.stats import binom
 
 from tests.simulation import procedures
 
+pytestmark = pytest.mark.long
+
 CAMPAIGNS = 120
 
 

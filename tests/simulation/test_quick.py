@@ -1,5 +1,7 @@
 """A short version of what docs/method.md quotes about quick's three minutes."""
 
+import pytest
+
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from tests.simulation.quick import (
@@ -10,6 +12,8 @@ from tests.simulation.quick import (
     TEN_IN_FIVE_MINUTES,
     simulate,
 )
+
+pytestmark = pytest.mark.long
 
 
 def test_the_simulation_has_the_windows_of_the_suite():

@@ -7,6 +7,8 @@ import pytest
 
 from tests.simulation.raced import DESIGNS, simulate
 
+pytestmark = pytest.mark.long
+
 TODAY, FIXED, _, CLOCK, *_ = DESIGNS
 CAMPAIGNS = 40
 MOST_FALSE = 0.05 + 3 * math.sqrt(0.05 * 0.95 / CAMPAIGNS)

@@ -51,6 +51,7 @@ def told(node):
     return (type(node), str(node)) if kind is None else (kind, kind(node))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", SHIPPED, ids=lambda path: str(path.relative_to(ROOT)))
 def test_every_shipped_file_is_the_same_tree(path):
     text = path.read_text(encoding="utf-8")

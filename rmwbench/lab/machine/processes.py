@@ -46,7 +46,7 @@ def walk(proc: Path = Path("/proc")) -> Walk:
         if not entry.name.isdigit() or int(entry.name) == own:
             continue
         try:
-            words = (entry / "cmdline").read_bytes().split(b"\0")
+            words = _words((entry / "cmdline").read_bytes())
         except OSError:
             continue
         if not words[0]:
@@ -60,7 +60,7 @@ def walk(proc: Path = Path("/proc")) -> Walk:
             continue
         found.mapped.update(_mapped(maps))
         found.mapped.update(_open(entry))
-        program = _program([word.decode(errors="replace") for word in words], maps)
+        program = _program(words, maps)
         if program:
             found.programs.append({"pid": int(entry.name), **program})
     return found
@@ -69,7 +69,7 @@ def walk(proc: Path = Path("/proc")) -> Walk:
 def told(pid: int, proc: Path = Path("/proc")) -> str | None:
     """What a process is called by people: its program, or the script that an interpreter runs."""
     try:
-        words = (proc / str(pid) / "cmdline").read_bytes().decode(errors="replace").split("\0")
+        words = _words((proc / str(pid) / "cmdline").read_bytes())
     except OSError:
         return None
     program, script = os.path.basename(words[0]), _script(words)
@@ -151,6 +151,13 @@ def _open(entry: Path) -> Iterator[tuple[int, int]]:
                 yield status.st_dev, status.st_ino
     except OSError:
         return
+
+
+def _words(command_line: bytes) -> list[str]:
+    """Browsers write theirs anew, as one string with the options in it."""
+    words = command_line.decode(errors="replace").split("\0")
+    rewritten = not any(words[1:]) and " -" in words[0]
+    return words[0].split() if rewritten else words
 
 
 def _program(words: list[str], maps: str) -> dict[str, Any] | None:
