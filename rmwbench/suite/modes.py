@@ -20,7 +20,14 @@ WORDS: dict[str, tuple[str, ...]] = {
     "congestion": ("drop", "block"),
     "shm_layout": ("unified", "tiered"),
     "discovery": ("multicast", "peers", "server", "routers", "client"),
-    "executor": ("single_threaded", "multi_threaded", "events", "wait_set", "static"),
+    "executor": (
+        "single_threaded",
+        "multi_threaded",
+        "events",
+        "events_cbg",
+        "wait_set",
+        "static",
+    ),
 }
 SWITCHES = ("batching", "security", "compression")
 NUMBERS = ("fragment_bytes", "socket_buffer_bytes", "shm_pool_bytes", "threads")

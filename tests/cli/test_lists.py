@@ -4,7 +4,11 @@ completion of them."""
 import json
 import os
 
+import pytest
+
+from rmwbench.cli.machine import middlewares
 from rmwbench.cli.verbs import suites
+from rmwbench.errors import UserError
 from rmwbench.suite.file.load import listed, load, shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
 from tests.support import command
@@ -61,6 +65,17 @@ def test_a_middleware_is_shown_as_the_list_has_it():
     assert one["middlewares"] == [
         entry for entry in whole["middlewares"] if entry["middleware"] == "floor"
     ]
+
+
+def test_the_part_before_a_slash_is_each_of_its_rmws(monkeypatch, capsys):
+    names = ["rclcpp/rmw_cyclonedds_cpp", "rclpy/rmw_zenoh_cpp", "rclcpp/rmw_zenoh_cpp", "roscpp"]
+    entries = [{"middleware": name} for name in names]
+    monkeypatch.setattr(middlewares, "document", lambda: {"middlewares": entries})
+    middlewares.show(["rclcpp", "rclcpp/rmw_zenoh_cpp"], as_json=True)
+    found = json.loads(capsys.readouterr().out)["middlewares"]
+    assert [entry["middleware"] for entry in found] == [names[0], names[2]]
+    with pytest.raises(UserError, match="no middleware is called `rclcp`"):
+        middlewares.show(["rclcp"])
 
 
 def test_the_shell_completes_verbs_and_suites():

@@ -77,6 +77,20 @@ def test_verdicts_that_changed_sides_are_named(reports):
     )
 
 
+def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_the_ratio():
+    ratio = {"value": 0.437, "low": 0.4, "high": 0.5, "blocks": 6}
+    where = {"section": "s", "workload": "w", "candidate": "c"}
+
+    def row(verdict, by):
+        told = {"verdict": verdict, "by": by, "ratio": ratio}
+        return agreement.contrary({"contrary": [where | {"first": told, "second": told}]})[0][3]
+
+    assert row("worse", "loss") == "worse by loss"
+    assert row("worse", "failure") == "worse by failure"
+    assert row("worse", "primary") == "worse 0.437×"
+    assert row("best", None) == "best 0.437×"
+
+
 def test_evaluations_without_a_common_workload_are_refused(first, reports):
     nothing = gather(dataclasses.replace(first, sections=[]), "", [], needs=())
     with pytest.raises(UserError, match="no workload in common"):

@@ -87,7 +87,7 @@ def test_every_executor_serves_an_action(tmp_path, rmw):
             "options": {"calls": "action"},
             "modes": {"executor": executor},
         }
-        for executor in ("multi_threaded", "events", "static")
+        for executor in ("multi_threaded", "events", "events_cbg", "static")
     }
     found = {arm for arm, _ in replied(campaign(tmp_path, suite(arms)))}
     assert found >= {"multi_threaded", "events"}  # not every rclcpp has the static one

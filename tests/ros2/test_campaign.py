@@ -11,6 +11,7 @@ import duckdb
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.suite.modes import WORDS
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]
@@ -108,8 +109,7 @@ def test_every_executor_carries_messages(tmp_path, rmw):
     sourced.worker(rmw)
     middleware = {"middleware": f"rclcpp/{rmw}"}
     arms = {
-        executor: middleware | {"modes": {"executor": executor}}
-        for executor in ("single_threaded", "multi_threaded", "events", "wait_set", "static")
+        executor: middleware | {"modes": {"executor": executor}} for executor in WORDS["executor"]
     }
     everything_arrived(run(tmp_path, arms))
 

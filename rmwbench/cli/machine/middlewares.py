@@ -61,7 +61,10 @@ def document() -> dict[str, Any]:
 
 def show(
     names: Annotated[
-        list[str] | None, typer.Argument(metavar="[NAME]...", help="Middlewares; all if none.")
+        list[str] | None,
+        typer.Argument(
+            metavar="[NAME]...", help="Middlewares; all if none; `rclcpp` is each of its RMWs."
+        ),
     ] = None,
     as_json: Annotated[
         bool,
@@ -71,15 +74,18 @@ def show(
     ] = False,
 ) -> None:
     entries = {entry["middleware"]: entry for entry in document()["middlewares"]}
-    for name in names or []:
-        if name not in entries:
+    chosen: list[str] = []
+    for name in names or entries:
+        found = [one for one in entries if name in (one, one.partition("/")[0])]
+        if not found:
             raise UserError(
                 f"no middleware is called `{name}`",
                 expected="one of " + ", ".join(entries),
                 actual=name,
                 fix=did_you_mean(name, list(entries)),
             )
-    wanted = [entries[name] for name in dict.fromkeys(names or entries)]
+        chosen += found
+    wanted = [entries[name] for name in dict.fromkeys(chosen)]
     if as_json:
         print_json({"schema": SCHEMA, "version": VERSION, "middlewares": wanted})
     else:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee.document import Part, Report, candidate
 from rmwbench.report.markdown import escape, table
@@ -55,7 +56,12 @@ class Pair:
 
     def document(self) -> dict[str, Any]:
         told = [
-            {"verdict": verdict_of(arm), "ratio": plain(arm.verdict.ratio)} for arm in self.arms
+            {
+                "verdict": verdict_of(arm),
+                "by": arm.verdict.by,
+                "ratio": plain(arm.verdict.ratio),
+            }
+            for arm in self.arms
         ]
         where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
         return where | {"said": str(self.said), "first": told[0], "second": told[1]}
@@ -158,7 +164,9 @@ def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _told(one: Mapping[str, Any]) -> str:
-    """`worse 1.31×`."""
+    """`worse 1.31×`, `worse by loss`."""
+    if one["by"] in (By.LOSS, By.FAILURE):
+        return f"{one['verdict']} by {one['by']}"
     ratio = fmt.ratio(Ratio.of(one["ratio"]) if one["ratio"] else None)
     return f"{one['verdict']} {ratio.text}" if ratio.state == "measured" else str(one["verdict"])
 

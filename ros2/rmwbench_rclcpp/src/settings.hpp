@@ -12,7 +12,14 @@
 
 namespace rmwbench {
 
-enum class Executor { single_threaded, multi_threaded, events, wait_set, static_single_threaded };
+enum class Executor {
+  single_threaded,
+  multi_threaded,
+  events,
+  events_cbg,
+  wait_set,
+  static_single_threaded,
+};
 enum class PublishAs { const_ref, unique_ptr };
 enum class CallbackAs { const_ref, shared_ptr, unique_ptr };
 // What image_transport makes of an image: `raw` sends it as it is, of the others only `jpeg`

@@ -135,7 +135,7 @@ impl ZenohPublisher {
             Writer::Plain(publisher)
         };
         let provider = match config.loan || shared.shm_provider {
-            true => Some(provider(config, shared).map_err(failed)?),
+            true => Some(provider(config, shared).map_err(|why| Error::failed(object(), why))?),
             false => None,
         };
         let token = shared.graph.announce(Side::Publisher, node, config.endpoint, &config.topic)?;
@@ -165,15 +165,22 @@ impl ZenohPublisher {
     }
 }
 
-/// A pool for what this publisher may have on its way: its own history, its readers' queues and
-/// some more.
 fn provider(
     config: &EndpointConfig,
     shared: &Shared,
-) -> zenoh::Result<ShmProvider<PosixShmProviderBackend>> {
-    if let Some(bytes) = shared.modes.shm_pool_bytes {
-        return ShmProviderBuilder::default_backend(bytes).wait();
-    }
+) -> Result<ShmProvider<PosixShmProviderBackend>, String> {
+    let bytes = shared.modes.shm_pool_bytes.unwrap_or_else(|| pool_bytes(config, shared));
+    ShmProviderBuilder::default_backend(bytes).wait().map_err(|why| match locked::limit_bytes() {
+        Some(limit) => format!(
+            "{why}: Zenoh locks its pool, here of {bytes} bytes, and this process may lock {limit} in all (do: ulimit -l unlimited, as root)"
+        ),
+        None => why.to_string(),
+    })
+}
+
+/// A pool for what this publisher may have on its way: its own history, its readers' queues and
+/// some more.
+fn pool_bytes(config: &EndpointConfig, shared: &Shared) -> usize {
     let depth = shared.depth(&config.qos);
     let kept =
         if config.qos.durability == Durability::TransientLocal || shared.recovers(&config.qos) {
@@ -184,7 +191,7 @@ fn provider(
     let slots = shared.loan_slots.unwrap_or(depth + 8) + kept;
     // The allocator adds a header to each chunk and one to the pool.
     let slot = (config.message_type.payload_bytes as usize).max(64) + 128;
-    ShmProviderBuilder::default_backend((slots * slot + 4096).max(LEAST_POOL_BYTES)).wait()
+    (slots * slot + 4096).max(LEAST_POOL_BYTES)
 }
 
 /// Why this publisher's messages will not travel in shared memory, where that is known beforehand.

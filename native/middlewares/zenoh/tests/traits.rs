@@ -627,6 +627,11 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
                 .iter()
                 .any(|note| note.starts_with("path: ") && note.contains("may lock"));
             assert_eq!(told, refused, "{pool} of {limit}: {:?}", writer.granted().notes);
+            // A loan needs the pool: without it there is no writer, and the reason says what to do.
+            let lender = EndpointConfig { loan: true, ..endpoint(2, "t", 100_000) };
+            let refusal = session.node("m").unwrap().publisher(&lender).map(drop).err();
+            assert_eq!(refusal.is_some(), refused, "{pool} of {limit}: {refusal:?}");
+            assert!(refusal.is_none_or(|e| e.message.contains("ulimit -l unlimited")));
         }
     });
 }

@@ -120,15 +120,17 @@ Asked asked_of(const rmwbench_session_config &config) {
         {"single_threaded", Executor::single_threaded},
         {"multi_threaded", Executor::multi_threaded},
         {"events", Executor::events},
+        {"events_cbg", Executor::events_cbg},
         {"wait_set", Executor::wait_set},
         {"static", Executor::static_single_threaded},
     };
     settings.executor = one_of("executor", executor, kinds);
   }
   if (const std::string threads = mode("threads"); !threads.empty()) {
-    if (settings.executor != Executor::multi_threaded) {
+    if (settings.executor != Executor::multi_threaded &&
+        settings.executor != Executor::events_cbg) {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode threads",
-                  "only the executor multi_threaded has a number of threads"};
+                  "only the executors multi_threaded and events_cbg have a number of threads"};
     }
     settings.threads = number_of("mode threads", "threads", threads);
   }

@@ -48,13 +48,19 @@ const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_sec
 #else
 #define RMWBENCH_EVENTS ""
 #endif
+#if __has_include(<rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>)
+#define RMWBENCH_EVENTS_CBG "|events_cbg"
+#else
+#define RMWBENCH_EVENTS_CBG ""
+#endif
 #if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
 #define RMWBENCH_STATIC "|static"
 #else
 #define RMWBENCH_STATIC ""
 #endif
 const char executors[] =
-    "single_threaded|multi_threaded" RMWBENCH_EVENTS "|wait_set" RMWBENCH_STATIC;
+    "single_threaded|multi_threaded" RMWBENCH_EVENTS RMWBENCH_EVENTS_CBG
+    "|wait_set" RMWBENCH_STATIC;
 
 Pairs capabilities(Pairs own) {
   const Pairs common = {

@@ -12,6 +12,10 @@
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
 #define RMWBENCH_HAS_EVENTS_EXECUTOR 1
 #endif
+#if __has_include(<rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>)
+#include <rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>
+#define RMWBENCH_HAS_EVENTS_CBG_EXECUTOR 1
+#endif
 #if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
 #include <rclcpp/executors/static_single_threaded_executor.hpp>
 #define RMWBENCH_HAS_STATIC_EXECUTOR 1
@@ -42,14 +46,27 @@ std::shared_ptr<rclcpp::Executor> make_events(const rclcpp::ExecutorOptions &opt
 }
 #endif
 
+template <class Threaded>
+Made make_threaded(const char *name, const Settings &settings,
+                   const rclcpp::ExecutorOptions &options) {
+  auto executor = std::make_shared<Threaded>(options, settings.threads);
+  const size_t threads = executor->get_number_of_threads();
+  return {executor, std::string(name) + ", " + std::to_string(threads) + " threads"};
+}
+
 Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
   switch (settings.executor) {
-    case Executor::multi_threaded: {
-      auto executor =
-          std::make_shared<rclcpp::executors::MultiThreadedExecutor>(options, settings.threads);
-      return {executor, "MultiThreadedExecutor, " +
-                            std::to_string(executor->get_number_of_threads()) + " threads"};
-    }
+    case Executor::multi_threaded:
+      return make_threaded<rclcpp::executors::MultiThreadedExecutor>("MultiThreadedExecutor",
+                                                                     settings, options);
+    case Executor::events_cbg:
+#ifdef RMWBENCH_HAS_EVENTS_CBG_EXECUTOR
+      return make_threaded<rclcpp::executors::EventsCBGExecutor>("EventsCBGExecutor", settings,
+                                                                 options);
+#else
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
+                  "events_cbg: this rclcpp has no EventsCBGExecutor (it came with Lyrical)"};
+#endif
     case Executor::events:
 #ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
       return {make_events<rclcpp::experimental::executors::EventsExecutor>(options),
