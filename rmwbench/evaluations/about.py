@@ -6,6 +6,8 @@ from functools import cache
 
 from rmwbench.suite.file.places import source_directory, sources_with
 
+RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
+"""Those that ROS 2 releases with every distribution."""
 _SUITE = re.compile(r"\bsuite: *([^\s,}]+)")
 
 

@@ -10,7 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.markdown import page
-from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
+from rmwbench.evaluations.claims.measured import expanded, file_name, is_tested, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.results.model import Fact, Metric
 from rmwbench.suite.file.places import suites_directory
@@ -54,6 +54,23 @@ def test_only_what_claims_compare_is_kept():
     more = dataclasses.replace(more, metrics={**more.metrics, **other})
     summary = measured(claims, [begun(("w", more, arm("rclcpp/b", SLOW)))])
     assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
+
+
+def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
+    """`--by-suite` counts them, and the table that ships is made of what ships."""
+    claims = asked(right="b", workload="w")
+    median = Metric(unit="ns", value=1.0)
+
+    def over(rmw):
+        known = {"middleware": f"rclcpp/{rmw}", "metrics": {"response_latency_p50": median}}
+        values = {"response_latency_p50": dict(enumerate(FAST)), "other": {0: 1.0}}
+        return dataclasses.replace(arm(rmw, FAST), per_trial=values, **known)
+
+    workload = ("v", over("rmw_zenoh_cpp"), over("rmw_other_cpp"))
+    (kept,) = measured(claims, [begun(workload)])["campaigns"][0]["workloads"][0]["arms"]
+    assert kept["arm"] == "rmw_zenoh_cpp"
+    assert list(kept["metrics"]) == list(kept["per_trial"]) == ["response_latency_p50"]
+    assert measured(claims, [begun(workload, suite="another")]) is None
 
 
 def test_a_campaign_that_ran_for_other_claims_counts_too():
@@ -217,7 +234,7 @@ def test_a_file_that_is_not_a_summary(tmp_path):
         shipped("s", tmp_path)
 
 
-def test_what_ships_is_small_and_speaks_of_claims():
+def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():
     paths = sorted(suites_directory().glob(f"**/{FOLDER}/*"))
     assert sum(path.stat().st_size for path in paths) < MOST_BYTES
     assert {path.suffix for path in paths} <= {".json"}
@@ -231,4 +248,5 @@ def test_what_ships_is_small_and_speaks_of_claims():
                 for claim in file.items
                 if any(today(file, claim, one) for one in campaigns)
             ]
-            assert answered, f"{name}: a summary that speaks of no claim"
+            spoken_of = answered or all(is_tested(file, one) for one in campaigns)
+            assert spoken_of, f"{name}: a summary that speaks of no claim and of no claim's suite"

@@ -34,7 +34,14 @@ pub const MODES: [(&str, Levels); 12] = [
     ("threads", Levels::Number),
     (
         "executor",
-        Levels::Named(&["single_threaded", "multi_threaded", "events", "wait_set", "static"]),
+        Levels::Named(&[
+            "single_threaded",
+            "multi_threaded",
+            "events",
+            "events_cbg",
+            "wait_set",
+            "static",
+        ]),
     ),
     ("security", Levels::TrueOrFalse),
     ("compression", Levels::TrueOrFalse),

@@ -6,14 +6,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.evaluations.about import is_suite
+from rmwbench.evaluations.about import RMWS, is_suite
 from rmwbench.evaluations.campaign import Campaign
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.load import load
-
-RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
-"""Those that ROS 2 releases with every distribution."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,8 @@
 to be kept beside the claims (docs/formats/claims.md). Pure.
 
 A summary holds of each campaign only those arms and metrics that a claim compares or a figure of
-the source draws, and their values trial by trial.
+the source draws, and of suites that a claim tests the arms over ROS 2's RMWs, which `claims
+--by-suite` counts; and their values trial by trial.
 """
 
 import json
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.evaluations.about import is_suite
+from rmwbench.evaluations.about import RMWS, is_suite
 from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
 from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 Asked = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
+COUNTED = ("response_latency_p50", "loss")
+"""What is kept of an arm over an RMW that no claim compares."""
 FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot")
 
 
@@ -98,6 +101,8 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
     for claim in source.items:
         for workload, topic, arm, names in compared(source, claim, found):
             metrics.setdefault((workload, arm), {}).setdefault(topic, set()).update(names)
+    for workload, arm in _over_rmws(source, found):
+        metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(COUNTED)
     for one in drawn:
         for workload, arm in _cells_of(one, found):
             metrics.setdefault((workload, arm), {}).setdefault(None, set()).update(one.metrics)
@@ -132,6 +137,26 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
     if found.asked is None:
         return made
     return {"asked": [x.id for x in source.items if x.id in found.asked], **made}
+
+
+def is_tested(source: Claims, campaign: Campaign) -> bool:
+    """Whether the campaign ran a suite that a claim of this source tests."""
+    suites = {
+        test.suite
+        for claim in source.items
+        for test in (claim.test, *claim.also)
+        if test is not None
+    }
+    return any(is_suite(name, str(campaign.suite)) for name in suites)
+
+
+def _over_rmws(source: Claims, campaign: Campaign) -> Iterator[tuple[str, str]]:
+    """(workload, arm) of a campaign of a suite that a claim tests, over each of ROS 2's RMWs."""
+    if is_tested(source, campaign):
+        for workload in campaign.workloads:
+            for arm in workload.arms:
+                if arm.middleware.removeprefix("rclcpp/") in RMWS:
+                    yield workload.workload, arm.arm
 
 
 def _cells_of(one: "Drawn", campaign: Campaign) -> Iterator[tuple[str, str]]:
