@@ -58,9 +58,8 @@ const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_sec
 #else
 #define RMWBENCH_STATIC ""
 #endif
-const char executors[] =
-    "single_threaded|multi_threaded" RMWBENCH_EVENTS RMWBENCH_EVENTS_CBG
-    "|wait_set" RMWBENCH_STATIC;
+const char executors[] = "single_threaded|multi_threaded" RMWBENCH_EVENTS RMWBENCH_EVENTS_CBG
+                         "|wait_set" RMWBENCH_STATIC;
 
 Pairs capabilities(Pairs own) {
   const Pairs common = {
