@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "fault.hpp"
@@ -31,12 +32,19 @@ constexpr auto LOOK = std::chrono::microseconds(200);
 struct Made {
   std::shared_ptr<rclcpp::Executor> executor;
   std::string name;
+  std::function<bool()> is_spinning;
 };
+
+// An executor of its own class is asked, since one with a flag of its own hides the base's.
+template <class Kind>
+Made made(const std::shared_ptr<Kind> &executor, const std::string &name) {
+  return {executor, name, [kind = executor.get()] { return kind->is_spinning(); }};
+}
 
 #ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
 // Its options come first since Lyrical, last before.
 template <class Events>
-std::shared_ptr<rclcpp::Executor> make_events(const rclcpp::ExecutorOptions &options) {
+std::shared_ptr<Events> make_events(const rclcpp::ExecutorOptions &options) {
   if constexpr (std::is_constructible_v<Events, const rclcpp::ExecutorOptions &>) {
     return std::make_shared<Events>(options);
   } else {
@@ -51,7 +59,7 @@ Made make_threaded(const char *name, const Settings &settings,
                    const rclcpp::ExecutorOptions &options) {
   auto executor = std::make_shared<Threaded>(options, settings.threads);
   const size_t threads = executor->get_number_of_threads();
-  return {executor, std::string(name) + ", " + std::to_string(threads) + " threads"};
+  return made(executor, std::string(name) + ", " + std::to_string(threads) + " threads");
 }
 
 Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
@@ -69,8 +77,8 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
 #endif
     case Executor::events:
 #ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
-      return {make_events<rclcpp::experimental::executors::EventsExecutor>(options),
-              "EventsExecutor"};
+      return made(make_events<rclcpp::experimental::executors::EventsExecutor>(options),
+                  "EventsExecutor");
 #else
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
                   "events: this rclcpp has no EventsExecutor (it came with Iron)"};
@@ -79,16 +87,16 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
 #ifdef RMWBENCH_HAS_STATIC_EXECUTOR
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
-      return {std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options),
-              "StaticSingleThreadedExecutor"};
+      return made(std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options),
+                  "StaticSingleThreadedExecutor");
 #pragma GCC diagnostic pop
 #else
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
                   "static: this rclcpp has no StaticSingleThreadedExecutor any more"};
 #endif
     default:
-      return {std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
-              "SingleThreadedExecutor"};
+      return made(std::make_shared<rclcpp::executors::SingleThreadedExecutor>(options),
+                  "SingleThreadedExecutor");
   }
 }
 
@@ -106,9 +114,10 @@ void wake(rclcpp::node_interfaces::NodeBaseInterface &node) {
 ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::SharedPtr &context) {
   rclcpp::ExecutorOptions options;
   options.context = context;
-  Made made = make(settings, options);
-  executor_ = std::move(made.executor);
-  name_ = std::move(made.name);
+  Made found = make(settings, options);
+  executor_ = std::move(found.executor);
+  name_ = std::move(found.name);
+  is_spinning_ = std::move(found.is_spinning);
   thread_ = std::thread([this] {
     executor_->spin();
     returned_.store(true);
@@ -117,7 +126,7 @@ ExecutorLoop::ExecutorLoop(const Settings &settings, const rclcpp::Context::Shar
 
 ExecutorLoop::~ExecutorLoop() {
   // cancel() before spin() began would be forgotten.
-  while (!executor_->is_spinning() && !returned_.load())
+  while (!is_spinning_() && !returned_.load())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   executor_->cancel();
   thread_.join();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -36,6 +37,7 @@ class ExecutorLoop {
  private:
   std::shared_ptr<rclcpp::Executor> executor_;
   std::string name_;
+  std::function<bool()> is_spinning_;
   std::atomic<bool> returned_{
       false};  // from spin(), which it does at once where the context was shut down before
   std::thread thread_;

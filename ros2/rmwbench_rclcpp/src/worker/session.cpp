@@ -13,10 +13,11 @@ using namespace rmwbench;
 
 namespace {
 
-// In Jazzy an action server under the EventsExecutor uses the process's own context, whatever the
-// node's is.
+// Whatever context they are given, two use the process's own: in Jazzy an action server under the
+// EventsExecutor, and in Lyrical the EventsCBGExecutor.
 rclcpp::Context::SharedPtr first_context(const Settings &settings) {
-  if (settings.calls == Calls::action && settings.executor == Executor::events)
+  const bool action = settings.calls == Calls::action && settings.executor == Executor::events;
+  if (action || settings.executor == Executor::events_cbg)
     return rclcpp::contexts::get_global_default_context();
   return std::make_shared<rclcpp::Context>();
 }
