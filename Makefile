@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
 .PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
-.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-long test-side-by-side test-timed
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-long test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -86,14 +86,9 @@ rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
 # Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text lint-cpp types workers check test-side-by-side test-timed
+test: preflight setup-test lint-python lint-text lint-cpp types workers check test-long test-rust test-timed
 rust: test-rust
 endif
-
-# Side by side, since the long tests compute and the suites in Rust mostly wait: neither asks for a quiet machine.
-test-side-by-side:
-	@echo "tests in Rust and long tests in Python, side by side: their output comes when they end, after ten minutes"
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target test-long test-rust
 
 # Workers each by a cargo of its own, so that feature unification never rebuilds one for another. Two at a time: a suite mostly
 # waits, in namespaces of its own. Cargo is no part of make's own count of processes.
@@ -134,7 +129,7 @@ test-untimed:
 	@$(RUN) pytest -n 3 --dist worksteal -m "not timing and not long"
 
 test-long:
-	@unset MAKEFLAGS MFLAGS; $(RUN) pytest -n 3 --dist worksteal -m "long and not timing"
+	@$(RUN) pytest -n 3 --dist worksteal -m "long and not timing"
 
 # What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-timed:
