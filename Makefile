@@ -96,8 +96,8 @@ test-rust:
 	@setup/count-skipped $(MAKE) --no-print-directory rust-suites
 
 rust-suites:
-	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked)
-	@MAKEFLAGS= $(MAKE) --no-print-directory --jobs 2 --output-sync=target $(patsubst %,rust-suite-%,$(filter-out floor synthetic null,$(FIRST_SET)) bench bench-cyclonedds)
+	@($(CARGO) test --release --quiet --locked)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(patsubst %,rust-suite-%,$(filter-out floor synthetic null,$(FIRST_SET)) bench bench-cyclonedds)
 
 rust-suite-%:
 	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)
