@@ -6,8 +6,10 @@ from functools import cache
 
 from rmwbench.suite.file.places import source_directory, sources_with
 
-RMWS = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
-"""Those that ROS 2 releases with every distribution."""
+OVER_RMWS = {
+    f"rclcpp/{rmw}": rmw for rmw in ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")
+}
+"""Middleware -> RMW, of those that ROS 2 releases with every distribution."""
 _SUITE = re.compile(r"\bsuite: *([^\s,}]+)")
 
 

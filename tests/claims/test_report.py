@@ -19,7 +19,7 @@ from rmwbench.results.model import Metric
 from rmwbench.results.shown import TrialValue
 from tests.claims.shipped import FILES
 from tests.report.example_document import example
-from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
+from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
 ARMS = ("rclcpp unique", "rclcpp inter fastrtps unique")
@@ -168,9 +168,7 @@ def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
 
 
 @pytest.mark.long
-@pytest.mark.skipif(
-    not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
-)
+@needs_browser("CLAIMS WERE")
 def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(shown, tmp_path):
     from playwright.sync_api import sync_playwright
 
@@ -200,9 +198,7 @@ def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(shown,
 
 
 @pytest.mark.long
-@pytest.mark.skipif(
-    not CHROMIUM.exists(), reason=f"CLAIMS WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing"
-)
+@needs_browser("CLAIMS WERE")
 @pytest.mark.parametrize("width", [1280, 390])
 def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click_away(
     width, tmp_path

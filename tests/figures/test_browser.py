@@ -10,7 +10,7 @@ from rmwbench.evaluations.figures.measured import shipped_summaries
 from rmwbench.evaluations.figures.model import load, published_file
 from rmwbench.evaluations.figures.page import write_html
 from rmwbench.evaluations.figures.points import read
-from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit
+from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
 
 SHOWN = (
     "1.2.1",
@@ -22,14 +22,7 @@ SHOWN = (
     "4.2",
 )
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not CHROMIUM.exists(),
-        reason=f"THE FIGURES WERE NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
-        "chromium)",
-    ),
-]
+pytestmark = [pytest.mark.long, needs_browser("THE FIGURES WERE")]
 
 
 @pytest.fixture(scope="module")

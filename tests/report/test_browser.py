@@ -21,14 +21,16 @@ ARGUMENTS = [
 ARGUMENTS += ["--disable-sync", "--no-first-run"]
 DRAWN = "document.documentElement.dataset.charts === 'drawn'"
 
-pytestmark = [
-    pytest.mark.long,
-    pytest.mark.skipif(
-        not CHROMIUM.exists(),
-        reason=f"THE REPORT WAS NOT LOOKED AT IN A BROWSER: {CHROMIUM} is missing (apt install "
-        "chromium)",
-    ),
-]
+
+def needs_browser(what: str) -> pytest.MarkDecorator:
+    """The mark of a test that looks at a page: without a browser it is skipped, loudly."""
+    missing = f"{CHROMIUM} is missing (apt install chromium)"
+    return pytest.mark.skipif(
+        not CHROMIUM.exists(), reason=f"{what} NOT LOOKED AT IN A BROWSER: {missing}"
+    )
+
+
+pytestmark = [pytest.mark.long, needs_browser("THE REPORT WAS")]
 
 
 @pytest.fixture(scope="module")

@@ -260,9 +260,7 @@ browser = test_browser.browser
 
 
 @pytest.mark.long
-@pytest.mark.skipif(
-    not test_browser.CHROMIUM.exists(), reason="THE NETWORK PAGE WAS NOT LOOKED AT IN A BROWSER"
-)
+@test_browser.needs_browser("THE NETWORK PAGE WAS")
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
 def test_the_page_is_quiet_and_fits(browser, page, tmp_path, width, scheme):
     (tmp_path / "r.html").write_text(page, encoding="utf-8")

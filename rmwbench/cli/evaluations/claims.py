@@ -155,7 +155,6 @@ def show(
 
 def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.evaluations.claims.judge import today
     from rmwbench.evaluations.claims.measured import file_name, is_tested, measured, text
     from rmwbench.evaluations.claims.measured_files import FOLDER
     from rmwbench.evaluations.figures.model import drawn_of
@@ -165,14 +164,9 @@ def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> No
         raise UserError(
             "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
         )
-    # Of a source whose claims and suites they do not speak of, not even what its figures would draw:
-    # it was not asked for.
-    spoken_of = [
-        file
-        for file in files
-        if any(is_tested(file, one) for one in given)
-        or any(today(file, claim, one) for claim in file.items for one in given)
-    ]
+    # Of a source none of whose suites they ran, not even what its figures would draw: it was not
+    # asked for.
+    spoken_of = [file for file in files if any(is_tested(file, one) for one in given)]
     found = [
         summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))
     ]

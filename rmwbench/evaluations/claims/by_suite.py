@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.evaluations.about import RMWS, is_suite
+from rmwbench.evaluations.about import OVER_RMWS, is_suite
 from rmwbench.evaluations.campaign import Campaign
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -58,10 +58,10 @@ def _of_source(source: Mapping[str, Any], measured: Sequence[Campaign]) -> Itera
             measured=len({workload for workload, _ in enough} & whole.keys()),
             by_rmw={
                 rmw: len(
-                    {workload for workload, middleware in enough if middleware == f"rclcpp/{rmw}"}
+                    {workload for workload, middleware in enough if middleware == over}
                     & whole.keys()
                 )
-                for rmw in RMWS
+                for over, rmw in OVER_RMWS.items()
             },
             states=dict(counts),
         )

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
-from rmwbench.evaluations.about import RMWS, is_suite
+from rmwbench.evaluations.about import OVER_RMWS, is_suite
 from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
-from rmwbench.evaluations.claims.judge import compared
+from rmwbench.evaluations.claims.judge import compared, of_suite
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims
 from rmwbench.results.model import Fact, Metric, document
@@ -141,13 +141,7 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
 
 def is_tested(source: Claims, campaign: Campaign) -> bool:
     """Whether the campaign ran a suite that a claim of this source tests."""
-    suites = {
-        test.suite
-        for claim in source.items
-        for test in (claim.test, *claim.also)
-        if test is not None
-    }
-    return any(is_suite(name, str(campaign.suite)) for name in suites)
+    return any(of_suite(test, campaign) for claim in source.items for test in claim.tests)
 
 
 def _over_rmws(source: Claims, campaign: Campaign) -> Iterator[tuple[str, str]]:
@@ -155,7 +149,7 @@ def _over_rmws(source: Claims, campaign: Campaign) -> Iterator[tuple[str, str]]:
     if is_tested(source, campaign):
         for workload in campaign.workloads:
             for arm in workload.arms:
-                if arm.middleware.removeprefix("rclcpp/") in RMWS:
+                if arm.middleware in OVER_RMWS:
                     yield workload.workload, arm.arm
 
 
