@@ -90,14 +90,18 @@ test: preflight setup-test lint-python lint-text lint-cpp types workers check te
 rust: test-rust
 endif
 
-# Workers each by a cargo of its own, so that feature unification never rebuilds one for another. Two at a time: a suite mostly
-# waits, in namespaces of its own. Cargo is no part of make's own count of processes.
+# Workers each by a cargo of its own, so that feature unification never rebuilds one for another. All of it is compiled before
+# any of it runs: compilers beside a suite cost its checks their time limits. Then three at a time: a suite mostly waits, in
+# namespaces of its own; in this order, since Zenoh's takes longest. Cargo is no part of make's own count of processes.
+RUST_SUITES = $(shell setup/crates first | grep -vxE 'floor|synthetic|null' | sort -r) bench bench-cyclonedds
 test-rust:
 	@setup/count-skipped $(MAKE) --no-print-directory rust-suites
 
 rust-suites:
+	@($(CARGO) test --release --quiet --locked --no-run)
+	@for name in $(RUST_SUITES); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
 	@($(CARGO) test --release --quiet --locked)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(patsubst %,rust-suite-%,$(filter-out floor synthetic null,$(FIRST_SET)) bench bench-cyclonedds)
+	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
 
 rust-suite-%:
 	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)

@@ -21,10 +21,12 @@ class Watch:
 
     def __init__(self) -> None:
         self.latest_s = 0.0
+        self._awake_s = 0.0
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, name="starved-watch", daemon=True)
 
     def start(self) -> "Watch":
+        self._awake_s = time.monotonic()
         self._thread.start()
         return self
 
@@ -40,7 +42,11 @@ class Watch:
         return f"a sleeping thread woke up {late:.0f} ms late (starved: more than {allowed:.0f} ms)"
 
     def _run(self) -> None:
-        while not self._ended.is_set():
-            asked = time.monotonic() + TICK_S
+        is_last = False
+        while not is_last:
+            is_last = self._ended.is_set()
             time.sleep(TICK_S)
-            self.latest_s = max(self.latest_s, time.monotonic() - asked)
+            now_s = time.monotonic()
+            # From one wake-up to the next: nothing between is unseen.
+            self.latest_s = max(self.latest_s, now_s - self._awake_s - TICK_S)
+            self._awake_s = now_s

@@ -42,14 +42,20 @@ impl Watch {
     pub fn start() -> Watch {
         let ended = Arc::new(AtomicBool::new(false));
         let seen = ended.clone();
+        // From here to the first wake-up, and from each to the next: nothing between is unseen.
+        let mut awake = Instant::now();
         let thread = std::thread::spawn(move || {
             let mut latest = Duration::ZERO;
-            while !seen.load(Ordering::Relaxed) {
-                let begun = Instant::now();
+            loop {
+                let is_last = seen.load(Ordering::Relaxed);
                 std::thread::sleep(TICK);
-                latest = latest.max(begun.elapsed().saturating_sub(TICK));
+                let now = Instant::now();
+                latest = latest.max((now - awake).saturating_sub(TICK));
+                awake = now;
+                if is_last {
+                    return latest;
+                }
             }
-            latest
         });
         Watch { ended, thread }
     }
