@@ -311,3 +311,15 @@ def test_excluding_an_arm_of_the_suite_still_excludes_it():
     made = parse(SUITE, where="mine.yaml", choice=Choice(added=("iceoryx2",)))
     found = [(cell.arm.name, cell.factors["message"]) for cell in cells(made)]
     assert ("zenoh", "Array1k") not in found and ("zenoh", "Array4k") in found
+
+
+def test_an_arm_of_the_suites_own_that_is_in_a_set_comes_and_goes_with_it():
+    own = "{candidate: fastdds, name: fastdds udp, in: [network], modes: {transport: udp}}"
+    text = with_arms("{name: floor, middleware: floor}", own, "iceoryx2")
+    network = ["floor", "fastdds udp", "cyclonedds", "fastdds", "zenoh"]
+    assert arms(text, candidates=("network",)) == network
+    assert arms(text, candidates=("zenoh",)) == ["floor", "zenoh"]
+    assert arms(text, without=("network",)) == ["floor", "iceoryx2"]
+    assert arms(text) == ["floor", "fastdds udp", "iceoryx2"]
+    error = failure(with_arms("cyclonedds", own.replace("network", "netwrk")))
+    assert error.where == "mine.yaml:5" and "unknown set `netwrk`" in error.what

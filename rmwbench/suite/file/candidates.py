@@ -6,6 +6,7 @@
       - {set: ros2, without: [rclcpp/zenoh]}
       - rclcpp/zenoh                                  # one candidate
       - {candidate: fastdds sync, name: fastdds}      # one, with keys of its own
+      - {candidate: zenoh, name: z, in: [native]}     # and `--candidates native` keeps it
       - {name: mine, middleware: zenoh}               # or an arm that stands in no file but this
 
 The shipped ones are in `suites/candidates.yaml`, a user's own in a file of the same form. Written
@@ -26,10 +27,10 @@ from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file import pairs
 from rmwbench.suite.names import ArmName
 
-CANDIDATE, SET, WITHOUT = "candidate", "set", "without"
-OF_THE_FILE = ("in", "needs")
+CANDIDATE, SET, WITHOUT, IN = "candidate", "set", "without", "in"
+OF_THE_FILE = (IN, "needs")
 """Keys of a candidate that are not keys of its arm."""
-ONE_EACH = ("name", CANDIDATE)
+ONE_EACH = ("name", CANDIDATE, IN)
 """Keys that a whole set cannot have."""
 LAYERS = ("floor", "rclcpp", "rclpy")
 NEAR = 3
@@ -247,7 +248,7 @@ def _side(one: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> Comm
 @dataclass(frozen=True)
 class Choice:
     """What the command line says of a suite's arms: other `candidates` in their place (the floor
-    stays), those `added` to them, those left out (`without`); each a name, a set or the path of a
+    stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those left out (`without`); each a name, a set or the path of a
     file. `written`: the arms of a campaign that is resumed, whatever the candidates have become."""
 
     candidates: tuple[str, ...] = ()
@@ -289,7 +290,7 @@ def chosen(
         return _listed([pairs.placed(dict(arm), line) for arm in choice.written], line)
     found = list(arms)
     if choice.candidates:
-        found = [arm for arm in arms if _is_floor(arm)]
+        found = [arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}]
     for option, words in (("--candidates", choice.candidates), ("--with", choice.added)):
         for one in [one for word in words for one in named(word, option)]:
             there = next((arm for arm in found if _name(arm) == one.name), None)
@@ -311,11 +312,24 @@ def chosen(
             else [*sets.get(word, ()), word]
         )
         here = [_name(arm) for arm in found]
+        names += [_name(arm) for arm in found if word in _sets_of(arm)]
         if not set(names) & set(here):
             known = [*here, *(one for one in sets if set(sets[one]) & set(here))]
             raise unknown_name("arm of this suite", word, known, at=("--without",))
         found = [arm for arm in found if _name(arm) not in names]
     return _listed(found, line)
+
+
+def without_sets(arms: Any, known: Candidates) -> None:
+    """Takes away what `chosen` has read: the sets that a suite's own arm is `in` are no key of an
+    arm. Raises Fault, counted from the list, for a set that there is not."""
+    for index, arm in enumerate(arms if isinstance(arms, CommentedSeq) else ()):
+        if not isinstance(arm, CommentedMap) or IN not in arm:
+            continue
+        for place, name in enumerate(arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]):
+            if name not in known.sets:
+                raise unknown_name("set", name, list(known.sets), at=(index, IN, place))
+        del arm[IN]
 
 
 def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
@@ -373,6 +387,12 @@ def _name(arm: Any) -> str:
     return str(arm.get("name")) if isinstance(arm, Mapping) else str(arm)
 
 
+def _sets_of(arm: Any) -> set[str]:
+    """Those that a suite's own arm is `in`."""
+    said = arm.get(IN) if isinstance(arm, Mapping) else None
+    return {str(name) for name in said} if isinstance(said, CommentedSeq) else set()
+
+
 def _is_floor(arm: Any) -> bool:
     return isinstance(arm, Mapping) and "floor" in (arm.get("role"), arm.get("middleware"))
 
@@ -381,7 +401,7 @@ def _settings(arm: Mapping[str, Any]) -> dict[str, Any]:
     """What an arm is, whatever it is held against."""
     return {
         "wait": "block",
-        **{key: value for key, value in arm.items() if key not in ("against", "optional")},
+        **{key: value for key, value in arm.items() if key not in ("against", "optional", IN)},
     }
 
 

@@ -460,6 +460,10 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
             before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
             tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
             candidates.tidied(tree, before)
+        try:
+            candidates.without_sets(tree["arms"], known_candidates())
+        except Fault as fault:
+            raise _fault_error(tree, where, ("arms", *fault.at), fault) from fault
     return tree
 
 
