@@ -52,6 +52,15 @@ class Arm(Values):
     delivered: "shown.Delivered | None" = None
     series: "shown.Series | None" = None
 
+    @property
+    def lost_all(self) -> bool:
+        """Whether its own fault ended every trial: there are lost blocks, and no value of any."""
+        has_values = any(self.per_trial.values()) or any(
+            any(one.per_trial.values()) for one in self.topics.values()
+        )
+        told = any(metric.no_data is None for metric in self.metrics.values())
+        return bool(self.lost_blocks) and not (self.done or has_values or told)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:

@@ -11,6 +11,7 @@ from rmwbench.analysis.stats.metric import Measured
 from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.evaluations.claims.judge import CLOCKS, today
 from rmwbench.evaluations.claims.model import Claims
+from rmwbench.evaluations.claims.values import Sides, left_values
 from rmwbench.evaluations.claims.words import interval
 from rmwbench.results.model import Metric
 
@@ -382,4 +383,71 @@ def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
     assert (cell.answer, cell.blocks) == ("undecided", 10) and math.isinf(cell.high)
     assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", (
         "done when it was tried again"
+    )
+
+
+RATES = ("achieved_rate", "achieved_throughput")
+NOTHING_DONE = {"unit": "hz", "no_data": "no trial of this arm was completed"}
+
+
+def measured_in(name, metric, values, lost=()):
+    """An arm by block -> value of one metric, with its lost blocks; `values` is None where no trial
+    was done."""
+    made = arm(name, list(values.values())) if values else arm(name, metric=NOTHING_DONE)
+    return dataclasses.replace(
+        made,
+        metrics={metric: made.metrics["m"]},
+        per_trial={metric: values} if values else {},
+        lost_blocks=lost,
+    )
+
+
+@pytest.mark.parametrize("metric", RATES)
+def test_nothing_arrived_in_a_block_that_an_arm_lost(metric):
+    """Its one good block of five is not the answer."""
+    left = measured_in("rclcpp/a", metric, {1: 10.0}, lost=(0, 2, 3, 4))
+    right = measured_in("rclcpp/b", metric, dict.fromkeys(range(5), 20.0))
+    assert left_values(asked(metric=metric, right="b").items[0].test, [Sides(0, left, right)]) == {
+        (0, block): 10.0 if block == 1 else 0.0 for block in range(5)
+    }
+    (cell,) = one(asked(metric=metric, right="b"), campaign(("w", left, right))).cells
+    assert (cell.blocks, cell.value, cell.high) == (5, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [*((metric, 0.0) for metric in RATES), ("service_latency_p50", math.inf)],
+)
+@pytest.mark.parametrize(("blocks", "answer"), [(5, "undecided"), (7, "holds")])
+def test_an_arm_that_lost_every_block_is_worse_and_not_absent(metric, value, blocks, answer):
+    left = measured_in("rclcpp/a", metric, None, lost=tuple(range(blocks)))
+    right = measured_in("rclcpp/b", metric, dict.fromkeys(range(blocks), 20.0))
+    relation = "greater" if value else "less"
+    doc = campaign(("w", left, right))
+    (cell,) = one(asked(metric=metric, right="b", relation=relation), doc).cells
+    assert (cell.answer, cell.blocks, cell.value) == (answer, blocks, value)
+    (cell,) = one(asked(metric=metric, level=1.0, relation=relation), doc).cells
+    assert (cell.answer, cell.blocks, cell.value) == (answer, blocks, value)
+
+
+@pytest.mark.parametrize("metric", ["undelivered", "end_to_end_undelivered"])
+def test_of_an_arm_that_lost_every_block_every_message_is_lost(metric):
+    left = measured_in("rclcpp/a", metric, None, lost=tuple(range(6)))
+    (cell,) = one(asked(metric=metric, level=0.01), campaign(("w", left))).cells
+    assert (cell.answer, cell.blocks, cell.value) == ("does not hold", 6, 1.0)
+
+
+def test_what_a_lost_block_cost_is_not_known():
+    left = measured_in("rclcpp/a", "rss", None, lost=tuple(range(6)))
+    (cell,) = one(asked(metric="rss", level=1.0), campaign(("w", left))).cells
+    assert (cell.answer, cell.code) == ("no data", "absent")
+
+
+def test_a_percentile_of_all_trials_together_is_not_made_of_the_lost_ones_alone():
+    pooled = {"unit": "ns", "value": 10.0, "low": 9.0, "high": 11.0, "count": 999, "trials": 5}
+    left = arm("rclcpp/a", metric=pooled, lost_blocks=(5,))
+    left = dataclasses.replace(left, metrics={"service_latency_p99": left.metrics["m"]})
+    assert (
+        left_values(asked(metric="service_latency_p99", level=12.0).items[0].test, [Sides(0, left)])
+        == {}
     )

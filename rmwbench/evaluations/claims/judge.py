@@ -32,6 +32,7 @@ from rmwbench.evaluations.claims.values import (
     Sides,
     found_of,
     left_values,
+    per_trial,
     right_values,
 )
 from rmwbench.evaluations.claims.words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
@@ -590,7 +591,7 @@ def _absent(arm: Arm, metric: str) -> str | None:
     if found is None:
         of = f" of topic {arm.topic}" if arm.topic else ""
         return f"the campaign has no {metric}{of}"
-    return found.no_data
+    return None if arm.lost_all and per_trial(arm, metric) else found.no_data
 
 
 def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None) -> Cell:

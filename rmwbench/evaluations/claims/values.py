@@ -71,20 +71,29 @@ class Found:
     """Whether the range of so many blocks covers the median as often as the level asks."""
 
 
+ALL_LOST = ("undelivered", "loss", "end_to_end_undelivered", "end_to_end_loss")
+ARRIVED = ("achieved_rate", "achieved_throughput")
+
+
+def of_lost(metric: str) -> float | None:
+    """What a block that the arm lost is in this metric, by the rules of a verdict: infinite in
+    every latency, with nothing delivered; None, since what it would have cost is not known."""
+    if metric in ALL_LOST:
+        return 1.0
+    if metric in ARRIVED:
+        return 0.0
+    return math.inf if metric in GLOSSARY and is_latency(GLOSSARY[metric]) else None
+
+
 def per_trial(arm: Arm, metric: str) -> dict[int, float]:
-    """Block -> the trial's value, by the rules of a verdict: a block that the arm lost is infinite
-    in every latency, with nothing delivered; what it would have cost is not known."""
+    """Block -> the trial's value, those that the arm lost by `of_lost`. Where trials were done and
+    none has a value by itself, as a percentile that only all of them have messages for, the lost
+    ones alone are none either."""
     found = dict(arm.per_trial.get(metric, {}))
-    if not found or metric not in GLOSSARY:
+    lost = of_lost(metric)
+    if lost is None or not (found or (arm.lost_all and metric in arm.metrics)):
         return found
-    whole = (
-        1.0
-        if metric in ("undelivered", "loss")
-        else math.inf
-        if is_latency(GLOSSARY[metric])
-        else None
-    )
-    return found if whole is None else dict.fromkeys(arm.lost_blocks, whole) | found
+    return dict.fromkeys(arm.lost_blocks, lost) | found
 
 
 def left_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
@@ -227,11 +236,13 @@ def birge(values: np.ndarray, campaigns: Sequence[int]) -> float:
 
 
 def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
-    """The left's interval against the right's, which is the more careful."""
+    """The left's interval against the right's, which is the more careful. An arm that lost every
+    trial has none."""
     left, right = (
-        [arm for one in cell if (arm := getattr(one, side))] for side in ("left", "right")
+        [arm for one in cell if (arm := getattr(one, side)) and not arm.lost_all]
+        for side in ("left", "right")
     )
-    if test.times_metric or test.base_at:
+    if test.times_metric or test.base_at or not (left and right):
         return Found(None, 0.0, math.inf, 0)
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, earlier=earlier)
@@ -303,7 +314,8 @@ def _level(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), earlier=earlier)
     of_all = np.array([values[block] for block in blocks])
-    if not np.isfinite(of_all).all():
+    nothing = not of_all.any() and any(metric.no_data for metric in metrics)
+    if nothing or not np.isfinite(of_all).all():
         return _range(of_all, level)
     if len(of_all) < 2 or level.error <= 0:
         return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all))
@@ -333,7 +345,7 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
 def _fraction(metrics: Sequence[Metric], values: np.ndarray, level: Level) -> Interval:
     """Of so many events a trial: `count` has all of a campaign."""
     trials = sum(metric.trials or 0 for metric in metrics)
-    total = sum(metric.count or 0 for metric in metrics) / trials
+    total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)
     totals = np.full(len(values), max(total, 1.0))
     return intervals.clustered_fraction(values * totals, totals, level.confidence)[0]
 

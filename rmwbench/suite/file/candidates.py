@@ -248,8 +248,9 @@ def _side(one: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> Comm
 @dataclass(frozen=True)
 class Choice:
     """What the command line says of a suite's arms: other `candidates` in their place (the floor
-    stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those left out (`without`); each a name, a set or the path of a
-    file. `written`: the arms of a campaign that is resumed, whatever the candidates have become."""
+    stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those
+    left out (`without`); each a name, a set or the path of a file. `written`: the arms of a
+    campaign that is resumed, whatever the candidates have become."""
 
     candidates: tuple[str, ...] = ()
     added: tuple[str, ...] = ()

@@ -15,9 +15,11 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS, POOLED, WHY_NOT_POOLED
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts.disturbed import disturbances
+from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
 from rmwbench.codes import Code
 from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
+from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import Metric
 
 
@@ -28,19 +30,31 @@ class Judge:
         self._bundle, self._metrics = bundle, sorted(metrics)
         self._trials: dict[int, list[Trial]] = defaultdict(list)
         self._events: dict[int, list[dict[str, Any]]] = {}
+        self._touch: dict[int, dict[str, None]] = defaultdict(dict)
+        self._lost: dict[int, set[int]] = defaultdict(set)
 
     def campaign(self) -> Campaign:
-        """Of all trials that the journal has by now."""
+        """Of all trials that the journal has by now, those that an arm lost by its own fault
+        too."""
         self._bundle.reload()
         new = [line for line in self._bundle.trials("done") if line.trial not in self._events]
         for evidence in self._bundle.evidence(new):
             self._trials[evidence.cell].append(measure_trial(evidence))
             self._events[evidence.trial] = evidence.events
-        about = self._bundle.campaign
+            asked = (loads(one["asked"]).get("touch") for one in evidence.endpoints)
+            self._touch[evidence.cell] |= dict.fromkeys(filter(None, asked))
+        self._lost.clear()
+        for line in self._bundle.trials():
+            if lost_by_its_arm(line):
+                self._lost[line.cell].add(line.block)
+        about, on = self._bundle.campaign, machine(self._bundle)
         found = comparisons(about.get("plan") or {}, self._bundle.rows("cells"))
         return Campaign(
             name=about["campaign"],
             suite=(about.get("suite") or {}).get("name"),
+            created_utc=about.get("created_utc"),
+            machine=on.summary,
+            facts=on.facts,
             workloads=tuple(map(self._workload, found)),
         )
 
@@ -75,10 +89,13 @@ class Judge:
             layer=cell["layer"],
             version=cell["version"],
             factors=loads(cell["factors"]),
+            touch=" / ".join(self._touch[cell["cell"]]) or None,
             not_supported=self._bundle.unsupported.get(cell["cell"]),
             machine_bound=next(
                 (one.trials for one in disturbed if one.code == Code.MACHINE_BOUND), 0
             ),
+            lost_blocks=tuple(sorted(self._lost[cell["cell"]])),
+            done=len(trials),
             metrics={
                 **whole.metrics,
                 **{
