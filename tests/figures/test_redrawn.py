@@ -207,6 +207,24 @@ def test_a_period_is_the_inverse_of_a_rate(file):
     assert (none["y"], none["note"]) == (None, "nothing arrived")
 
 
+@pytest.mark.parametrize(("figure", "topics"), [("one", 1), ("ten", 10), ("hundred", 100)])
+def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
+    """What its schedule wanted is 10 ms whatever happens."""
+    source = load("rclcpp-intraprocess-2019")
+    rates = {"offered_rate": 100.0, "sent_rate": 40.0, "achieved_rate": 20.0}
+    metrics = {name: Metric(unit="hz", value=rate * topics) for name, rate in rates.items()}
+    arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
+    ran = Campaign(
+        name="c",
+        suite="rclcpp-intraprocess-2019",
+        workloads=(Workload(workload=figure, arms=(arm,)),),
+    )
+    doc = document.document([(source, {}, "")], [ran])
+    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
+    periods = [point["y"] for part in found["parts"] for point in part["measured"]["points"]]
+    assert [y for y in periods if y is not None] == pytest.approx([25.0, 50.0])
+
+
 def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file):
     one = cell("fast", {"value": 1e6}, rate_hz=30, loss=0.1)
     rate = {"achieved_rate": Metric(unit="hz", value=200.0, low=100.0, high=300.0)}

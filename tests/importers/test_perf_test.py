@@ -1,5 +1,7 @@
 """Any log of perf_test: three formats of one truth, and what each of them can tell of it."""
 
+import json
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -47,6 +49,22 @@ def test_a_second_without_messages_has_no_latency(tmp_path, form):
     assert [v if v is None else pytest.approx(v / 1e6) for (v,) in rows] == [
         s.latency_ms for s in SECONDS
     ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"), [("sent", "messages"), ("received", "messages"), ("lost", "messages")]
+)
+def test_a_log_with_exact_counts_has_messages_on_both_sides(tmp_path, metric, unit):
+    document = json.loads(as_json(SECONDS))
+    document |= {"number_of_publishers": 1}
+    for row in document["analysis_results"]:
+        row["num_samples_sent"] = row["num_samples_received"]
+    bundle = imported(tmp_path, json.dumps(document))
+    _, rows = run(
+        bundle, f"select unit, value from windows where metric = '{metric}' order by end_ns"
+    )
+    counts = [0 if metric == "lost" else s.received for s in SECONDS]
+    assert rows == [(unit, count) for count in counts]
 
 
 @pytest.mark.parametrize("form", FORMATS)

@@ -1,5 +1,6 @@
-"""Suite by suite: how many conditions its original has, how many of them were measured here in the
-blocks without which nothing is decided, and what became of the statements that it tests."""
+"""Suite by suite: how many conditions it has, those that were added to its original's included, how
+many of them were measured here in the blocks without which nothing is decided, and what became of
+the statements that it tests."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -32,8 +33,8 @@ class Row:
 
 
 def by_suite(ledger: Mapping[str, Any], measured: Mapping[str, Sequence[Campaign]]) -> list[Row]:
-    """In the order of the ledger document; a statement that two suites test counts in both.
-    `measured`: source -> its campaigns."""
+    """In the order of the ledger document, whose statements test one suite each. `measured`:
+    source -> its campaigns."""
     return [
         row
         for source in ledger["sources"]

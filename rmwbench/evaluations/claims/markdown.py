@@ -42,10 +42,9 @@ BEFORE_SOME = BEFORE.replace("All of these", "Some of these")
 
 
 BY_SUITE = (
-    "The table says how many conditions each suite has, as its original had them (or as near as a "
-    "middleware of today comes), for how many of them the shipped measurements have some arm in "
-    "five blocks or more, and what became of the statements that it tests. A statement that two "
-    "suites test is in both rows."
+    "The table says how many conditions each suite has, with those that were added to its "
+    "original's, for how many of them the shipped measurements have some arm in five blocks or "
+    "more, and what became of the statements that it tests."
 )
 
 

@@ -111,12 +111,10 @@ def window(
                 unit = "ns²" if factor == LATENCY["variance"] else "ns"
                 add(receives, f"latency_{statistic}", unit, latency(log, statistic, some))
     if publishes is not None:
-        add(
-            publishes,
-            "sent" if exact(log) or "latency_n" in c else "sent_rate_cut",
-            "Hz",
-            c["sent"],
-        )
+        if exact(log) or "latency_n" in c:
+            add(publishes, "sent", "messages", c["sent"])
+        else:
+            add(publishes, "sent_rate_cut", "Hz", c["sent"])
         for statistic, factor in LATENCY.items():
             name = f"pub_loop_res_{statistic} (ms)"
             if name in c:
