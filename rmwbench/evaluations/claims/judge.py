@@ -603,8 +603,8 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None)
         right_trials=_numbered(right_values(test, sides)),
     )
     if found.value is None and (found.low, found.high) == (0.0, math.inf):
-        why = "no ratio, both may be 0 or infinite"
-        return replace(cell, answer="undecided", code="no_ratio", reason=f"{test.metric}: {why}")
+        why = "no ratio: both are 0 or infinite in some block, or may be"
+        return replace(cell, answer="undecided", code="no_ratio", reason=why)
     cell = replace(cell, value=found.value, low=found.low, high=found.high)
     if found.blocks < LEAST_BLOCKS:
         why = f"{found.blocks} common block{'s' * (found.blocks != 1)}, {LEAST_BLOCKS} are needed"
