@@ -57,10 +57,10 @@ def log(*rows):
         name: np.array([row[name] for row in full], bool)
         for name in ("retransmission", "duplicate")
     }
-    for name in ("from_host", "to_host", "verdict", "class"):
-        names = tuple(dict.fromkeys(row[name] for row in full if row[name] is not None))
+    for name in ("from_host", "to_host", "verdict", "class", "direction"):
+        names = tuple(dict.fromkeys(row[name] for row in full if row.get(name) is not None))
         columns[name] = (
-            np.array([names.index(row[name]) if row[name] else -1 for row in full], int),
+            np.array([names.index(row[name]) if row.get(name) else -1 for row in full], int),
             names,
         )
     return frames_of(columns)
@@ -152,6 +152,34 @@ def test_out_of_range_is_blamed_on_the_link_that_was_away():
     )
     wire, *_ = measured(frames, outages=[Outage("network", "robot", "blackhole", 1400, 1600)])
     assert wire.lost == {("robot", "up", "blackhole"): 1, ("robot", "down", "blackhole"): 1}
+
+
+def test_a_log_that_says_where_a_frame_ended_is_believed():
+    up, down = {"direction": "up"}, {"direction": "down"}
+    away = [Outage("network", "robot", "blackhole", 1400, 1600)]
+    frames = log(
+        (0, "robot", "base", "given_up", "data", 1000, up),
+        (1, "robot", "base", "delivered", "data", 1000, down),
+        (2, "robot", "base", "blackhole", "data", 100, up | {"in_ns": 1300}),  # it waited
+        (3, "base", "robot", "blackhole", "data", 100, down),
+        (4, "robot", "base", "under_way", "data", 100, up),
+    )
+    wire, *_ = measured(frames, outages=away)
+    assert wire.lost == {
+        ("robot", "up", "given_up"): 1,
+        ("robot", "up", "blackhole"): 1,
+        ("robot", "down", "blackhole"): 1,
+    }
+    assert wire.entered["base", "down"] == 1 and wire.carried["base", "down"] == 1000
+    # An older log does not, and the receiver's link is the guess.
+    older = log(
+        (0, "robot", "base", "given_up", "data", 1000),
+        (1, "robot", "base", "given_up", "data", 1000, up),
+    )
+    assert measured(older)[0].lost == {
+        ("base", "down", "given_up"): 1,
+        ("robot", "up", "given_up"): 1,
+    }
 
 
 def test_the_busiest_link_is_told_against_its_rate():

@@ -288,16 +288,22 @@ def test_the_log_becomes_rows_with_names():
                 "class": 3,
                 "flags": 3,
             },
-            {"index": 6, "in_ns": 4, "to_port": 65535, "verdict": 12, "attempts": 8, "flags": 16},
+            {"index": 6, "in_ns": 4, "to_port": 65535, "verdict": 12, "attempts": 8, "flags": 48},
+            {"index": 7, "in_ns": 5, "to_port": 1, "verdict": 9, "flags": 64},
         ]
     )
     columns = frames_columns(frames, ("robot", "base"))
     rows = {name: list(map(_plain, column)) for name, column in columns.items()}
-    assert rows["from_host"] == ["base", "robot"] and rows["to_host"] == ["robot", None]
-    assert rows["verdict"] == ["delivered", "under_way"] and rows["class"] == ["discovery", "other"]
-    assert rows["due_ns"] == [2, None] and rows["out_ns"] == [3, None]
-    assert rows["retransmission"] == [True, False] and rows["multicast"] == [True, False]
-    assert rows["fragment"] == [False, True] and rows["attempts"] == [0, 8]
+    assert rows["from_host"] == ["base", "robot", "robot"]
+    assert rows["to_host"] == ["robot", None, "base"]
+    assert rows["verdict"] == ["delivered", "under_way", "given_up"]
+    assert rows["class"] == ["discovery", "other", "other"]
+    assert rows["due_ns"] == [2, None, None] and rows["out_ns"] == [3, None, None]
+    assert rows["retransmission"] == [True, False, False]
+    assert rows["multicast"] == [True, False, False]
+    assert rows["fragment"] == [False, True, False] and rows["attempts"] == [0, 8, 0]
+    # a log of before says nothing of it
+    assert rows["direction"] == [None, "up", "down"]
 
 
 def _plain(value):

@@ -40,7 +40,8 @@ class Names:
 
 @dataclass(frozen=True)
 class Frames:
-    """Columns of shape (rows,) as docs/formats/bundle.md has them; `entered` marks the first row of
+    """Columns of shape (rows,) as docs/formats/bundle.md has them; `ended` is the direction that a
+    frame ended in, null where an older bundle does not say it; `entered` marks the first row of
     each frame that a host sent: copies that the network itself made are not sent by a host."""
 
     index: np.ndarray
@@ -51,6 +52,7 @@ class Frames:
     verdict: Names
     kind: Names
     retransmission: np.ndarray
+    ended: Names
     entered: np.ndarray = field(repr=False)
 
     def __len__(self) -> int:
@@ -67,6 +69,7 @@ class Frames:
             self.verdict.where(rows),
             self.kind.where(rows),
             self.retransmission[rows],
+            self.ended.where(rows),
             self.entered[rows],
         )
 
@@ -96,5 +99,6 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
         text("verdict"),
         text("class"),
         np.asarray(columns["retransmission"], bool),
+        text("direction"),
         entered,
     )

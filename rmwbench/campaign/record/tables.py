@@ -12,7 +12,7 @@ from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.network.switch import CLASSES, FLAGS, NOWHERE, VERDICTS
+from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
 from rmwbench.suite.workload.recorder import NAME as RECORDER
@@ -303,6 +303,8 @@ def frames_columns(frames: np.ndarray, hosts: Sequence[str]) -> dict[str, Any]:
         _words(frames["class"], CLASSES),
     )
     found |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
+    up, down = ((frames["flags"] & ENDED[way]) != 0 for way in ("up", "down"))
+    found["direction"] = _words(down, ("up", "down"), absent=~(up | down))
     return found | {"attempts": frames["attempts"]}
 
 

@@ -66,6 +66,8 @@ VERDICTS = (
 )
 CLASSES = ("other", "data", "acknowledgement", "discovery", "resolution")
 FLAGS = {"retransmission": 1, "multicast": 2, "duplicate": 4, "corrupted": 8, "fragment": 16}
+ENDED = {"up": 32, "down": 64}
+"""Flags of the direction that a frame ended in; logs from before they were there have neither."""
 
 
 @dataclass(frozen=True)

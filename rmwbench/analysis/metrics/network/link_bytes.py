@@ -150,7 +150,7 @@ def _met(
     lost: dict[tuple[str, str, str], int] = {}
     entered: dict[tuple[str, str], int] = {}
     carried: dict[tuple[str, str], int] = {}
-    at_up = lost_up(frames, outages)
+    at_up = ended_up(frames, outages)
     gone = ~frames.verdict.among(*NOT_LOST)
     first = _first_rows(frames)
     for code, host in enumerate(frames.sender.names):
@@ -190,10 +190,19 @@ def _count(
             lost[*link, verdict] = count
 
 
-def lost_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
-    """Whether a frame was lost on its sender's link and not on its receiver's: bool of shape
-    (rows,). The verdict says so; where it does not, it is the sender's link that was away then, or
-    there was no destination yet."""
+def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
+    """Whether a frame ended on its sender's link and never met its receiver's: bool of shape
+    (rows,). The log says so; of a log that does not it is a guess."""
+    found: np.ndarray = np.where(
+        frames.ended.codes >= 0, frames.ended.among(UP), _guessed_up(frames, outages)
+    )
+    return found
+
+
+def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
+    """From the verdict; where that does not tell, it is the sender's link that was away then, or
+    there was no destination yet. What was given up, or waited when an outage began, is told of the
+    receiver's link, which may be wrong."""
     up = frames.verdict.among("lost_up", "queue_full_up", "policed_up", "no_destination")
     away = np.zeros(len(frames), bool)
     for outage in (o for o in outages if o.kind == "network"):
