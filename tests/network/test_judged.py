@@ -1,6 +1,9 @@
 """What a probe and the frame log are held against: pure, on made-up observations."""
 
+import contextlib
+import json
 import marshal
+import re
 
 import numpy as np
 import pytest
@@ -11,12 +14,14 @@ from scipy import stats
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
+from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.network.probe import STOPPED, Seen, chance_bound, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness
-from rmwbench.lab.network.switch import RECORD, Mark, log_records
+from rmwbench.lab.network.switch import RECORD, Mark, Switch, log_records
 from rmwbench.lab.sampling.sampler import merged
-from rmwbench.suite.network.network import NetworkChange
+from rmwbench.suite.network.network import Links, Network, NetworkChange
+from rmwbench.suite.network.trace import parsed
 from tests.network.laboratory import links
 
 NOTHING = {
@@ -310,6 +315,97 @@ def _plain(value):
     if value is np.ma.masked:
         return None
     return value.as_py() if hasattr(value, "as_py") else value.item()
+
+
+class Answering:
+    """A crew whose link has in force what it was asked for, but for what `change` does to it."""
+
+    def __init__(self, change=lambda answer: None):
+        self.change, self.asked = change, {}
+
+    def ask_network(self, cmd, fields, timeout_s):
+        self.asked = fields
+        answer = {
+            "ports": len(fields["ports"]),
+            "specs": {
+                name: {way: self.filled(spec) for way, spec in of.items()}
+                for name, of in fields["links"].items()
+            },
+        }
+        answer |= {
+            name: json.loads(json.dumps(fields[name]))
+            for name in ("media", "multicast", "priority", "quantum_ns", "spin_ns")
+        }
+        self.change(answer)
+        return answer
+
+    @staticmethod
+    def filled(spec):
+        nothing = {"rate_bps": None, "delay_ns": 0, "duplicate": 0.0, "exempt_arp": True}
+        found = nothing | {"loss": None} | spec
+        if "trace" in spec:
+            rows = [[0, 5_000_000, None, None]]
+            found["trace"] = {"rows": rows, "repeat": True, "bytes": 1504}
+        return json.loads(json.dumps(found))
+
+
+class NoHosts:
+    def __getitem__(self, host):
+        return self
+
+    def close_tap(self):
+        pass
+
+
+def opened(network, change=lambda answer: None):
+    crew = Answering(change)
+    switch = Switch(crew, NoHosts(), network, 10)
+    try:
+        switch.open(7)
+    finally:
+        switch.close()
+    return crew.asked
+
+
+SPOILT = {
+    "specs.robot.up.rate_bps is 5, expected 20000000": lambda a: a["specs"]["robot"]["up"].update(
+        rate_bps=5
+    ),
+    "specs.base.down.delay_ns is 9, expected None": lambda a: a["specs"]["base"]["down"].update(
+        delay_ns=9
+    ),
+    "specs.base.up.loss is None": lambda a: a["specs"]["base"]["up"].update(loss=None),
+    "specs.base.up is None": lambda a: a["specs"]["base"].pop("up"),
+    "media.wifi.retries is 3": lambda a: a["media"]["wifi"].update(retries=3),
+    "multicast is drop": lambda a: a.update(multicast="drop"),
+    "priority, its length, is 0": lambda a: a.update(priority=[]),
+    "quantum_ns is 1": lambda a: a.update(quantum_ns=1),
+}
+
+
+@pytest.mark.parametrize("says", SPOILT)
+def test_a_link_that_has_something_else_in_force_is_found(says):
+    network = links(
+        "{media: {wifi: {rate_mbps: 54}}, priority: [{dscp: 46}],"
+        " links: {robot: {up: {rate_mbps: 20}}, base: {up: {loss: 0.1}}}}"
+    )
+    opened(network)
+    with pytest.raises(NetworkBroken, match=re.escape(says)):
+        opened(network, SPOILT[says])
+
+
+def test_each_link_gets_its_own_trace_whatever_its_file_is_called():
+    lte, wifi = (parsed("up.csv", f"t_s,rate_mbps\n0,{rate}\n") for rate in (5, 500))
+    both = {"robot": {"up": {"trace": lte}}, "base": {"up": {"trace": wifi}}}
+    two = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
+    crew = Answering()
+    switch = Switch(crew, NoHosts(), two, 10)
+    # The answer of a link that gave both the first.
+    wrong = r"specs\.base\.up\.trace\.rows\.0\.1 is 5000000, expected 500000000"
+    with contextlib.closing(switch), pytest.raises(NetworkBroken, match=wrong):
+        switch.open(7)
+    given = {host: crew.asked["links"][host]["up"]["trace"]["fd"] for host in ("robot", "base")}
+    assert given["robot"] != given["base"]
 
 
 def test_the_log_has_room_for_more_than_the_data():

@@ -476,7 +476,21 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
     )
     (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
     found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
-    assert found == {"file": "walk.csv", "sha256": cell.links.traces["walk.csv"].sha256, "lines": 2}
+    (sha256,) = cell.links.traces
+    assert found == {"file": "walk.csv", "sha256": sha256, "lines": 2}
+
+
+def test_two_traces_of_one_name_stay_two(tmp_path):
+    for place, rates in (("lte", "5"), ("wifi", "500")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "up.csv").write_text(f"t_s,rate_mbps\n0,{rates}\n")
+    network = "{links: {robot: {up: {trace: lte/up.csv}}, base: {up: {trace: wifi/up.csv}}}}"
+    text = SUITE.format(workload=f"{TWO}\n    network: thin", more=f"networks: {{thin: {network}}}")
+    (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
+    assert [trace.rows[0][1] for trace in cell.links.traces.values()] == [5_000_000, 500_000_000]
+    for host in ("robot", "base"):
+        trace = cell.links.spec(host, "up").trace
+        assert cell.links.traces[trace.sha256] == trace
 
 
 def test_the_page_lists_the_vocabulary():

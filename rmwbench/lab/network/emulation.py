@@ -81,8 +81,8 @@ class Emulation:
         self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
         # in order; None is not news to the trial
         self._link_changes: list[NetworkChange | None] = []
-        for name, trace in links.traces.items():
-            self.files[f"trace.{name}"] = trace.text.encode()
+        for sha256, trace in links.traces.items():
+            self.files[f"trace.{sha256[:12]}.{trace.name}"] = trace.text.encode()
 
     @property
     def is_up(self) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.plumbing import NetworkBroken
+from rmwbench.lab.network.read_back import difference
 from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
@@ -92,11 +93,11 @@ class Switch:
         self._log = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
         os.ftruncate(self._log, log_records * RECORD.itemsize)
         self._ports = {port.name: FIRST_PORT_FD + place for place, port in enumerate(links.ports)}
-        self._traces: dict[str, tuple[int, int]] = {}  # name → (descriptor here, number there)
-        for name, trace in links.traces.items():
+        self._traces: dict[str, tuple[int, int]] = {}  # sha256 → (descriptor here, number there)
+        for sha256, trace in links.traces.items():
             file = os.memfd_create("rmwbench-trace", os.MFD_CLOEXEC)
             os.write(file, json.dumps(trace.wire()).encode())
-            self._traces[name] = (file, FIRST_PORT_FD + len(self._ports) + len(self._traces))
+            self._traces[sha256] = (file, FIRST_PORT_FD + len(self._ports) + len(self._traces))
         self._process: WorkerProcess | None = None
         self._hosts = hosts
 
@@ -125,7 +126,8 @@ class Switch:
         return host.beside_fds[port.device] if port.network else host.tap_fd
 
     def open(self, seed: int) -> dict[str, Any]:
-        """Frames flow from here on. What is in force, as it says."""
+        """Frames flow from here on. What is in force, as it says; raises NetworkBroken where that
+        is not what was asked for."""
         network, links = self._links.network, self._links
         ports = [
             {
@@ -136,24 +138,26 @@ class Switch:
             | ({"network": port.device} if port.network else {})
             for port in links.ports
         ]
-        opened = self._ask(
-            "open",
-            {
-                "seed": seed,
-                "ports": ports,
-                "links": {
-                    port.name: {
-                        way: self._wire(links.port_spec(port, way)) for way in ("up", "down")
-                    }
-                    for port in links.ports
-                },
-                "media": {name: medium.wire() for name, medium in network.media.items()},
-                "multicast": network.multicast,
-                "priority": [one.wire() for one in network.priority],
-                "quantum_ns": self._links.quantum_ns,
-                "spin_ns": 0,
+        specs = {
+            port.name: {way: links.port_spec(port, way) for way in ("up", "down")}
+            for port in links.ports
+        }
+        asked = {
+            "seed": seed,
+            "ports": ports,
+            "links": {
+                name: {way: spec.wire() for way, spec in of.items()} for name, of in specs.items()
             },
-        )
+            "media": {name: medium.wire() for name, medium in network.media.items()},
+            "multicast": network.multicast,
+            "priority": [one.wire() for one in network.priority],
+            "quantum_ns": self._links.quantum_ns,
+            "spin_ns": 0,
+        }
+        sent = {
+            name: {way: self._wire(spec) for way, spec in of.items()} for name, of in specs.items()
+        }
+        opened = self._ask("open", asked | {"links": sent})
         # it has its own copies: ours would keep a device alive that it gave up
         for host in links.hosts:
             self._hosts[host].close_tap()
@@ -161,6 +165,8 @@ class Switch:
             raise NetworkBroken(
                 f"link: {opened.get('ports')} ports are open, expected {len(ports)}"
             )
+        if (wrong := difference(asked, opened)) is not None:
+            raise NetworkBroken(f"link: {wrong}")
         return opened
 
     def mark(self) -> Mark:
@@ -202,7 +208,7 @@ class Switch:
     def _wire(self, spec: Spec) -> dict[str, Any]:
         found = spec.wire()
         if spec.trace is not None:
-            found["trace"] = {"fd": self._traces[spec.trace.name][1]}
+            found["trace"] = {"fd": self._traces[spec.trace.sha256][1]}
         return found
 
     def _ask(self, cmd: str, fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -428,7 +428,7 @@ class Links:
 
     @property
     def traces(self) -> dict[str, Trace]:
-        """Every trace by its file's name."""
+        """Every trace by its text's sha256: two files in different folders may have one name."""
         specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
         specs += [
             spec
@@ -436,7 +436,7 @@ class Links:
             for way in _DIRECTIONS
             if (spec := change.spec(way))
         ]
-        return {spec.trace.name: spec.trace for spec in specs if spec.trace is not None}
+        return {spec.trace.sha256: spec.trace for spec in specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
         """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`
