@@ -16,7 +16,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Configured, HostBroken, Hosts
 from rmwbench.lab.host.host import explained
-from rmwbench.lab.network import Emulation, NetworkBroken, addresses, plumbing
+from rmwbench.lab.network import Emulation, NetworkBroken, addresses, netlink, plumbing
 from rmwbench.lab.network.plumbing import Place, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
 from rmwbench.lab.process.crew import Crew
@@ -148,6 +148,30 @@ def test_a_host_that_is_not_as_asked_for_is_found():
         broken = hosts["robot"].receive(5)
         with pytest.raises(NetworkBroken, match=r"host robot: device of eth0: No such device"):
             plumbing.check(place, made, broken)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "limit"),
+    [("queue_ms: 50", "queue_ms: 50", ("bfifo", 12_500)), ("queue_frames: 9", "", ("pfifo", 1000))],
+)
+def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
+    """What may wait for 50 ms is another number of bytes."""
+    up = "rate_mbps: {rate}, bottleneck: nic, {queue}"
+    first, then = up.format(rate=20, queue=before), up.format(rate=2, queue=after)
+    change = f"changes: [{{at_s: 1, host: robot, up: {{{then}}}}}]"
+    wanted = links(f"{{links: {{robot: {{up: {{{first}}}}}}}, {change}}}")
+    with Hosts("test", wanted.hosts) as hosts:
+        hosts.wait_ready()
+        place = Place("robot", 1, hosts["robot"].device or 0)
+        hosts["robot"].configure("t", *plumbing.setup(place, wanted))
+        done = hosts["robot"].receive(5)
+        plumbing.check(place, wanted, done)
+        spec = wanted.network.changes[0].spec("up")
+        read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.device))
+        hosts["robot"].configure("then", [*plumbing.nic_changed(place, spec), read], [], [])
+        done = hosts["robot"].receive(5)
+        assert done.failed is None
+        assert netlink.fifo_limits_of(done.answers[-1])[place.device] == limit
 
 
 BESIDE = "{beside: {wlan0: {links: {all: {up: {loss: 0.3}, down: {}}}}, lte0: {links: {all: {}}}}}"

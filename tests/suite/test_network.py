@@ -359,6 +359,14 @@ def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
     assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
 
 
+def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
+    first = "{robot: {up: {rate_mbps: 20, bottleneck: nic}}}"
+    change = "{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic, queue_ms: 50}}"
+    text = f"networks:\n  thin:\n    links: {first}\n    changes: [{change}]"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert "cannot count something else" in found.what and found.actual == "bytes"
+
+
 def test_percent_is_answered_with_the_chance():
     found = refused(f"{TWO}\n    network: {{links: {{all: {{both: {{loss: 10}}}}}}}}")
     assert found.fix == "0.1 for 10 %" and found.where == "net.yaml:10"

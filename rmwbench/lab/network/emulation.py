@@ -253,7 +253,7 @@ class Emulation:
         if change.change == "up":
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")
-        return plumbing.nic_rate(place, spec) if spec is not None else []
+        return plumbing.nic_changed(place, spec) if spec is not None else []
 
 
 def _told_to_link(change: NetworkChange) -> str | Mapping[str, Any]:

@@ -305,6 +305,14 @@ class Network(Strict):
                 actual="nic and path",
                 at=("changes", index, "up" if change.up is not None else "both"),
             )
+        if spec is not None and spec.at_nic and spec.counts != self.up(change.host).counts:
+            raise Fault(
+                f"the queue at the device of `{change.host}` cannot count something else within a "
+                "trial: what waits in it would be lost",
+                expected=f"a limit in {self.up(change.host).counts}, as before",
+                actual=spec.counts,
+                at=("changes", index, "up" if change.up is not None else "both"),
+            )
 
     def _check_roam(self, change: NetworkChange, index: int) -> None:
         """It needs a medium to leave and another one to go to."""

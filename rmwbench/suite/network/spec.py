@@ -337,6 +337,11 @@ class Spec(Strict):
         return self.bottleneck == "nic"
 
     @property
+    def counts(self) -> Literal["frames", "bytes"]:
+        """What the limit of a queue of the kernel's is in."""
+        return "frames" if self.queue_kb is None and self.queue_ms is None else "bytes"
+
+    @property
     def limited(self) -> bool:
         """Whether there is a rate, whosever it is."""
         traced = self.trace is not None and self.trace.changes_rate
