@@ -242,16 +242,17 @@ def test_what_depends_on_time_begins_anew_with_the_steady_state():
     """Discovery takes each candidate another while; all should meet the same outages at the same
     place of it."""
     in_time = "{kind: gilbert_elliott_time, good_ms: 80, bad_ms: 20}"
-    with Lab(
-        links(f"{{links: {{robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}}}}}")
-    ) as lab:
+    own = f"robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}"
+    wlan0 = f"robot: {{both: {{loss: 0.1}}}}, base: {{down: {{loss: {in_time}}}}}"
+    with Lab(links(f"{{links: {{{own}}}, beside: {{wlan0: {{links: {{{wlan0}}}}}}}}}")) as lab:
         steady_ns = time.monotonic_ns() + 100_000_000
         lab.network.schedule(steady_ns)
         lab.run("robot", SEND, "10.77.0.2", 60, 0.005)
         lab.end()
         made = lab.network.document["changes"]
     assert [(one["link"], one["change"], one["asked_ns"]) for one in made] == [
-        ("robot", "restart", steady_ns)
+        ("robot", "restart", steady_ns),
+        ("base wlan0", "restart", steady_ns),
     ]
     assert lab.noted == []  # no news to the trial
 

@@ -232,17 +232,17 @@ class Emulation:
         if self._kernel is not None:
             return []
         specs = {
-            host: [self._links.spec(host, way) for way in ("up", "down")]
-            for host in self._links.hosts
+            port.name: [self._links.port_spec(port, way) for way in ("up", "down")]
+            for port in self._links.ports
         }
         in_time = [
-            host
-            for host, both in specs.items()
+            port
+            for port, both in specs.items()
             if any(
                 spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both
             )
         ]
-        return [self._switch.wire_change(steady_ns, host, "restart") for host in in_time]
+        return [self._switch.wire_change(steady_ns, port, "restart") for port in in_time]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]

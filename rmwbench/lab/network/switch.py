@@ -192,7 +192,7 @@ class Switch:
             raise NetworkBroken(f"link: its document is not JSON: {error}") from None
 
     def wire_change(
-        self, at_ns: int, host: str, what: str | Mapping[str, Spec | str | int]
+        self, at_ns: int, port: str, what: str | Mapping[str, Spec | str | int]
     ) -> dict[str, Any]:
         """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins
         then."""
@@ -203,7 +203,7 @@ class Switch:
                 way: spec.wire() if isinstance(spec, Spec) else spec for way, spec in what.items()
             }
         )
-        return {"at_ns": at_ns, "link": host, "change": change}
+        return {"at_ns": at_ns, "link": port, "change": change}
 
     def _wire(self, spec: Spec) -> dict[str, Any]:
         found = spec.wire()
