@@ -396,6 +396,20 @@ def test_a_factor_sets_both_directions_of_every_link():
     )
 
 
+def test_a_factor_goes_on_behind_a_change_that_does_not_set_the_field_itself():
+    changes = (
+        "[{at_s: 0.2, host: robot, down: {rate_mbps: 5}}, {at_s: 0.3, host: base, change: "
+        "blackhole}, {at_s: 0.4, host: robot, both: {delay_ms: 7}}]"
+    )
+    more = f"networks: {{thin: {{changes: {changes}}}}}\nfactors: {{network.delay_ms: [2, 20]}}"
+    first, second = made(f"{TWO}\n    network: thin", more)
+    for cell, level in ((first, 2), (second, 20)):
+        slower, away, own = cell.links.network.changes
+        assert slower.spec("up") is None and away.change == "blackhole"
+        assert (slower.spec("down").delay_ms, slower.spec("down").rate_mbps) == (level, 5)
+        assert (own.spec("up").delay_ms, own.spec("down").delay_ms) == (7, 7)
+
+
 def test_networks_are_levels():
     more = (
         "networks: {thin: {links: {all: {both: {loss: 0.5}}}}, thick: {}}\nfactors: {network: "

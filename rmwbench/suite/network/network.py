@@ -160,6 +160,16 @@ class NetworkChange(Strict):
         """The new spec of a direction, or None where it stays."""
         return _at(self, direction)
 
+    def with_level(self, field: str, level: Any) -> "NetworkChange":
+        """Its new specs with one field set, but for those that give it themselves."""
+        set_there = {
+            name: _replaced(spec, field, level)
+            for name in ("both", *_DIRECTIONS)
+            if (spec := getattr(self, name)) is not None and field not in spec.model_fields_set
+        }
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return NetworkChange.model_validate(given | set_there)
+
     def definition(self) -> dict[str, Any]:
         found: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
         if self.change == ROAM:
@@ -368,11 +378,16 @@ class Network(Strict):
         return spec
 
     def with_level(self, field: str, level: Any) -> "Network":
-        """Every link with one field replaced in both directions."""
+        """Every link with one field replaced in both directions, also by the specs that replace
+        its own within a trial."""
         links = {ALL: Access(), **self.links}
-        changed = {host: access.with_level(field, level) for host, access in links.items()}
+        changed: dict[str, Any] = {
+            "links": {host: access.with_level(field, level) for host, access in links.items()}
+        }
+        if self.changes:
+            changed["changes"] = tuple(one.with_level(field, level) for one in self.changes)
         return Network.model_validate(
-            {name: getattr(self, name) for name in self.model_fields_set} | {"links": changed}
+            {name: getattr(self, name) for name in self.model_fields_set} | changed
         )
 
 
