@@ -359,6 +359,15 @@ def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
     assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
 
 
+def test_a_device_of_a_host_knows_no_priority():
+    nic = "links: {all: {both: {rate_mbps: 5, bottleneck: nic}}}"
+    text = f"networks:\n  thin:\n    {nic}\n    priority: [{{dscp: 46}}]"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert "knows no `priority`" in found.what and found.where == "net.yaml:14"
+    path = text.replace("bottleneck: nic", "bottleneck: path")
+    assert made(f"{TWO}\n    network: thin", path)
+
+
 def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
     first = "{robot: {up: {rate_mbps: 20, bottleneck: nic}}}"
     change = "{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic, queue_ms: 50}}"

@@ -246,6 +246,8 @@ class Network(Strict):
                 raise
         for index, traffic in enumerate(self.cross_traffic):
             self._check_limited(traffic, index)
+        if self.priority:
+            self._check_priority()
         return self
 
     def _check_beside(self, name: str, beside: Beside) -> None:
@@ -275,6 +277,18 @@ class Network(Strict):
                         actual="nic",
                         at=(*at, "bottleneck"),
                     )
+
+    def _check_priority(self) -> None:
+        """Where the rate is at a host's own device, frames wait there in one line, and none of
+        them in the switch, which is what knows priorities."""
+        at_nic = next((host for host, access in self.links.items() if access.at("up").at_nic), None)
+        if at_nic is not None:
+            raise Fault(
+                f"frames of `{at_nic}` wait at its own device, which knows no `priority`",
+                expected="`bottleneck: path` in a network with `priority`",
+                actual="nic",
+                at=("priority",),
+            )
 
     def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
         """TCP takes what there is: without a limit that is all that the switch and a processor
