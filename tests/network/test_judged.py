@@ -297,7 +297,7 @@ def test_the_log_becomes_rows_with_names():
             {"index": 7, "in_ns": 5, "to_port": 1, "verdict": 9, "flags": 64},
         ]
     )
-    columns = frames_columns(frames, ("robot", "base"))
+    columns = frames_columns(frames, ("robot", "base"), ("eth0", "eth0"))
     rows = {name: list(map(_plain, column)) for name, column in columns.items()}
     assert rows["from_host"] == ["base", "robot", "robot"]
     assert rows["to_host"] == ["robot", None, "base"]

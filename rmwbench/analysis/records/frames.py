@@ -41,8 +41,9 @@ class Names:
 @dataclass(frozen=True)
 class Frames:
     """Columns of shape (rows,) as docs/formats/bundle.md has them; `ended` is the direction that a
-    frame ended in, null where an older bundle does not say it; `entered` marks the first row of
-    each frame that a host sent: copies that the network itself made are not sent by a host."""
+    frame ended in, `interface` that over which it went, both null in an older bundle; `entered`
+    marks the first row of each frame that a host sent: copies that the network itself made are not
+    sent by a host."""
 
     index: np.ndarray
     in_ns: np.ndarray
@@ -53,6 +54,7 @@ class Frames:
     kind: Names
     retransmission: np.ndarray
     ended: Names
+    interface: Names
     entered: np.ndarray = field(repr=False)
 
     def __len__(self) -> int:
@@ -70,6 +72,7 @@ class Frames:
             self.kind.where(rows),
             self.retransmission[rows],
             self.ended.where(rows),
+            self.interface.where(rows),
             self.entered[rows],
         )
 
@@ -100,5 +103,6 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
         text("class"),
         np.asarray(columns["retransmission"], bool),
         text("direction"),
+        text("interface"),
         entered,
     )
