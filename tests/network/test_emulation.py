@@ -174,6 +174,31 @@ def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
         assert netlink.fifo_limits_of(done.answers[-1])[place.device] == limit
 
 
+def test_what_the_queue_of_a_device_drops_is_counted():
+    """Three times what the device carries, through a queue that one socket can fill."""
+    up = "{rate_mbps: 1, queue_frames: 10, bottleneck: nic}"
+    with Lab(links(f"{{links: {{robot: {{up: {up}}}}}}}")) as lab:
+        lab.network.schedule(time.monotonic_ns() + 10_000_000)
+        until_s = time.monotonic() + 5
+        while not lab.network.counters and time.monotonic() < until_s:
+            lab.network.apply_due(time.monotonic_ns())
+            lab.crew.turn(0.01)
+            lab.network.hear(lab.note)
+        sent = int(lab.run("robot", SEND, "10.77.0.2", 2000, 0.0))
+        time.sleep(0.1)  # ten frames of 1.1 ms
+        lab.network.settle(lab.note)
+        frames = lab.end()
+    begin, end = lab.network.counters
+    assert [(row["process"], row["at"]) for row in (begin, end)] == [
+        ("robot", "steady_begin"),
+        ("robot", "steady_end"),
+    ]
+    never_seen = sent - sum(verdicts(frames, 1).values())
+    # What the kernel says by itself may meet the full queue, too.
+    assert sent == 2000 and never_seen > 1000
+    assert never_seen <= end["value"] - begin["value"] <= never_seen + 10
+
+
 BESIDE = "{beside: {wlan0: {links: {all: {up: {loss: 0.3}, down: {}}}}, lte0: {links: {all: {}}}}}"
 
 

@@ -73,6 +73,7 @@ def trial_tables(
         "attestations": attested,
         "leftovers": outcome.beside.leftovers,
     }
+    small["counters"] += outcome.network.counters
     if outcome.beside.recording is not None:
         small["counters"] += outcome.beside.recording.counters(outcome.order.cell.recorded)
     tables = {

@@ -355,6 +355,16 @@ def nic_changed(place: Place, spec: Spec) -> list[NetlinkMessage]:
     return [_class(place.device, nic["rate_bps"], how), _queue(place.device, nic, how)]
 
 
+QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
+
+
+def dropped_by_queue(place: Place, schedulers: bytes) -> int | None:
+    """Frames that found the queue before a rate at `eth0` full, of an answer to QUEUES: no counter
+    of the device has them, and the sender is told of nothing."""
+    found = netlink.schedulers_of(schedulers).get((place.device, "htb"))
+    return None if found is None else found["dropped"]
+
+
 def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
     """Frames that a device dropped because nobody took them, of /proc/net/dev."""
     for line in (text or b"").decode().splitlines():

@@ -262,7 +262,8 @@ class Spec(Strict):
     """One direction of a host's link.
 
     `bottleneck` says where the rate is: `path`, in the network, which drops what does not fit; or
-    `nic`, at the host's own device, where a sender blocks. `jitter_ms` is a standard deviation, of
+    `nic`, at the host's own device, where a sender blocks while its socket's buffer is smaller than
+    the queue. `jitter_ms` is a standard deviation, of
     a process that keeps the order and forgets within `jitter_correlation_ms`; with 0 there, a draw
     per frame, and frames overtake. Of the queue's limits one may be given.
     """
