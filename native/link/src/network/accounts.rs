@@ -78,8 +78,7 @@ impl Network {
                 }
                 None => vec![],
             };
-            let to_groups = medium.group.iter().flatten().map(|frame| (Way::Down, frame.as_ref()));
-            on_air.into_iter().chain(to_groups)
+            on_air.into_iter().chain(medium.to_groups().map(|frame| (Way::Down, frame)))
         });
         let mut under_way: Vec<(Way, &Frame)> = on_wire.chain(waiting).chain(on_media).collect();
         under_way.sort_by_key(|(_, frame)| (frame.index, frame.to));

@@ -327,3 +327,28 @@ fn the_log_says_on_whose_link_a_frame_ended() {
     let under_way = [(UNDER_WAY, UP), (UNDER_WAY, UP), (UNDER_WAY, DOWN), (UNDER_WAY, DOWN)];
     assert_eq!(ends(&mut bench), [&[(0, DOWN)], &under_way[..]].concat());
 }
+
+#[test]
+fn what_goes_to_a_group_leaves_by_priority_as_everything_does() {
+    let link = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}});
+    let settings = json!({
+        "links": {"h1": link},
+        "media": {"wifi": {"rate_bps": 1_000_000, "queue_frames": 3}},
+        "priority": [{"dscp": 46, "class": 0}],
+    });
+    let mut bench = Bench::new(2, settings);
+    // The first is on the air; of those that wait, three have room in each class.
+    (0..5).for_each(|_| bench.send(0, &to_group(0, GROUP, 1250), MS));
+    let mut urgent = to_group(0, GROUP, 1250);
+    urgent[15] = 46 << 2;
+    bench.send(0, &urgent, MS);
+    bench.until(i64::MAX / 2);
+    let records = bench.records();
+    let mut delivered: Vec<(i64, u64)> =
+        records.iter().filter(|r| r.verdict == 0).map(|r| (r.due_ns, r.index)).collect();
+    delivered.sort_unstable();
+    let order: Vec<u64> = delivered.iter().map(|(_, index)| *index).collect();
+    assert_eq!(order, [0, 5, 1, 2, 3]);
+    let full: Vec<u64> = records.iter().filter(|r| r.verdict == 4).map(|r| r.index).collect();
+    assert_eq!(full, [4]);
+}
