@@ -17,7 +17,7 @@ from rmwbench.lab.network.emulation import _made_by
 from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.network.probe import STOPPED, Seen, chance_bound, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
-from rmwbench.lab.network.promise import kept, lateness
+from rmwbench.lab.network.promise import kept, lateness, woken
 from rmwbench.lab.network.switch import RECORD, Mark, Switch, log_records
 from rmwbench.lab.sampling.sampler import merged
 from rmwbench.suite.network.network import Links, Network, NetworkChange
@@ -229,6 +229,31 @@ def test_a_promise_that_was_kept_says_nothing():
 def test_late_frames_are_the_machines(late, void):
     (found,) = kept(links(), document(), 0, late, {})
     assert (found.void, found.machine) == (void, True)
+
+
+def woke(late, every_ns=5_000_000, unkept=0):
+    """Of a window of 5 s, 1000 wake-ups in it."""
+    wakes = {"every_ns": every_ns, "from_ns": 50_000, "late": late, "unkept": unkept}
+    return woken(links(), {"wakes": wakes}, 10**9, 6 * 10**9, None)
+
+
+def test_a_link_that_slept_while_frames_waited_is_found():
+    assert woke([]) == ([], []) == woken(links(), {}, 0, 10**9, None)
+    at = [10**9 + 5_000_000 * k for k in range(1000)]
+    before = [(0, 10**9)] * 600
+    rows, found = woke(before + [(ns, 5_000_000) for ns in at[:10]])
+    assert rows == found == []  # ten of a thousand lie beyond the p99
+    rows, (late,) = woke([(ns, 5_000_000) for ns in at[:11]])
+    assert [(row["probe"], row["value"]) for row in rows] == [("network.woke_p99", 5e6)]
+    assert late.void and late.machine and "5000 us late in the p99" in late.text
+    rows, found = woke([(ns, 60_000) for ns in at[:501]], unkept=3)
+    assert [row["probe"] for row in rows] == ["network.woke_p50", "network.woke_p99"]
+    assert [one.void for one in found] == [False, False] and "3 times more" in found[1].text
+    fast = links("{links: {robot: {up: {rate_mbps: 500}}}}")
+    wakes = {"every_ns": 5_000_000, "from_ns": 150_000, "late": [], "unkept": 0}
+    wakes["late"] = [(ns, 160_000) for ns in at]
+    _, (p50,) = woken(fast, {"wakes": wakes}, 10**9, 6 * 10**9, "EPERM")
+    assert "60 us late" in p50.text and p50.text.endswith("priority: EPERM")  # 100 are meant
 
 
 def test_what_no_log_has_and_what_a_device_dropped_or_refused_is_void():

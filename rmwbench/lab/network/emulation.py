@@ -242,6 +242,10 @@ class Emulation:
             {"probe": f"network.late_{name}", "unit": "ns", "at": "window", "value": value}
             for name, value in late.items()
         ]
+        no_priority = self._record["link"].get("scheduler_reason")
+        rows, found = promise.woken(self._links, document, begin_ns, end_ns, no_priority)
+        self.rows += rows
+        self.findings += found
         for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
             if change is None:
                 continue
