@@ -292,7 +292,14 @@ class Emulation:
         if change.change == "admin_down":
             return plumbing.admin_down(place)
         if change.change in ("new_address", ROAM):
-            return plumbing.new_address(place, self._links)
+            of_host = [
+                one
+                for one in self._links.network.changes
+                if one.host == change.host and one.renumbers
+            ]
+            in_time = sorted(of_host, key=lambda one: one.joined_s)
+            second = next(k for k, one in enumerate(in_time) if one is change) % 2 == 0
+            return plumbing.new_address(place, self._links, second=second)
         if change.change == "up":
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")

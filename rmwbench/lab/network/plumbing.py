@@ -230,11 +230,7 @@ def routes(place: Place, links: Links) -> list[NetlinkMessage]:
 def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
     """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
     their devices."""
-    renumbered = {
-        change.host
-        for change in links.network.changes
-        if change.change == "new_address" or change.new_address
-    }
+    renumbered = {change.host for change in links.network.changes if change.renumbers}
     found = []
     for number, host in enumerate(links.hosts, start=1):
         if host == place.host:
@@ -337,13 +333,13 @@ def admin_up(place: Place, links: Links) -> list[NetlinkMessage]:
     ]
 
 
-def new_address(place: Place, links: Links) -> list[NetlinkMessage]:
-    """The old address goes, and the routes with it; another one comes."""
-    old = netlink.address(
-        place.device, addresses.ipv4(place.number), addresses.PREFIX_BITS, addresses.BROADCAST
-    )
+def new_address(place: Place, links: Links, *, second: bool) -> list[NetlinkMessage]:
+    """The old address goes, and the routes with it; another one comes. A host has two of them, and
+    goes back to the first from its second."""
+    had = addresses.ipv4(place.number, second=not second)
+    old = netlink.address(place.device, had, addresses.PREFIX_BITS, addresses.BROADCAST)
     gone = ("the old address goes", netlink.DELADDR, 0, old)
-    return [gone, _address(place, second=True), *routes(place, links)]
+    return [gone, _address(place, second=second), *routes(place, links)]
 
 
 def nic_changed(place: Place, spec: Spec) -> list[NetlinkMessage]:

@@ -152,6 +152,11 @@ class NetworkChange(Strict):
         return self
 
     @property
+    def renumbers(self) -> bool:
+        """Whether the host has another address then."""
+        return self.change == "new_address" or bool(self.new_address)
+
+    @property
     def joined_s(self) -> float:
         """When a host that roams is on its new medium."""
         return self.at_s + (self.gap_ms or 0) / 1e3
