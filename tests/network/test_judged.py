@@ -436,6 +436,9 @@ def test_each_link_gets_its_own_trace_whatever_its_file_is_called():
 def test_the_log_has_room_for_more_than_the_data():
     assert log_records(links(), [(1000, 320, 1)], 5) >= 3000
     assert log_records(links(), [(10**9, 10**6, 10)], 5) <= 10**7
+    # 1 MB at 30 Hz for a minute over TCP: with small frames 3.44 million, and 1.72 that answer.
+    small = links("{links: {all: {both: {mtu_bytes: 576}}}}")
+    assert log_records(small, [(1800, 10**6, 1)], 60) >= 5_200_000
 
 
 def test_a_dump_that_says_something_else_is_found():

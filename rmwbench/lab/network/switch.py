@@ -226,8 +226,10 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
     """Room for the frame log, from (messages, bytes of one, readers): three times what the data
     alone would be, and a second per host of everything else; where the rate of the links allows no
     more, that. It costs memory only where frames come."""
+    mtu_bytes = min(links.port_mtu_bytes(port) for port in links.ports)
+    piece_bytes = min(USUAL_PIECE_BYTES, mtu_bytes - HEADERS_BYTES)
     wanted = sum(
-        3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages
+        3 * count * (1 + size // piece_bytes) * max(1, readers) for count, size, readers in messages
     )
     wanted += 100_000 * len(links.ports) + sum(
         _crossing(links, one, duration_s) for one in links.network.cross_traffic
@@ -250,6 +252,9 @@ def _crossing(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
     known = [rate for rate in rates if rate]
     return round(2 * min(known) * (duration_s + 30) / (8 * 1514)) if known else CROSSING_OF_TRACE
 
+
+USUAL_PIECE_BYTES, HEADERS_BYTES = 1300, 60
+"""Of a message in a frame: what a middleware fills of the usual MTU, and what IP and TCP take."""
 
 CROSSING_OF_TRACE = 1_000_000
 """Where a trace alone limits it."""
