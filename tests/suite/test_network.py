@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
+from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Links, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 from rmwbench.suite.network.trace import parsed
 
@@ -104,6 +104,27 @@ def test_fast_links_deliver_in_batches(rate, quantum):
         network(f"{{quantum_us: 7, links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"]
         == 7000
     )
+
+
+def test_a_link_that_becomes_fast_delivers_in_batches_too():
+    becomes = "{at_s: 0.2, host: robot, up: {rate_mbps: 1000}}"
+    assert network(f"{{changes: [{becomes}]}}")["quantum_ns"] == 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "rate_bps", "quantum_ns"),
+    [
+        ("t_s,rate_mbps\n0,5\n1,300\n2,20\n", 300_000_000, 100_000),
+        ("t_s,delay_ms\n0,5\n", 0, 0),
+        ("\n".join(str(ms) for ms in range(1, 101)), 12_032_000, 0),
+        ("\n".join(str(1 + k // 20) for k in range(200)), 240_640_000, 100_000),
+    ],
+)
+def test_a_trace_that_is_fast_delivers_in_batches_too(text, rate_bps, quantum_ns):
+    trace = parsed("t", text)
+    both = {"robot": {"both": {"trace": trace}}}
+    links = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
+    assert (trace.largest_rate_bps, links.quantum_ns) == (rate_bps, quantum_ns)
 
 
 def test_a_network_may_stand_in_the_workload():

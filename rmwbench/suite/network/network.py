@@ -462,23 +462,26 @@ class Links:
     def quantum_ns(self) -> int:
         if self.network.quantum_us is not None:
             return round(self.network.quantum_us * 1e3)
-        rates = [
-            self.port_spec(port, way).rate_bps or 0 for port in self.ports for way in _DIRECTIONS
-        ]
+        rates = [spec.largest_rate_bps for spec in self._specs]
         rates += [round(medium.rate_mbps * 1e6) for medium in self.network.media.values()]
         return QUANTUM_NS if max(rates, default=0) > QUANTUM_ABOVE_BPS else 0
 
     @property
-    def traces(self) -> dict[str, Trace]:
-        """Every trace by its text's sha256: two files in different folders may have one name."""
-        specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
-        specs += [
+    def _specs(self) -> list[Spec]:
+        """Of every direction of every port, and those that replace them within the trial."""
+        found = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
+        found += [
             spec
             for change in self.network.changes
             for way in _DIRECTIONS
-            if (spec := change.spec(way))
+            if (spec := change.spec(way)) is not None
         ]
-        return {spec.trace.sha256: spec.trace for spec in specs if spec.trace is not None}
+        return found
+
+    @property
+    def traces(self) -> dict[str, Trace]:
+        """Every trace by its text's sha256: two files in different folders may have one name."""
+        return {spec.trace.sha256: spec.trace for spec in self._specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
         """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`

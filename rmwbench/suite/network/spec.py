@@ -334,6 +334,11 @@ class Spec(Strict):
         return None if self.rate_mbps is None else round(self.rate_mbps * 1e6)
 
     @property
+    def largest_rate_bps(self) -> int:
+        """Of its own and of its trace; 0 without any."""
+        return max(self.rate_bps or 0, self.trace.largest_rate_bps if self.trace else 0)
+
+    @property
     def at_nic(self) -> bool:
         return self.bottleneck == "nic"
 
