@@ -99,6 +99,10 @@ class Class(Strict):
             )
         return self
 
+    @property
+    def words(self) -> str:
+        return f"UDP port {self.udp_port}" if self.dscp is None else f"DSCP {self.dscp}"
+
     def wire(self) -> dict[str, int]:
         return {"class": 0} | (
             {"udp_port": self.udp_port} if self.dscp is None else {"dscp": self.dscp}
