@@ -38,6 +38,7 @@ pub enum OnAir {
 pub struct Medium {
     pub spec: MediumSpec,
     pub on_air: Option<OnAir>,
+    #[allow(clippy::vec_box)] // each goes on by itself, as it came
     group: [VecDeque<Vec<Box<Frame>>>; CLASSES],
     pub counters: MediumCounters,
     picks: Stream,
