@@ -196,6 +196,7 @@ TABLES: dict[str, pa.Schema] = {
             for n in ("retransmission", "multicast", "duplicate", "corrupted", "fragment")
         ]
         + [_field("attempts", U8, unit="transmissions on a shared medium")]
+        + [_field("direction", TEXT), _field("interface", TEXT)]
     ),
     "clock_map": pa.schema(
         [_field("trial", U32), _field("host", TEXT)]
@@ -244,6 +245,7 @@ ADDED: dict[str, tuple[str, ...]] = {
     "events": ("code",),
     "sent": ("fill_ns",),
     "machine": ("machine",),
+    "frames": ("direction", "interface"),
 }
 """Columns that version 1 did not always have: null where a bundle lacks them."""
 

@@ -141,6 +141,11 @@ class Cell:
         return self.hosts if self.links is None else tuple(port.host for port in self.links.ports)
 
     @property
+    def port_interfaces(self) -> tuple[str, ...]:
+        """The interface of that host which each port of the network is plugged into."""
+        return () if self.links is None else tuple(port.device for port in self.links.ports)
+
+    @property
     def beside(self) -> dict[str, tuple[str, ...]]:
         """Host → its devices besides `eth0` that lead to others."""
         return (

@@ -105,6 +105,7 @@ def test_counters_of_a_trial_become_drops_of_its_window():
         *counter("interface.lo.rx_dropped", 0, 2, process="local", role="machine"),
         *counter("interface.lo.tx_errors", 0, 1, process="local", role="machine"),
         *counter("interface.lo.rx_bytes", 0, 1000, process="local", role="machine"),
+        *counter("interface.eth0.queue_dropped", 7, 40, process="robot", role="machine"),
         *counter("reader_drops", None, 9),
         *counter("own.sample_lost", None, 7),
     ]
@@ -112,7 +113,7 @@ def test_counters_of_a_trial_become_drops_of_its_window():
     assert found.sockets == {"listener": 4, "talker": 0}
     assert (found.reassembly, found.interfaces, found.reader_queue, found.noticed) == (
         5,
-        {"lo": 3},
+        {"lo": 3, "eth0": 33},
         2,
         7,
     )

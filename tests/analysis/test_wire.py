@@ -15,6 +15,7 @@ from rmwbench.analysis.metrics.network.link_bytes import (
     RETRANSMITTED_BYTES,
     USED,
     crossing_bytes,
+    is_mixed,
     rates_of,
     values,
     wire_of,
@@ -57,10 +58,10 @@ def log(*rows):
         name: np.array([row[name] for row in full], bool)
         for name in ("retransmission", "duplicate")
     }
-    for name in ("from_host", "to_host", "verdict", "class"):
-        names = tuple(dict.fromkeys(row[name] for row in full if row[name] is not None))
+    for name in ("from_host", "to_host", "verdict", "class", "direction", "interface"):
+        names = tuple(dict.fromkeys(row[name] for row in full if row.get(name) is not None))
         columns[name] = (
-            np.array([names.index(row[name]) if row[name] else -1 for row in full], int),
+            np.array([names.index(row[name]) if row.get(name) else -1 for row in full], int),
             names,
         )
     return frames_of(columns)
@@ -154,6 +155,34 @@ def test_out_of_range_is_blamed_on_the_link_that_was_away():
     assert wire.lost == {("robot", "up", "blackhole"): 1, ("robot", "down", "blackhole"): 1}
 
 
+def test_a_log_that_says_where_a_frame_ended_is_believed():
+    up, down = {"direction": "up"}, {"direction": "down"}
+    away = [Outage("network", "robot", "blackhole", 1400, 1600)]
+    frames = log(
+        (0, "robot", "base", "given_up", "data", 1000, up),
+        (1, "robot", "base", "delivered", "data", 1000, down),
+        (2, "robot", "base", "blackhole", "data", 100, up | {"in_ns": 1300}),  # it waited
+        (3, "base", "robot", "blackhole", "data", 100, down),
+        (4, "robot", "base", "under_way", "data", 100, up),
+    )
+    wire, *_ = measured(frames, outages=away)
+    assert wire.lost == {
+        ("robot", "up", "given_up"): 1,
+        ("robot", "up", "blackhole"): 1,
+        ("robot", "down", "blackhole"): 1,
+    }
+    assert wire.entered["base", "down"] == 1 and wire.carried["base", "down"] == 1000
+    # An older log does not, and the receiver's link is the guess.
+    older = log(
+        (0, "robot", "base", "given_up", "data", 1000),
+        (1, "robot", "base", "given_up", "data", 1000, up),
+    )
+    assert measured(older)[0].lost == {
+        ("base", "down", "given_up"): 1,
+        ("robot", "up", "given_up"): 1,
+    }
+
+
 def test_the_busiest_link_is_told_against_its_rate():
     frames = log(*((i, "robot", "base", "delivered", "data", 100) for i in range(5)))
     _, amounts, _, _ = measured(frames, rates={("robot", "up"): 8e9, ("base", "down"): 16e9})
@@ -176,6 +205,39 @@ def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
     found = rates_of({"network": {"links": links, "changes": changes}})
     assert found == {("robot", "up"): 5, ("robot", "down"): 7}
     assert rates_of({}) == {}
+
+
+BESIDE = {
+    "links": {"robot": {"up": {"rate_bps": 1_000_000}, "down": {}}},
+    "beside": {"robot wlan0": {"up": {"rate_bps": 54_000_000}, "down": {}}},
+}
+
+
+def test_each_network_of_a_host_has_its_own_links():
+    second = Window(0, 1_000_000_000)
+    over = {"direction": "down", "interface": "wlan0", "in_ns": 5}
+    lost = over | {"direction": "up"}
+    frames = log(
+        *((i, "robot", "base", "delivered", "data", 1500, over) for i in range(4000)),
+        (4000, "robot", "base", "lost_up", "data", 1500, lost),
+        (4001, "robot", "base", "lost_up", "data", 1500, lost | {"interface": "eth0"}),
+    )
+    wire = wire_of(frames, (), second, 1)
+    assert wire.lost == {("robot", "up", "lost_up"): 1, ("robot wlan0", "up", "lost_up"): 1}
+    assert wire.carried["robot wlan0", "up"] == wire.carried["base wlan0", "down"] == 6_000_000
+    assert wire.entered["robot", "up"] == 1 and ("base", "down") not in wire.entered
+    assert wire.sent["robot", "data"][0] == 4002
+    rates = rates_of({"network": BESIDE | {"changes": [{"host": "base", "up": {}}]}})
+    assert rates == {("robot", "up"): 1e6, ("robot wlan0", "up"): 54e6}
+    amounts, _, _ = values(wire, frames, second, rates)
+    assert amounts[USED] == pytest.approx(48 / 54)
+
+
+def test_frames_of_two_networks_that_cannot_be_told_apart_use_no_link():
+    frames = log((0, "robot", "base", "delivered", "data", 1500))
+    assert is_mixed(frames, {"network": BESIDE}) and not is_mixed(frames, {"network": {}})
+    told = log((0, "robot", "base", "delivered", "data", 1500, {"interface": "eth0"}))
+    assert not is_mixed(told, {"network": BESIDE})
 
 
 @st.composite

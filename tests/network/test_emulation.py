@@ -16,7 +16,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Configured, HostBroken, Hosts
 from rmwbench.lab.host.host import explained
-from rmwbench.lab.network import Emulation, NetworkBroken, addresses, plumbing
+from rmwbench.lab.network import Emulation, NetworkBroken, netlink, plumbing
 from rmwbench.lab.network.plumbing import Place, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
 from rmwbench.lab.process.crew import Crew
@@ -150,6 +150,55 @@ def test_a_host_that_is_not_as_asked_for_is_found():
             plumbing.check(place, made, broken)
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "limit"),
+    [("queue_ms: 50", "queue_ms: 50", ("bfifo", 12_500)), ("queue_frames: 9", "", ("pfifo", 1000))],
+)
+def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
+    """What may wait for 50 ms is another number of bytes."""
+    up = "rate_mbps: {rate}, bottleneck: nic, {queue}"
+    first, then = up.format(rate=20, queue=before), up.format(rate=2, queue=after)
+    change = f"changes: [{{at_s: 1, host: robot, up: {{{then}}}}}]"
+    wanted = links(f"{{links: {{robot: {{up: {{{first}}}}}}}, {change}}}")
+    with Hosts("test", wanted.hosts) as hosts:
+        hosts.wait_ready()
+        place = Place("robot", 1, hosts["robot"].device or 0)
+        hosts["robot"].configure("t", *plumbing.setup(place, wanted))
+        done = hosts["robot"].receive(5)
+        plumbing.check(place, wanted, done)
+        spec = wanted.network.changes[0].spec("up")
+        read = ("read", netlink.GETQDISC, netlink.DUMP, netlink.of_device(place.device))
+        hosts["robot"].configure("then", [*plumbing.nic_changed(place, spec), read], [], [])
+        done = hosts["robot"].receive(5)
+        assert done.failed is None
+        assert netlink.fifo_limits_of(done.answers[-1])[place.device] == limit
+
+
+def test_what_the_queue_of_a_device_drops_is_counted():
+    """Three times what the device carries, through a queue that one socket can fill."""
+    up = "{rate_mbps: 1, queue_frames: 10, bottleneck: nic}"
+    with Lab(links(f"{{links: {{robot: {{up: {up}}}}}}}")) as lab:
+        lab.network.schedule(time.monotonic_ns() + 10_000_000)
+        until_s = time.monotonic() + 5
+        while not lab.network.counters and time.monotonic() < until_s:
+            lab.network.apply_due(time.monotonic_ns())
+            lab.crew.turn(0.01)
+            lab.network.hear(lab.note)
+        sent = int(lab.run("robot", SEND, "10.77.0.2", 2000, 0.0))
+        time.sleep(0.1)  # ten frames of 1.1 ms
+        lab.network.settle(lab.note)
+        frames = lab.end()
+    begin, end = lab.network.counters
+    assert [(row["process"], row["at"]) for row in (begin, end)] == [
+        ("robot", "steady_begin"),
+        ("robot", "steady_end"),
+    ]
+    never_seen = sent - sum(verdicts(frames, 1).values())
+    # What the kernel says by itself may meet the full queue, too.
+    assert sent == 2000 and never_seen > 1000
+    assert never_seen <= end["value"] - begin["value"] <= never_seen + 10
+
+
 BESIDE = "{beside: {wlan0: {links: {all: {up: {loss: 0.3}, down: {}}}}, lte0: {links: {all: {}}}}}"
 
 
@@ -218,16 +267,17 @@ def test_what_depends_on_time_begins_anew_with_the_steady_state():
     """Discovery takes each candidate another while; all should meet the same outages at the same
     place of it."""
     in_time = "{kind: gilbert_elliott_time, good_ms: 80, bad_ms: 20}"
-    with Lab(
-        links(f"{{links: {{robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}}}}}")
-    ) as lab:
+    own = f"robot: {{up: {{loss: {in_time}}}}}, base: {{down: {{loss: 0.1}}}}"
+    wlan0 = f"robot: {{both: {{loss: 0.1}}}}, base: {{down: {{loss: {in_time}}}}}"
+    with Lab(links(f"{{links: {{{own}}}, beside: {{wlan0: {{links: {{{wlan0}}}}}}}}}")) as lab:
         steady_ns = time.monotonic_ns() + 100_000_000
         lab.network.schedule(steady_ns)
         lab.run("robot", SEND, "10.77.0.2", 60, 0.005)
         lab.end()
         made = lab.network.document["changes"]
     assert [(one["link"], one["change"], one["asked_ns"]) for one in made] == [
-        ("robot", "restart", steady_ns)
+        ("robot", "restart", steady_ns),
+        ("base wlan0", "restart", steady_ns),
     ]
     assert lab.noted == []  # no news to the trial
 
@@ -352,12 +402,14 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
     assert all(0.15e9 < one < 2.3e9 for one in late)
 
 
-def test_a_new_address_is_reached_and_the_old_one_is_not():
-    with Lab(links("{changes: [{at_s: 0, host: base, change: new_address}]}")) as lab:
+@pytest.mark.parametrize("times", [1, 2])
+def test_a_new_address_is_reached_and_the_old_one_is_not(times):
+    changes = [f"{{at_s: {k}, host: base, change: new_address}}" for k in reversed(range(times))]
+    with Lab(links(f"{{changes: [{', '.join(changes)}]}}")) as lab:
         lab.network.schedule(time.monotonic_ns() + 1_000_000_000)
         lab.network.apply_due(1 << 62)
         lab.network.settle(lab.note)
-        assert [(host, what) for host, what, _ in lab.noted] == [("base", "new_address")]
+        assert [(host, what) for host, what, _ in lab.noted] == [("base", "new_address")] * times
         ping = """
 import _socket, os, select
 sock = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
@@ -369,8 +421,8 @@ except BlockingIOError:
 poll = select.poll(); poll.register(sock.fileno(), select.POLLOUT)
 os.write(4, b"%d" % (sock.getsockopt(_socket.SOL_SOCKET, _socket.SO_ERROR) if poll.poll(500) else -1))
 """
-        new, old = (addresses.text(addresses.ipv4(2, second=second)) for second in (True, False))
-        assert new == "10.77.0.102"
+        first, other = "10.77.0.2", "10.77.0.102"
+        new, old = (other, first) if times == 1 else (first, other)
         # somebody is there, and says no
         assert int(lab.run("robot", ping, new)) == errno.ECONNREFUSED
         assert int(lab.run("robot", ping, old)) == -1

@@ -1,6 +1,9 @@
 """What a probe and the frame log are held against: pure, on made-up observations."""
 
+import contextlib
+import json
 import marshal
+import re
 
 import numpy as np
 import pytest
@@ -11,12 +14,14 @@ from scipy import stats
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
+from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.network.probe import STOPPED, Seen, chance_bound, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
-from rmwbench.lab.network.promise import kept, lateness
-from rmwbench.lab.network.switch import RECORD, Mark, log_records
+from rmwbench.lab.network.promise import kept, lateness, woken
+from rmwbench.lab.network.switch import RECORD, Mark, Switch, log_records
 from rmwbench.lab.sampling.sampler import merged
-from rmwbench.suite.network.network import NetworkChange
+from rmwbench.suite.network.network import Links, Network, NetworkChange
+from rmwbench.suite.network.trace import parsed
 from tests.network.laboratory import links
 
 NOTHING = {
@@ -226,6 +231,31 @@ def test_late_frames_are_the_machines(late, void):
     assert (found.void, found.machine) == (void, True)
 
 
+def woke(late, every_ns=5_000_000, unkept=0):
+    """Of a window of 5 s, 1000 wake-ups in it."""
+    wakes = {"every_ns": every_ns, "from_ns": 50_000, "late": late, "unkept": unkept}
+    return woken(links(), {"wakes": wakes}, 10**9, 6 * 10**9, None)
+
+
+def test_a_link_that_slept_while_frames_waited_is_found():
+    assert woke([]) == ([], []) == woken(links(), {}, 0, 10**9, None)
+    at = [10**9 + 5_000_000 * k for k in range(1000)]
+    before = [(0, 10**9)] * 600
+    rows, found = woke(before + [(ns, 5_000_000) for ns in at[:10]])
+    assert rows == found == []  # ten of a thousand lie beyond the p99
+    rows, (late,) = woke([(ns, 5_000_000) for ns in at[:11]])
+    assert [(row["probe"], row["value"]) for row in rows] == [("network.woke_p99", 5e6)]
+    assert late.void and late.machine and "5000 us late in the p99" in late.text
+    rows, found = woke([(ns, 60_000) for ns in at[:501]], unkept=3)
+    assert [row["probe"] for row in rows] == ["network.woke_p50", "network.woke_p99"]
+    assert [one.void for one in found] == [False, False] and "3 times more" in found[1].text
+    fast = links("{links: {robot: {up: {rate_mbps: 500}}}}")
+    wakes = {"every_ns": 5_000_000, "from_ns": 150_000, "late": [], "unkept": 0}
+    wakes["late"] = [(ns, 160_000) for ns in at]
+    _, (p50,) = woken(fast, {"wakes": wakes}, 10**9, 6 * 10**9, "EPERM")
+    assert "60 us late" in p50.text and p50.text.endswith("priority: EPERM")  # 100 are meant
+
+
 def test_what_no_log_has_and_what_a_device_dropped_or_refused_is_void():
     broken = document()
     broken["devices"]["robot"] = {"write_errors": 3, "largest_frame_bytes": 9000}
@@ -288,16 +318,22 @@ def test_the_log_becomes_rows_with_names():
                 "class": 3,
                 "flags": 3,
             },
-            {"index": 6, "in_ns": 4, "to_port": 65535, "verdict": 12, "attempts": 8, "flags": 16},
+            {"index": 6, "in_ns": 4, "to_port": 65535, "verdict": 12, "attempts": 8, "flags": 48},
+            {"index": 7, "in_ns": 5, "to_port": 1, "verdict": 9, "flags": 64},
         ]
     )
-    columns = frames_columns(frames, ("robot", "base"))
+    columns = frames_columns(frames, ("robot", "base"), ("eth0", "eth0"))
     rows = {name: list(map(_plain, column)) for name, column in columns.items()}
-    assert rows["from_host"] == ["base", "robot"] and rows["to_host"] == ["robot", None]
-    assert rows["verdict"] == ["delivered", "under_way"] and rows["class"] == ["discovery", "other"]
-    assert rows["due_ns"] == [2, None] and rows["out_ns"] == [3, None]
-    assert rows["retransmission"] == [True, False] and rows["multicast"] == [True, False]
-    assert rows["fragment"] == [False, True] and rows["attempts"] == [0, 8]
+    assert rows["from_host"] == ["base", "robot", "robot"]
+    assert rows["to_host"] == ["robot", None, "base"]
+    assert rows["verdict"] == ["delivered", "under_way", "given_up"]
+    assert rows["class"] == ["discovery", "other", "other"]
+    assert rows["due_ns"] == [2, None, None] and rows["out_ns"] == [3, None, None]
+    assert rows["retransmission"] == [True, False, False]
+    assert rows["multicast"] == [True, False, False]
+    assert rows["fragment"] == [False, True, False] and rows["attempts"] == [0, 8, 0]
+    # a log of before says nothing of it
+    assert rows["direction"] == [None, "up", "down"]
 
 
 def _plain(value):
@@ -306,9 +342,103 @@ def _plain(value):
     return value.as_py() if hasattr(value, "as_py") else value.item()
 
 
+class Answering:
+    """A crew whose link has in force what it was asked for, but for what `change` does to it."""
+
+    def __init__(self, change=lambda answer: None):
+        self.change, self.asked = change, {}
+
+    def ask_network(self, cmd, fields, timeout_s):
+        self.asked = fields
+        answer = {
+            "ports": len(fields["ports"]),
+            "specs": {
+                name: {way: self.filled(spec) for way, spec in of.items()}
+                for name, of in fields["links"].items()
+            },
+        }
+        answer |= {
+            name: json.loads(json.dumps(fields[name]))
+            for name in ("media", "multicast", "priority", "quantum_ns", "spin_ns")
+        }
+        self.change(answer)
+        return answer
+
+    @staticmethod
+    def filled(spec):
+        nothing = {"rate_bps": None, "delay_ns": 0, "duplicate": 0.0, "exempt_arp": True}
+        found = nothing | {"loss": None} | spec
+        if "trace" in spec:
+            rows = [[0, 5_000_000, None, None]]
+            found["trace"] = {"rows": rows, "repeat": True, "bytes": 1504}
+        return json.loads(json.dumps(found))
+
+
+class NoHosts:
+    def __getitem__(self, host):
+        return self
+
+    def close_tap(self):
+        pass
+
+
+def opened(network, change=lambda answer: None):
+    crew = Answering(change)
+    switch = Switch(crew, NoHosts(), network, 10)
+    try:
+        switch.open(7)
+    finally:
+        switch.close()
+    return crew.asked
+
+
+SPOILT = {
+    "specs.robot.up.rate_bps is 5, expected 20000000": lambda a: a["specs"]["robot"]["up"].update(
+        rate_bps=5
+    ),
+    "specs.base.down.delay_ns is 9, expected None": lambda a: a["specs"]["base"]["down"].update(
+        delay_ns=9
+    ),
+    "specs.base.up.loss is None": lambda a: a["specs"]["base"]["up"].update(loss=None),
+    "specs.base.up is None": lambda a: a["specs"]["base"].pop("up"),
+    "media.wifi.retries is 3": lambda a: a["media"]["wifi"].update(retries=3),
+    "multicast is drop": lambda a: a.update(multicast="drop"),
+    "priority, its length, is 0": lambda a: a.update(priority=[]),
+    "quantum_ns is 1": lambda a: a.update(quantum_ns=1),
+}
+
+
+@pytest.mark.parametrize("says", SPOILT)
+def test_a_link_that_has_something_else_in_force_is_found(says):
+    network = links(
+        "{media: {wifi: {rate_mbps: 54}}, priority: [{dscp: 46}],"
+        " links: {robot: {up: {rate_mbps: 20}}, base: {up: {loss: 0.1}}}}"
+    )
+    opened(network)
+    with pytest.raises(NetworkBroken, match=re.escape(says)):
+        opened(network, SPOILT[says])
+
+
+def test_each_link_gets_its_own_trace_whatever_its_file_is_called():
+    lte, wifi = (parsed("up.csv", f"t_s,rate_mbps\n0,{rate}\n") for rate in (5, 500))
+    both = {"robot": {"up": {"trace": lte}}, "base": {"up": {"trace": wifi}}}
+    two = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
+    crew = Answering()
+    switch = Switch(crew, NoHosts(), two, 10)
+    # The answer of a link that gave both the first.
+    wrong = r"specs\.base\.up\.trace\.rows\.0\.1 is 5000000, expected 500000000"
+    with contextlib.closing(switch), pytest.raises(NetworkBroken, match=wrong):
+        switch.open(7)
+    given = {host: crew.asked["links"][host]["up"]["trace"]["fd"] for host in ("robot", "base")}
+    assert given["robot"] != given["base"]
+
+
 def test_the_log_has_room_for_more_than_the_data():
     assert log_records(links(), [(1000, 320, 1)], 5) >= 3000
     assert log_records(links(), [(10**9, 10**6, 10)], 5) <= 10**7
+    # 1 MB at 30 Hz for a minute over TCP: with small frames 3.44 million, and 1.72 that answer.
+    small = links("{links: {all: {both: {mtu_bytes: 576}}}}")
+    assert log_records(small, [(1800, 10**6, 1)], 60) >= 5_200_000
 
 
 def test_a_dump_that_says_something_else_is_found():

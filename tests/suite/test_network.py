@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
+from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Links, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 from rmwbench.suite.network.trace import parsed
 
@@ -104,6 +104,27 @@ def test_fast_links_deliver_in_batches(rate, quantum):
         network(f"{{quantum_us: 7, links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"]
         == 7000
     )
+
+
+def test_a_link_that_becomes_fast_delivers_in_batches_too():
+    becomes = "{at_s: 0.2, host: robot, up: {rate_mbps: 1000}}"
+    assert network(f"{{changes: [{becomes}]}}")["quantum_ns"] == 100_000
+
+
+@pytest.mark.parametrize(
+    ("text", "rate_bps", "quantum_ns"),
+    [
+        ("t_s,rate_mbps\n0,5\n1,300\n2,20\n", 300_000_000, 100_000),
+        ("t_s,delay_ms\n0,5\n", 0, 0),
+        ("\n".join(str(ms) for ms in range(1, 101)), 12_032_000, 0),
+        ("\n".join(str(1 + k // 20) for k in range(200)), 240_640_000, 100_000),
+    ],
+)
+def test_a_trace_that_is_fast_delivers_in_batches_too(text, rate_bps, quantum_ns):
+    trace = parsed("t", text)
+    both = {"robot": {"both": {"trace": trace}}}
+    links = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
+    assert (trace.largest_rate_bps, links.quantum_ns) == (rate_bps, quantum_ns)
 
 
 def test_a_network_may_stand_in_the_workload():
@@ -359,6 +380,23 @@ def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
     assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
 
 
+def test_a_device_of_a_host_knows_no_priority():
+    nic = "links: {all: {both: {rate_mbps: 5, bottleneck: nic}}}"
+    text = f"networks:\n  thin:\n    {nic}\n    priority: [{{dscp: 46}}]"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert "knows no `priority`" in found.what and found.where == "net.yaml:14"
+    path = text.replace("bottleneck: nic", "bottleneck: path")
+    assert made(f"{TWO}\n    network: thin", path)
+
+
+def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
+    first = "{robot: {up: {rate_mbps: 20, bottleneck: nic}}}"
+    change = "{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic, queue_ms: 50}}"
+    text = f"networks:\n  thin:\n    links: {first}\n    changes: [{change}]"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert "cannot count something else" in found.what and found.actual == "bytes"
+
+
 def test_percent_is_answered_with_the_chance():
     found = refused(f"{TWO}\n    network: {{links: {{all: {{both: {{loss: 10}}}}}}}}")
     assert found.fix == "0.1 for 10 %" and found.where == "net.yaml:10"
@@ -386,6 +424,20 @@ def test_a_factor_sets_both_directions_of_every_link():
         cell.links.spec("base", "up").delay_ms == 1
         and cell.links.spec("base", "up").loss.mean == 0.2
     )
+
+
+def test_a_factor_goes_on_behind_a_change_that_does_not_set_the_field_itself():
+    changes = (
+        "[{at_s: 0.2, host: robot, down: {rate_mbps: 5}}, {at_s: 0.3, host: base, change: "
+        "blackhole}, {at_s: 0.4, host: robot, both: {delay_ms: 7}}]"
+    )
+    more = f"networks: {{thin: {{changes: {changes}}}}}\nfactors: {{network.delay_ms: [2, 20]}}"
+    first, second = made(f"{TWO}\n    network: thin", more)
+    for cell, level in ((first, 2), (second, 20)):
+        slower, away, own = cell.links.network.changes
+        assert slower.spec("up") is None and away.change == "blackhole"
+        assert (slower.spec("down").delay_ms, slower.spec("down").rate_mbps) == (level, 5)
+        assert (own.spec("up").delay_ms, own.spec("down").delay_ms) == (7, 7)
 
 
 def test_networks_are_levels():
@@ -476,7 +528,21 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
     )
     (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
     found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
-    assert found == {"file": "walk.csv", "sha256": cell.links.traces["walk.csv"].sha256, "lines": 2}
+    (sha256,) = cell.links.traces
+    assert found == {"file": "walk.csv", "sha256": sha256, "lines": 2}
+
+
+def test_two_traces_of_one_name_stay_two(tmp_path):
+    for place, rates in (("lte", "5"), ("wifi", "500")):
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "up.csv").write_text(f"t_s,rate_mbps\n0,{rates}\n")
+    network = "{links: {robot: {up: {trace: lte/up.csv}}, base: {up: {trace: wifi/up.csv}}}}"
+    text = SUITE.format(workload=f"{TWO}\n    network: thin", more=f"networks: {{thin: {network}}}")
+    (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
+    assert [trace.rows[0][1] for trace in cell.links.traces.values()] == [5_000_000, 500_000_000]
+    for host in ("robot", "base"):
+        trace = cell.links.spec(host, "up").trace
+        assert cell.links.traces[trace.sha256] == trace
 
 
 def test_the_page_lists_the_vocabulary():

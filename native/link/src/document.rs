@@ -8,6 +8,7 @@ use crate::change::Done;
 use crate::counters::Counters;
 use crate::medium::MediumCounters;
 use crate::quantiles::Quantiles;
+use crate::watch::Wakes;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -18,6 +19,7 @@ pub struct Document {
     pub media: BTreeMap<String, MediumCounters>,
     pub classes: BTreeMap<String, ClassCounters>,
     pub lateness_ns: Quantiles,
+    pub wakes: Wakes,
     pub devices: BTreeMap<String, Device>,
     pub changes: Vec<Done>,
     pub own: Own,

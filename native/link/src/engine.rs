@@ -116,6 +116,7 @@ fn run(
     let mut buffer = vec![0; LARGEST_FRAME_BYTES];
     // Whether frames came in this turn, and whether some may wait still.
     let (mut begin_ns, mut worked, mut more) = (now_ns(), false, true);
+    network.watch.begin(begin_ns, waiting.quantum_ns);
     loop {
         let sleep_ns = if worked && waiting.quantum_ns > 0 {
             sleep_until(begin_ns + waiting.quantum_ns);
@@ -129,10 +130,12 @@ fn run(
             let rest_ns = |next_ns: i64| {
                 (next_ns - now_ns).max(begin_ns + waiting.quantum_ns - now_ns) - waiting.spin_ns
             };
-            network.next_ns().map_or(LONGEST_SLEEP_NS, rest_ns)
+            let next = network.next_ns().into_iter().chain(network.watch.next_ns()).min();
+            next.map_or(LONGEST_SLEEP_NS, rest_ns)
         };
         wait(&mut fds, sleep_ns.clamp(0, LONGEST_SLEEP_NS));
         begin_ns = now_ns();
+        network.watch.look(begin_ns);
         network.advance(begin_ns, &mut devices);
         (worked, more) = (false, false);
         for (port, fd) in
@@ -143,7 +146,9 @@ fn run(
                 match devices.taps[port].read(&mut buffer) {
                     Ok(Some(bytes)) => {
                         worked = true;
-                        network.arrive(port, &buffer[..bytes], now_ns(), &mut devices);
+                        let in_ns = now_ns();
+                        network.watch.look(in_ns);
+                        network.arrive(port, &buffer[..bytes], in_ns, &mut devices);
                     }
                     Ok(None) => break,
                     // The device is gone with its host: the others go on.

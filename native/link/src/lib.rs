@@ -33,3 +33,4 @@ pub mod spec;
 pub mod tap;
 pub mod trace;
 pub mod tries;
+pub mod watch;

@@ -6,9 +6,14 @@ use std::os::fd::AsFd;
 
 use rustix::mm::{mmap, munmap, MapFlags, ProtFlags};
 
+use crate::direction::Way;
 use crate::frame::{Frame, Verdict};
 
 pub const RECORD_BYTES: usize = 48;
+/// Flags of a record beside the frame's own: the direction that the frame ended in. A record has
+/// one of them; logs from before they were there have neither.
+const ENDED_UP: u8 = 32;
+const ENDED_DOWN: u8 = 64;
 
 pub struct Log {
     base: *mut u8,
@@ -47,13 +52,14 @@ impl Log {
         Ok(log)
     }
 
-    /// One record; a frame that is not delivered has no `due_ns` and `out_ns` (0).
-    pub fn write(&mut self, frame: &Frame, verdict: Verdict, due_ns: i64, out_ns: i64) {
+    /// One record; `way`: of the direction that the frame ended in. One that is not delivered has
+    /// no `due_ns` and `out_ns` (0).
+    pub fn write(&mut self, frame: &Frame, verdict: Verdict, way: Way, due_ns: i64, out_ns: i64) {
         if self.written >= self.capacity {
             self.unlogged += 1;
             return;
         }
-        let record = encode(frame, verdict, due_ns, out_ns);
+        let record = encode(frame, verdict, way, due_ns, out_ns);
         // SAFETY: the record lies within the mapping, since written < capacity.
         unsafe {
             std::ptr::copy_nonoverlapping(
@@ -83,7 +89,17 @@ impl Drop for Log {
     }
 }
 
-fn encode(frame: &Frame, verdict: Verdict, due_ns: i64, out_ns: i64) -> [u8; RECORD_BYTES] {
+fn encode(
+    frame: &Frame,
+    verdict: Verdict,
+    way: Way,
+    due_ns: i64,
+    out_ns: i64,
+) -> [u8; RECORD_BYTES] {
+    let ended = match way {
+        Way::Up => ENDED_UP,
+        Way::Down => ENDED_DOWN,
+    };
     let mut record = [0; RECORD_BYTES];
     record[0..8].copy_from_slice(&frame.index.to_le_bytes());
     record[8..16].copy_from_slice(&frame.in_ns.to_le_bytes());
@@ -96,7 +112,7 @@ fn encode(frame: &Frame, verdict: Verdict, due_ns: i64, out_ns: i64) -> [u8; REC
     record[44..48].copy_from_slice(&[
         verdict as u8,
         frame.facts.class as u8,
-        frame.flags(),
+        frame.flags() | ended,
         frame.attempts,
     ]);
     record

@@ -181,6 +181,7 @@ fn collect(running: &mut Running, file: &File) -> Answer {
                 media: network.media(),
                 classes: network.classes(),
                 lateness_ns: network.lateness.quantiles(),
+                wakes: network.watch.wakes.clone(),
                 devices: network.devices(),
                 changes: network.done.clone(),
                 own: Own {

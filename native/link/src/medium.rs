@@ -14,6 +14,7 @@ use rand::Rng;
 use serde::{Deserialize, Serialize};
 
 use crate::frame::Frame;
+use crate::queue::CLASSES;
 use crate::random::{stream, Stream};
 use crate::spec::MediumSpec;
 
@@ -37,7 +38,8 @@ pub enum OnAir {
 pub struct Medium {
     pub spec: MediumSpec,
     pub on_air: Option<OnAir>,
-    pub group: VecDeque<Vec<Box<Frame>>>,
+    #[allow(clippy::vec_box)] // each goes on by itself, as it came
+    group: [VecDeque<Vec<Box<Frame>>>; CLASSES],
     pub counters: MediumCounters,
     picks: Stream,
 }
@@ -47,7 +49,7 @@ impl Medium {
         Medium {
             spec,
             on_air: None,
-            group: VecDeque::new(),
+            group: Default::default(),
             counters: MediumCounters::default(),
             picks: stream(seed, name, "pick"),
         }
@@ -72,12 +74,29 @@ impl Medium {
         self.spec.overhead_ns + (frame_bytes as f64 * 8e9 / rate as f64).round() as i64
     }
 
-    /// Queues a multicast frame, or gives it back where the access point's queue is full.
+    /// Queues a multicast frame, or gives it back where the access point's queue for its class is
+    /// full.
     pub fn push_group(&mut self, copies: Vec<Box<Frame>>) -> Result<(), Vec<Box<Frame>>> {
-        if self.group.len() as u64 >= self.spec.queue_frames {
+        let class = copies.first().map_or(0, |frame| usize::from(frame.facts.priority));
+        let waiting = &mut self.group[class];
+        if waiting.len() as u64 >= self.spec.queue_frames {
             return Err(copies);
         }
-        self.group.push_back(copies);
+        waiting.push_back(copies);
         Ok(())
+    }
+
+    /// The multicast frame that goes next.
+    pub fn pop_group(&mut self) -> Option<Vec<Box<Frame>>> {
+        self.group.iter_mut().find_map(VecDeque::pop_front)
+    }
+
+    pub fn has_group(&self) -> bool {
+        self.group.iter().any(|waiting| !waiting.is_empty())
+    }
+
+    /// What waits for groups, one copy per host.
+    pub fn to_groups(&self) -> impl Iterator<Item = &Frame> {
+        self.group.iter().flatten().flatten().map(Box::as_ref)
     }
 }

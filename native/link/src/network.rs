@@ -26,6 +26,7 @@ use crate::multicast::{Memberships, Multicast};
 use crate::priority::Rule;
 use crate::quantiles::Histogram;
 use crate::spec::{LinkSpec, MediumSpec};
+use crate::watch::Watch;
 
 /// What the network stands on: devices and a clock, or a test's idea of them.
 pub trait Outside {
@@ -107,6 +108,8 @@ pub struct Network {
     finished: BTreeMap<usize, usize>,
     pub log: Log,
     pub lateness: Histogram,
+    /// Of whoever moves the frames: nothing that happens to them.
+    pub watch: Watch,
     classes: [ClassCounters; Class::NAMES.len()],
 }
 
@@ -156,6 +159,7 @@ impl Network {
             finished: BTreeMap::new(),
             log,
             lateness: Histogram::default(),
+            watch: Watch::default(),
             classes: Default::default(),
         }
     }

@@ -40,8 +40,10 @@ class Names:
 
 @dataclass(frozen=True)
 class Frames:
-    """Columns of shape (rows,) as docs/formats/bundle.md has them; `entered` marks the first row of
-    each frame that a host sent: copies that the network itself made are not sent by a host."""
+    """Columns of shape (rows,) as docs/formats/bundle.md has them; `ended` is the direction that a
+    frame ended in, `interface` that over which it went, both null in an older bundle; `entered`
+    marks the first row of each frame that a host sent: copies that the network itself made are not
+    sent by a host."""
 
     index: np.ndarray
     in_ns: np.ndarray
@@ -51,6 +53,8 @@ class Frames:
     verdict: Names
     kind: Names
     retransmission: np.ndarray
+    ended: Names
+    interface: Names
     entered: np.ndarray = field(repr=False)
 
     def __len__(self) -> int:
@@ -67,6 +71,8 @@ class Frames:
             self.verdict.where(rows),
             self.kind.where(rows),
             self.retransmission[rows],
+            self.ended.where(rows),
+            self.interface.where(rows),
             self.entered[rows],
         )
 
@@ -96,5 +102,7 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
         text("verdict"),
         text("class"),
         np.asarray(columns["retransmission"], bool),
+        text("direction"),
+        text("interface"),
         entered,
     )

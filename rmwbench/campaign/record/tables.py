@@ -12,7 +12,7 @@ from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.network.switch import CLASSES, FLAGS, NOWHERE, VERDICTS
+from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
 from rmwbench.suite.workload.recorder import NAME as RECORDER
@@ -73,6 +73,7 @@ def trial_tables(
         "attestations": attested,
         "leftovers": outcome.beside.leftovers,
     }
+    small["counters"] += outcome.network.counters
     if outcome.beside.recording is not None:
         small["counters"] += outcome.beside.recording.counters(outcome.order.cell.recorded)
     tables = {
@@ -97,7 +98,11 @@ def trial_tables(
             columns = {key: np.ma.concatenate([part[key] for part in parts]) for key in parts[0]}
             tables[name] = table_from_columns(name, {"trial": trial, **columns})
     if outcome.network.frames is not None and len(outcome.network.frames):
-        columns = frames_columns(outcome.network.frames, outcome.order.cell.port_hosts)
+        columns = frames_columns(
+            outcome.network.frames,
+            outcome.order.cell.port_hosts,
+            outcome.order.cell.port_interfaces,
+        )
         tables["frames"] = table_from_columns("frames", {"trial": trial, **columns})
     return tables
 
@@ -289,20 +294,26 @@ def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         yield {"endpoint": np.full(len(section.rows), section.endpoint, np.uint32), **columns}
 
 
-def frames_columns(frames: np.ndarray, hosts: Sequence[str]) -> dict[str, Any]:
-    """Columns of shape (frames,) of the table `frames` from records of `switch.RECORD`; `hosts`:
-    the host of each port. Absent times and destinations are masked: 0 and 65535 in the log."""
+def frames_columns(
+    frames: np.ndarray, hosts: Sequence[str], interfaces: Sequence[str]
+) -> dict[str, Any]:
+    """Columns of shape (frames,) of the table `frames` from records of `switch.RECORD`; `hosts`,
+    `interfaces`: of each port, and no frame leaves the network of the interface's name. Absent
+    times and destinations are masked: 0 and 65535 in the log."""
     found: dict[str, Any] = {
         name: frames[name] for name in ("index", "in_ns", "frame_bytes", "payload_bytes")
     }
     found |= {name: np.ma.masked_equal(frames[name], 0) for name in ("due_ns", "out_ns")}
     found["from_host"] = _words(frames["from_port"], hosts)
     found["to_host"] = _words(frames["to_port"], hosts, absent=frames["to_port"] == NOWHERE)
+    found["interface"] = _words(frames["from_port"], interfaces)
     found["verdict"], found["class"] = (
         _words(frames["verdict"], VERDICTS),
         _words(frames["class"], CLASSES),
     )
     found |= {name: (frames["flags"] & bit) != 0 for name, bit in FLAGS.items()}
+    up, down = ((frames["flags"] & ENDED[way]) != 0 for way in ("up", "down"))
+    found["direction"] = _words(down, ("up", "down"), absent=~(up | down))
     return found | {"attempts": frames["attempts"]}
 
 

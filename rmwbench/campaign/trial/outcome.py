@@ -113,14 +113,15 @@ class SamplingFacts:
 @dataclass
 class NetworkFacts:
     """Of a network between hosts: `findings` are what it was not, `frames` its log
-    (rmwbench.lab.network.switch), `broken` why there was none. `traffic`: what interfaces had
-    carried before the first session opened and once the graph was complete, by host.
-    `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what others send,
-    too."""
+    (rmwbench.lab.network.switch), `broken` why there was none, `counters` what queues of hosts'
+    own devices dropped. `traffic`: what interfaces had carried before the first session opened and
+    once the graph was complete, by host. `cross_traffic`: its rows of `counters`. `shared_host`:
+    the interfaces carry what others send, too."""
 
     broken: Reason | None = None
     findings: list[Finding] = field(default_factory=list)
     frames: np.ndarray | None = None
+    counters: list[dict[str, Any]] = field(default_factory=list)
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     background: Flow = field(default_factory=Flow)
     cross_traffic: list[dict[str, Any]] = field(default_factory=list)

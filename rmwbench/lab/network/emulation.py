@@ -37,6 +37,8 @@ from rmwbench.suite.timeline import to_ns
 CONFIGURE_TIMEOUT_S = 5.0
 ROAMED = "roamed"
 """Event of a host that is on its new medium; `roam` is when it left the old one."""
+STEADY_BEGIN, STEADY_END = "steady_begin", "steady_end"
+QUEUE_DROPPED = "interface.eth0.queue_dropped"
 _CPU_CLOCK = 2
 """The clock of all of a process's threads, in the number that the kernel makes of its PID
 (clock_getcpuclockid(3))."""
@@ -48,22 +50,26 @@ Noted = Callable[[str, str, int], None]
 @dataclass(frozen=True)
 class Due:
     """What has to be told to a host, or to the network's own, at a time; `words` are the event,
-    None for a part of a change that another host's part tells of."""
+    None for a part of a change that another host's part tells of. With `edge` nothing changes: it
+    reads the queue of a host's own device."""
 
     at_ns: int
     where: str
     host: str
     messages: list[NetlinkMessage]
     words: str | None
+    edge: str | None = None
 
 
 class Emulation:
-    """`findings` are what is not as asked for, `rows` the probes, `frames` the log of what passed
-    since the probes, `files` what is kept of it as files of the trial."""
+    """`findings` are what is not as asked for, `rows` the probes, `counters` what the queues of
+    hosts' own devices dropped by either end of the window, `frames` the log of what passed since
+    the probes, `files` what is kept of it as files of the trial."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
         self.findings: list[Finding] = []
         self.rows: list[dict[str, Any]] = []
+        self.counters: list[dict[str, Any]] = []
         self.frames: np.ndarray | None = None
         self.files: dict[str, bytes] = {}
         self.document: dict[str, Any] | None = None
@@ -79,10 +85,11 @@ class Emulation:
         self._steady_ns = 0
         self._due: deque[Due] = deque()
         self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
+        self._edges: dict[str, tuple[str, str]] = {}  # token → (host, edge of the window)
         # in order; None is not news to the trial
         self._link_changes: list[NetworkChange | None] = []
-        for name, trace in links.traces.items():
-            self.files[f"trace.{name}"] = trace.text.encode()
+        for sha256, trace in links.traces.items():
+            self.files[f"trace.{sha256[:12]}.{trace.name}"] = trace.text.encode()
 
     @property
     def is_up(self) -> bool:
@@ -132,7 +139,10 @@ class Emulation:
         """The changes, counted from the start of the steady state. Raises as `up` does."""
         self._steady_ns = steady_ns
         for_link = self._restarted(steady_ns)
-        due: list[Due] = []
+        due = [
+            Due(steady_ns, host, host, [plumbing.QUEUES], None, STEADY_BEGIN)
+            for host in self._paced_hosts
+        ]
         self._link_changes = [None] * len(for_link)
         # what `up` has to end
         state: dict[str, set[str]] = {host: set() for host in self._links.hosts}
@@ -165,6 +175,9 @@ class Emulation:
         """Tells the hosts what is due; does not wait."""
         while self._due and self._due[0].at_ns <= now_ns:
             due = self._due.popleft()
+            if due.edge is not None:
+                self._read_queue(due.host, due.edge)
+                continue
             self._asked[self._crew.configure(due.where, "change", due.messages)] = (
                 due.host,
                 due.words,
@@ -172,6 +185,17 @@ class Emulation:
 
     def hear(self, noted: Noted) -> None:
         """What hosts have done since the last time. Raises NetworkBroken where one could not."""
+        for token in [token for token in self._edges if token in self._crew.configured]:
+            host, at = self._edges.pop(token)
+            done = self._crew.configured.pop(token)
+            dropped = (
+                plumbing.dropped_by_queue(self._places[host], done.answers[-1])
+                if done.failed is None
+                else None
+            )
+            if dropped is not None:
+                row = {"process": host, "role": "machine", "counter": QUEUE_DROPPED}
+                self.counters.append(row | {"unit": "count", "at": at, "value": dropped})
         for token in [token for token in self._asked if token in self._crew.configured]:
             host, what = self._asked.pop(token)
             done = self._crew.configured.pop(token)
@@ -182,11 +206,14 @@ class Emulation:
                 noted(host, what, done.time_ns)
 
     def settle(self, noted: Noted) -> None:
-        """Waits for the hosts that were told. Raises as `up` does."""
+        """At the end of the window: waits for the hosts that were told, and reads the queues of
+        their devices. Raises as `up` does."""
+        for host in self._paced_hosts:
+            self._read_queue(host, STEADY_END)
         deadline = time.monotonic() + CONFIGURE_TIMEOUT_S
-        while self._asked and (rest := deadline - time.monotonic()) > 0:
+        while (self._asked or self._edges) and (rest := deadline - time.monotonic()) > 0:
             self.hear(noted)
-            if self._asked:
+            if self._asked or self._edges:
                 self._crew.turn(min(rest, 0.05))
 
     def end(self, begin_ns: int, end_ns: int, noted: Noted) -> None:
@@ -215,6 +242,10 @@ class Emulation:
             {"probe": f"network.late_{name}", "unit": "ns", "at": "window", "value": value}
             for name, value in late.items()
         ]
+        no_priority = self._record["link"].get("scheduler_reason")
+        rows, found = promise.woken(self._links, document, begin_ns, end_ns, no_priority)
+        self.rows += rows
+        self.findings += found
         for change, made in zip(self._link_changes, document.get("changes", []), strict=False):
             if change is None:
                 continue
@@ -225,6 +256,18 @@ class Emulation:
     def close(self) -> None:
         self._switch.close()
 
+    @property
+    def _paced_hosts(self) -> list[str]:
+        """Those of the workload with a rate at their own device."""
+        return [
+            host
+            for host in self._links.hosts
+            if host not in self._links.others and self._links.spec(host, "up").at_nic
+        ]
+
+    def _read_queue(self, host: str, edge: str) -> None:
+        self._edges[self._crew.configure(host, "queue", [plumbing.QUEUES])] = (host, edge)
+
     def _restarted(self, steady_ns: int) -> list[dict[str, Any]]:
         """What is a function of time begins again with the steady state: discovery takes each
         candidate another while, and all should meet the same link at the same place of their
@@ -232,28 +275,35 @@ class Emulation:
         if self._kernel is not None:
             return []
         specs = {
-            host: [self._links.spec(host, way) for way in ("up", "down")]
-            for host in self._links.hosts
+            port.name: [self._links.port_spec(port, way) for way in ("up", "down")]
+            for port in self._links.ports
         }
         in_time = [
-            host
-            for host, both in specs.items()
+            port
+            for port, both in specs.items()
             if any(
                 spec.trace is not None or isinstance(spec.loss, GilbertElliottTime) for spec in both
             )
         ]
-        return [self._switch.wire_change(steady_ns, host, "restart") for host in in_time]
+        return [self._switch.wire_change(steady_ns, port, "restart") for port in in_time]
 
     def _messages(self, change: NetworkChange) -> list[NetlinkMessage]:
         place = self._places[change.host]
         if change.change == "admin_down":
             return plumbing.admin_down(place)
         if change.change in ("new_address", ROAM):
-            return plumbing.new_address(place, self._links)
+            of_host = [
+                one
+                for one in self._links.network.changes
+                if one.host == change.host and one.renumbers
+            ]
+            in_time = sorted(of_host, key=lambda one: one.joined_s)
+            second = next(k for k, one in enumerate(in_time) if one is change) % 2 == 0
+            return plumbing.new_address(place, self._links, second=second)
         if change.change == "up":
             return plumbing.admin_up(place, self._links)
         spec = change.spec("up")
-        return plumbing.nic_rate(place, spec) if spec is not None else []
+        return plumbing.nic_changed(place, spec) if spec is not None else []
 
 
 def _told_to_link(change: NetworkChange) -> str | Mapping[str, Any]:

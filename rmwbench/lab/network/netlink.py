@@ -318,6 +318,19 @@ def schedulers_of(answer: bytes) -> dict[tuple[int, str], dict[str, int]]:
     return found
 
 
+def fifo_limits_of(answer: bytes) -> dict[int, tuple[str, int]]:
+    """Index → (`pfifo` or `bfifo`, frames or bytes that may wait), of a dump of GETQDISC."""
+    found = {}
+    for kind, body in messages(answer):
+        if kind == NEWQDISC:
+            has = attributes(body[20:])
+            name = has.get(_TCA_KIND, b"").rstrip(b"\0").decode()
+            if name in ("pfifo", "bfifo") and len(has.get(_TCA_OPTIONS, b"")) >= 4:
+                limit = struct.unpack_from("=I", has[_TCA_OPTIONS])[0]
+                found[struct.unpack_from("=i", body, 4)[0]] = (name, limit)
+    return found
+
+
 def programs_of(answer: bytes) -> dict[tuple[int, int], bytes]:
     """(index, priority) → program, of dumps of GETTFILTER."""
     found = {}

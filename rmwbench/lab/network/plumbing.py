@@ -118,6 +118,7 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
         ("read addresses", netlink.GETADDR, netlink.DUMP, bytes(8)),
         ("read neighbours", netlink.GETNEIGH, netlink.DUMP, bytes(12)),
         ("read classes", netlink.GETTCLASS, netlink.DUMP, netlink.of_device(device)),
+        ("read schedulers", netlink.GETQDISC, netlink.DUMP, netlink.of_device(device)),
     ]
     return messages, writes, [_SYS + name for name in RECORDED]
 
@@ -229,11 +230,7 @@ def routes(place: Place, links: Links) -> list[NetlinkMessage]:
 def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
     """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
     their devices."""
-    renumbered = {
-        change.host
-        for change in links.network.changes
-        if change.change == "new_address" or change.new_address
-    }
+    renumbered = {change.host for change in links.network.changes if change.renumbers}
     found = []
     for number, host in enumerate(links.hosts, start=1):
         if host == place.host:
@@ -249,7 +246,7 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
     for."""
     if done.failed is not None:
         raise NetworkBroken(_failure(place.host, *done.failed))
-    devices, inet, arp, classes = done.answers[-4:]
+    devices, inet, arp, classes, schedulers = done.answers[-5:]
     device = netlink.links_of(devices).get(place.device, {})
     wanted = {
         "up": True,
@@ -283,6 +280,9 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
         [nic["rate_bps"] // 8 * 8] if nic else [],
         netlink.class_rates_of(classes),
     )
+    if nic:
+        found_limit = netlink.fifo_limits_of(schedulers).get(place.device)
+        _expect(place.host, "queue at eth0", _limit(nic), found_limit)
     sysctls = {path.removeprefix(_SYS): _text(value) for path, value in done.texts.items()}
     if "congestion_control" in links.network.model_fields_set:
         control = sysctls.get("ipv4/tcp_congestion_control")
@@ -333,19 +333,32 @@ def admin_up(place: Place, links: Links) -> list[NetlinkMessage]:
     ]
 
 
-def new_address(place: Place, links: Links) -> list[NetlinkMessage]:
-    """The old address goes, and the routes with it; another one comes."""
-    old = netlink.address(
-        place.device, addresses.ipv4(place.number), addresses.PREFIX_BITS, addresses.BROADCAST
-    )
+def new_address(place: Place, links: Links, *, second: bool) -> list[NetlinkMessage]:
+    """The old address goes, and the routes with it; another one comes. A host has two of them, and
+    goes back to the first from its second."""
+    had = addresses.ipv4(place.number, second=not second)
+    old = netlink.address(place.device, had, addresses.PREFIX_BITS, addresses.BROADCAST)
     gone = ("the old address goes", netlink.DELADDR, 0, old)
-    return [gone, _address(place, second=True), *routes(place, links)]
+    return [gone, _address(place, second=second), *routes(place, links)]
 
 
-def nic_rate(place: Place, spec: Spec) -> list[NetlinkMessage]:
-    """Another rate at the device."""
+def nic_changed(place: Place, spec: Spec) -> list[NetlinkMessage]:
+    """Another rate at the device, and the limit of what waits there; what waits stays."""
     nic = spec.nic()
-    return [] if nic is None else [_class(place.device, nic["rate_bps"], netlink.REPLACE)]
+    if nic is None:
+        return []
+    how = netlink.CREATE | netlink.REPLACE
+    return [_class(place.device, nic["rate_bps"], how), _queue(place.device, nic, how)]
+
+
+QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
+
+
+def dropped_by_queue(place: Place, schedulers: bytes) -> int | None:
+    """Frames that found the queue before a rate at `eth0` full, of an answer to QUEUES: no counter
+    of the device has them, and the sender is told of nothing."""
+    found = netlink.schedulers_of(schedulers).get((place.device, "htb"))
+    return None if found is None else found["dropped"]
 
 
 def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
@@ -357,23 +370,37 @@ def dropped_frames(text: bytes | None, device: str = "eth0") -> int | None:
     return None
 
 
-def _nic(device: int, nic: dict[str, int]) -> Sequence[NetlinkMessage]:
-    rate_bps, flags = nic["rate_bps"], netlink.CREATE | netlink.EXCL
-    limit_bytes = nic.get("queue_bytes")
-    if "queue_ns" in nic:
-        limit_bytes = max(2000, rate_bps * nic["queue_ns"] // 8_000_000_000)
-    limit_frames = nic.get("queue_frames", NIC_QUEUE_FRAMES)
-    fifo = netlink.fifo(device, limit_bytes=limit_bytes, limit_frames=limit_frames)
+def _nic(device: int, nic: Mapping[str, int]) -> Sequence[NetlinkMessage]:
+    how = netlink.CREATE | netlink.EXCL
     return [
-        ("scheduler htb at eth0", netlink.NEWQDISC, flags, netlink.htb(device)),
-        _class(device, rate_bps, netlink.EXCL),
-        ("queue at eth0", netlink.NEWQDISC, flags, fifo),
+        ("scheduler htb at eth0", netlink.NEWQDISC, how, netlink.htb(device)),
+        _class(device, nic["rate_bps"], how),
+        _queue(device, nic, how),
     ]
 
 
 def _class(device: int, rate_bps: int, how: int) -> NetlinkMessage:
     body = netlink.htb_class(device, rate_bps, burst_bytes(rate_bps))
-    return "rate at eth0", netlink.NEWTCLASS, netlink.CREATE | how, body
+    return "rate at eth0", netlink.NEWTCLASS, how, body
+
+
+def _queue(device: int, nic: Mapping[str, int], how: int) -> NetlinkMessage:
+    kind, limit = _limit(nic)
+    body = (
+        netlink.fifo(device, limit_bytes=limit)
+        if kind == "bfifo"
+        else netlink.fifo(device, limit_frames=limit)
+    )
+    return "queue at eth0", netlink.NEWQDISC, how, body
+
+
+def _limit(nic: Mapping[str, int]) -> tuple[str, int]:
+    """The kernel's queue at the device, and how much may wait there."""
+    if "queue_ns" in nic:
+        return "bfifo", max(2000, nic["rate_bps"] * nic["queue_ns"] // 8_000_000_000)
+    if "queue_bytes" in nic:
+        return "bfifo", nic["queue_bytes"]
+    return "pfifo", nic.get("queue_frames", NIC_QUEUE_FRAMES)
 
 
 def burst_bytes(rate_bps: int) -> int:

@@ -5,6 +5,7 @@ or that stand in no log are the network's own. Either makes a trial void where i
 the results can bear.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from rmwbench.suite.network.network import Links
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
 VOID_FACTOR = 10
-FEWEST_FOR_P99 = 1000
+FEWEST_FOR_P50, FEWEST_FOR_P99 = 20, 1000
 ETHERNET_BYTES = 14
 
 
@@ -35,6 +36,47 @@ def lateness(frames: np.ndarray, begin_ns: int, end_ns: int) -> dict[str, float]
         return {}
     found = {"p50": float(np.quantile(late, 0.5))}
     return found | ({"p99": float(np.quantile(late, 0.99))} if len(late) >= FEWEST_FOR_P99 else {})
+
+
+def woken(
+    links: Links,
+    document: Mapping[str, Any],
+    begin_ns: int,
+    end_ns: int,
+    no_priority: str | None,
+) -> tuple[list[dict[str, Any]], list[Finding]]:
+    """How late the link got its processor in the window, by wake-ups at known times: rows of the
+    table `probes`, of what is later than the link keeps no account of, and what was not kept. A
+    frame that waited for the link says nothing of it, since it counts from when it was read.
+    `no_priority`: why the link has no real-time priority, where it has none."""
+    wakes = document.get("wakes")
+    if wakes is None:
+        return [], []
+    late = sorted(ns for due_ns, ns in wakes["late"] if begin_ns <= due_ns < end_ns)
+    count = (end_ns - begin_ns) // wakes["every_ns"]
+    rows, found = [], []
+    for name, share, fewest, limit_ns in (
+        ("p50", 0.5, FEWEST_FOR_P50, LATE_P50_NS),
+        ("p99", 0.99, FEWEST_FOR_P99, LATE_P99_NS),
+    ):
+        above = count - math.ceil(share * count)  # wake-ups that lie beyond the quantile
+        if count < fewest or len(late) <= above:
+            continue
+        value = late[len(late) - 1 - above]
+        row = {"probe": f"network.woke_{name}", "unit": "ns", "at": "window"}
+        rows.append(row | {"value": float(value)})
+        own_ns = value - links.quantum_ns  # which is meant
+        if own_ns > limit_ns:
+            text = (
+                f"the link woke up {own_ns / 1e3:.0f} us late in the {name} (promised: "
+                f"{limit_ns / 1e3:.0f} us), and frames waited for it"
+            )
+            text += f"; it has no real-time priority: {no_priority}" if no_priority else ""
+            found.append(Finding(text, own_ns > VOID_FACTOR * limit_ns, machine=True))
+    if wakes["unkept"]:
+        text = f"the link woke up late {wakes['unkept']} times more than it kept account of"
+        found.append(Finding(text, False, machine=True))
+    return rows, found
 
 
 def kept(

@@ -16,6 +16,7 @@ import numpy as np
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.plumbing import NetworkBroken
+from rmwbench.lab.network.read_back import difference
 from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
@@ -66,6 +67,8 @@ VERDICTS = (
 )
 CLASSES = ("other", "data", "acknowledgement", "discovery", "resolution")
 FLAGS = {"retransmission": 1, "multicast": 2, "duplicate": 4, "corrupted": 8, "fragment": 16}
+ENDED = {"up": 32, "down": 64}
+"""Flags of the direction that a frame ended in; logs from before they were there have neither."""
 
 
 @dataclass(frozen=True)
@@ -90,11 +93,11 @@ class Switch:
         self._log = os.memfd_create("rmwbench-frames", os.MFD_CLOEXEC)
         os.ftruncate(self._log, log_records * RECORD.itemsize)
         self._ports = {port.name: FIRST_PORT_FD + place for place, port in enumerate(links.ports)}
-        self._traces: dict[str, tuple[int, int]] = {}  # name → (descriptor here, number there)
-        for name, trace in links.traces.items():
+        self._traces: dict[str, tuple[int, int]] = {}  # sha256 → (descriptor here, number there)
+        for sha256, trace in links.traces.items():
             file = os.memfd_create("rmwbench-trace", os.MFD_CLOEXEC)
             os.write(file, json.dumps(trace.wire()).encode())
-            self._traces[name] = (file, FIRST_PORT_FD + len(self._ports) + len(self._traces))
+            self._traces[sha256] = (file, FIRST_PORT_FD + len(self._ports) + len(self._traces))
         self._process: WorkerProcess | None = None
         self._hosts = hosts
 
@@ -123,7 +126,8 @@ class Switch:
         return host.beside_fds[port.device] if port.network else host.tap_fd
 
     def open(self, seed: int) -> dict[str, Any]:
-        """Frames flow from here on. What is in force, as it says."""
+        """Frames flow from here on. What is in force, as it says; raises NetworkBroken where that
+        is not what was asked for."""
         network, links = self._links.network, self._links
         ports = [
             {
@@ -134,24 +138,26 @@ class Switch:
             | ({"network": port.device} if port.network else {})
             for port in links.ports
         ]
-        opened = self._ask(
-            "open",
-            {
-                "seed": seed,
-                "ports": ports,
-                "links": {
-                    port.name: {
-                        way: self._wire(links.port_spec(port, way)) for way in ("up", "down")
-                    }
-                    for port in links.ports
-                },
-                "media": {name: medium.wire() for name, medium in network.media.items()},
-                "multicast": network.multicast,
-                "priority": [one.wire() for one in network.priority],
-                "quantum_ns": self._links.quantum_ns,
-                "spin_ns": 0,
+        specs = {
+            port.name: {way: links.port_spec(port, way) for way in ("up", "down")}
+            for port in links.ports
+        }
+        asked = {
+            "seed": seed,
+            "ports": ports,
+            "links": {
+                name: {way: spec.wire() for way, spec in of.items()} for name, of in specs.items()
             },
-        )
+            "media": {name: medium.wire() for name, medium in network.media.items()},
+            "multicast": network.multicast,
+            "priority": [one.wire() for one in network.priority],
+            "quantum_ns": self._links.quantum_ns,
+            "spin_ns": 0,
+        }
+        sent = {
+            name: {way: self._wire(spec) for way, spec in of.items()} for name, of in specs.items()
+        }
+        opened = self._ask("open", asked | {"links": sent})
         # it has its own copies: ours would keep a device alive that it gave up
         for host in links.hosts:
             self._hosts[host].close_tap()
@@ -159,6 +165,8 @@ class Switch:
             raise NetworkBroken(
                 f"link: {opened.get('ports')} ports are open, expected {len(ports)}"
             )
+        if (wrong := difference(asked, opened)) is not None:
+            raise NetworkBroken(f"link: {wrong}")
         return opened
 
     def mark(self) -> Mark:
@@ -184,7 +192,7 @@ class Switch:
             raise NetworkBroken(f"link: its document is not JSON: {error}") from None
 
     def wire_change(
-        self, at_ns: int, host: str, what: str | Mapping[str, Spec | str | int]
+        self, at_ns: int, port: str, what: str | Mapping[str, Spec | str | int]
     ) -> dict[str, Any]:
         """One change of the link protocol, at a time of CLOCK_MONOTONIC. A trace in it begins
         then."""
@@ -195,12 +203,12 @@ class Switch:
                 way: spec.wire() if isinstance(spec, Spec) else spec for way, spec in what.items()
             }
         )
-        return {"at_ns": at_ns, "link": host, "change": change}
+        return {"at_ns": at_ns, "link": port, "change": change}
 
     def _wire(self, spec: Spec) -> dict[str, Any]:
         found = spec.wire()
         if spec.trace is not None:
-            found["trace"] = {"fd": self._traces[spec.trace.name][1]}
+            found["trace"] = {"fd": self._traces[spec.trace.sha256][1]}
         return found
 
     def _ask(self, cmd: str, fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,8 +226,10 @@ def log_records(links: Links, messages: list[tuple[int, int, int]], duration_s: 
     """Room for the frame log, from (messages, bytes of one, readers): three times what the data
     alone would be, and a second per host of everything else; where the rate of the links allows no
     more, that. It costs memory only where frames come."""
+    mtu_bytes = min(links.port_mtu_bytes(port) for port in links.ports)
+    piece_bytes = min(USUAL_PIECE_BYTES, mtu_bytes - HEADERS_BYTES)
     wanted = sum(
-        3 * count * (1 + size // 1300) * max(1, readers) for count, size, readers in messages
+        3 * count * (1 + size // piece_bytes) * max(1, readers) for count, size, readers in messages
     )
     wanted += 100_000 * len(links.ports) + sum(
         _crossing(links, one, duration_s) for one in links.network.cross_traffic
@@ -242,6 +252,9 @@ def _crossing(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
     known = [rate for rate in rates if rate]
     return round(2 * min(known) * (duration_s + 30) / (8 * 1514)) if known else CROSSING_OF_TRACE
 
+
+USUAL_PIECE_BYTES, HEADERS_BYTES = 1300, 60
+"""Of a message in a frame: what a middleware fills of the usual MTU, and what IP and TCP take."""
 
 CROSSING_OF_TRACE = 1_000_000
 """Where a trace alone limits it."""

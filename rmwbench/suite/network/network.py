@@ -99,6 +99,10 @@ class Class(Strict):
             )
         return self
 
+    @property
+    def words(self) -> str:
+        return f"UDP port {self.udp_port}" if self.dscp is None else f"DSCP {self.dscp}"
+
     def wire(self) -> dict[str, int]:
         return {"class": 0} | (
             {"udp_port": self.udp_port} if self.dscp is None else {"dscp": self.dscp}
@@ -152,6 +156,11 @@ class NetworkChange(Strict):
         return self
 
     @property
+    def renumbers(self) -> bool:
+        """Whether the host has another address then."""
+        return self.change == "new_address" or bool(self.new_address)
+
+    @property
     def joined_s(self) -> float:
         """When a host that roams is on its new medium."""
         return self.at_s + (self.gap_ms or 0) / 1e3
@@ -159,6 +168,16 @@ class NetworkChange(Strict):
     def spec(self, direction: str) -> Spec | None:
         """The new spec of a direction, or None where it stays."""
         return _at(self, direction)
+
+    def with_level(self, field: str, level: Any) -> "NetworkChange":
+        """Its new specs with one field set, but for those that give it themselves."""
+        set_there = {
+            name: _replaced(spec, field, level)
+            for name in ("both", *_DIRECTIONS)
+            if (spec := getattr(self, name)) is not None and field not in spec.model_fields_set
+        }
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return NetworkChange.model_validate(given | set_there)
 
     def definition(self) -> dict[str, Any]:
         found: dict[str, Any] = {"at_s": self.at_s, "host": self.host}
@@ -236,6 +255,8 @@ class Network(Strict):
                 raise
         for index, traffic in enumerate(self.cross_traffic):
             self._check_limited(traffic, index)
+        if self.priority:
+            self._check_priority()
         return self
 
     def _check_beside(self, name: str, beside: Beside) -> None:
@@ -265,6 +286,18 @@ class Network(Strict):
                         actual="nic",
                         at=(*at, "bottleneck"),
                     )
+
+    def _check_priority(self) -> None:
+        """Where the rate is at a host's own device, frames wait there in one line, and none of
+        them in the switch, which is what knows priorities."""
+        at_nic = next((host for host, access in self.links.items() if access.at("up").at_nic), None)
+        if at_nic is not None:
+            raise Fault(
+                f"frames of `{at_nic}` wait at its own device, which knows no `priority`",
+                expected="`bottleneck: path` in a network with `priority`",
+                actual="nic",
+                at=("priority",),
+            )
 
     def _check_limited(self, traffic: CrossTraffic, index: int) -> None:
         """TCP takes what there is: without a limit that is all that the switch and a processor
@@ -303,6 +336,14 @@ class Network(Strict):
                 f"the bottleneck of `{change.host}` cannot move within a trial",
                 expected="the same `bottleneck` before and after",
                 actual="nic and path",
+                at=("changes", index, "up" if change.up is not None else "both"),
+            )
+        if spec is not None and spec.at_nic and spec.counts != self.up(change.host).counts:
+            raise Fault(
+                f"the queue at the device of `{change.host}` cannot count something else within a "
+                "trial: what waits in it would be lost",
+                expected=f"a limit in {self.up(change.host).counts}, as before",
+                actual=spec.counts,
                 at=("changes", index, "up" if change.up is not None else "both"),
             )
 
@@ -360,11 +401,16 @@ class Network(Strict):
         return spec
 
     def with_level(self, field: str, level: Any) -> "Network":
-        """Every link with one field replaced in both directions."""
+        """Every link with one field replaced in both directions, also by the specs that replace
+        its own within a trial."""
         links = {ALL: Access(), **self.links}
-        changed = {host: access.with_level(field, level) for host, access in links.items()}
+        changed: dict[str, Any] = {
+            "links": {host: access.with_level(field, level) for host, access in links.items()}
+        }
+        if self.changes:
+            changed["changes"] = tuple(one.with_level(field, level) for one in self.changes)
         return Network.model_validate(
-            {name: getattr(self, name) for name in self.model_fields_set} | {"links": changed}
+            {name: getattr(self, name) for name in self.model_fields_set} | changed
         )
 
 
@@ -420,23 +466,26 @@ class Links:
     def quantum_ns(self) -> int:
         if self.network.quantum_us is not None:
             return round(self.network.quantum_us * 1e3)
-        rates = [
-            self.port_spec(port, way).rate_bps or 0 for port in self.ports for way in _DIRECTIONS
-        ]
+        rates = [spec.largest_rate_bps for spec in self._specs]
         rates += [round(medium.rate_mbps * 1e6) for medium in self.network.media.values()]
         return QUANTUM_NS if max(rates, default=0) > QUANTUM_ABOVE_BPS else 0
 
     @property
-    def traces(self) -> dict[str, Trace]:
-        """Every trace by its file's name."""
-        specs = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
-        specs += [
+    def _specs(self) -> list[Spec]:
+        """Of every direction of every port, and those that replace them within the trial."""
+        found = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
+        found += [
             spec
             for change in self.network.changes
             for way in _DIRECTIONS
-            if (spec := change.spec(way))
+            if (spec := change.spec(way)) is not None
         ]
-        return {spec.trace.name: spec.trace for spec in specs if spec.trace is not None}
+        return found
+
+    @property
+    def traces(self) -> dict[str, Trace]:
+        """Every trace by its text's sha256: two files in different folders may have one name."""
+        return {spec.trace.sha256: spec.trace for spec in self._specs if spec.trace is not None}
 
     def definition(self) -> dict[str, Any]:
         """The resolved network as a cell stores it: specs in the units of the link protocol, `nic`

@@ -262,7 +262,8 @@ class Spec(Strict):
     """One direction of a host's link.
 
     `bottleneck` says where the rate is: `path`, in the network, which drops what does not fit; or
-    `nic`, at the host's own device, where a sender blocks. `jitter_ms` is a standard deviation, of
+    `nic`, at the host's own device, where a sender blocks while its socket's buffer is smaller than
+    the queue. `jitter_ms` is a standard deviation, of
     a process that keeps the order and forgets within `jitter_correlation_ms`; with 0 there, a draw
     per frame, and frames overtake. Of the queue's limits one may be given.
     """
@@ -333,8 +334,18 @@ class Spec(Strict):
         return None if self.rate_mbps is None else round(self.rate_mbps * 1e6)
 
     @property
+    def largest_rate_bps(self) -> int:
+        """Of its own and of its trace; 0 without any."""
+        return max(self.rate_bps or 0, self.trace.largest_rate_bps if self.trace else 0)
+
+    @property
     def at_nic(self) -> bool:
         return self.bottleneck == "nic"
+
+    @property
+    def counts(self) -> Literal["frames", "bytes"]:
+        """What the limit of a queue of the kernel's is in."""
+        return "frames" if self.queue_kb is None and self.queue_ms is None else "bytes"
 
     @property
     def limited(self) -> bool:

@@ -47,6 +47,14 @@ class Trace(BaseModel):
     def changes_rate(self) -> bool:
         return bool(self.opportunities_ns) or any(row[1] is not None for row in self.rows)
 
+    @property
+    def largest_rate_bps(self) -> int:
+        """0 where it says nothing of a rate; of Mahimahi's its mean."""
+        if self.opportunities_ns:
+            bits = 8 * MAHIMAHI_BYTES * len(self.opportunities_ns)
+            return bits * 1_000_000_000 // self.opportunities_ns[-1]
+        return max((row[1] or 0 for row in self.rows), default=0)
+
     def wire(self) -> dict[str, Any]:
         if self.opportunities_ns:
             return {

@@ -1,7 +1,8 @@
 """A network in words, for people who look at a plan: what each link does, and what changes when."""
 
-from rmwbench.suite.network.network import ROAM, Links, NetworkChange
-from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, Spec
+from rmwbench.suite.network.network import ROAM, Links, Medium, NetworkChange
+from rmwbench.suite.network.spec import Bernoulli, GilbertElliott, GilbertElliottTime, Spec
+from rmwbench.words.numbers import counted
 
 
 def told(links: Links) -> list[str]:
@@ -17,13 +18,10 @@ def told(links: Links) -> list[str]:
     if network.backend != "switch":
         lines.append(f"by the {network.backend} backend")
     for name, medium in network.media.items():
-        text = (
-            f"{name}: {medium.rate_mbps:g} Mbit/s shared, {medium.overhead_us:g} µs per "
-            "transmission"
-        )
-        lines.append(
-            text + (f", {100 * medium.phy_loss:g} % of them lost" if medium.phy_loss else "")
-        )
+        lines.append(f"{name}: {_medium(medium)}")
+    if network.priority:
+        first = " and ".join(one.words for one in network.priority)
+        lines.append(f"{first} {'leaves' if len(network.priority) == 1 else 'leave'} queues first")
     own = {
         "multicast": "flood",
         "ip_fragments": "stock",
@@ -34,6 +32,8 @@ def told(links: Links) -> list[str]:
         key: getattr(network, key) for key, usual in own.items() if getattr(network, key) != usual
     }
     more = [f"{key.replace('_', ' ')} {value}" for key, value in unusual.items()]
+    if network.quantum_us is not None:
+        more.append(f"deliveries {network.quantum_us:g} µs apart")
     lines += [", ".join(more)] if more else []
     for host in links.hosts:
         if names := [f"{one.name} {one.address}" for one in network.further(host)]:
@@ -48,26 +48,54 @@ def told(links: Links) -> list[str]:
     return lines
 
 
+def _medium(medium: Medium) -> str:
+    found = [
+        f"{medium.rate_mbps:g} Mbit/s shared",
+        f"{medium.overhead_us:g} µs per transmission",
+    ]
+    if medium.phy_loss:
+        found.append(f"{100 * medium.phy_loss:g} % of them lost")
+    usual = Medium(rate_mbps=medium.rate_mbps)
+    if medium.retries != usual.retries:
+        found.append(counted(medium.retries, "retry", "retries"))
+    if medium.basic_rate_mbps not in (None, medium.rate_mbps):
+        found.append(f"multicast at {medium.basic_rate_mbps:g} Mbit/s")
+    if medium.queue_frames != usual.queue_frames:
+        found.append(_waiting(f"{medium.queue_frames} frames"))
+    return ", ".join(found)
+
+
+def _waiting(limit: str) -> str:
+    return f"{limit} may wait"
+
+
 def _spec(spec: Spec) -> str:
     found = []
     if spec.rate_mbps is not None:
         found.append(f"{spec.rate_mbps:g} Mbit/s" + (" at its own device" if spec.at_nic else ""))
     if spec.medium is not None:
         found.append(f"on {spec.medium}")
+    for name, unit in (("queue_kb", "kB"), ("queue_frames", "frames"), ("queue_ms", "ms")):
+        if getattr(spec, name) is not None:
+            found.append(_waiting(f"{getattr(spec, name):g} {unit}"))
     if spec.delay_ms:
         found.append(f"{spec.delay_ms:g} ms")
     if spec.jitter_ms:
-        found.append(f"± {spec.jitter_ms:g} ms")
+        found.append(f"± {spec.jitter_ms:g} ms{_memory(spec.jitter_correlation_ms)}")
     match spec.loss:
         case None:
             pass
         case Bernoulli():
             found.append(f"{100 * spec.loss.mean:g} % lost")
         case GilbertElliott():
-            found.append(f"{100 * spec.loss.mean:.3g} % lost in bursts")
+            law = f"p {spec.loss.p:g}, r {spec.loss.r:g}{_states(spec.loss)}"
+            found.append(f"{100 * spec.loss.mean:.3g} % lost in bursts ({law})")
         case _:
-            found.append(f"bad for {spec.loss.bad_ms:g} ms after {spec.loss.good_ms:g} ms")
-    for name in ("reorder", "duplicate", "corrupt"):
+            text = f"bad for {spec.loss.bad_ms:g} ms after {spec.loss.good_ms:g} ms"
+            found.append(text + _states(spec.loss))
+    if spec.reorder:
+        found.append(f"reorder {100 * spec.reorder:g} % by {spec.reorder_by_ms or 0:g} ms")
+    for name in ("duplicate", "corrupt"):
         if getattr(spec, name):
             found.append(f"{name} {100 * getattr(spec, name):g} %")
     if spec.mtu_bytes is not None:
@@ -76,7 +104,27 @@ def _spec(spec: Spec) -> str:
         found.append(spec.police.words)
     if spec.trace is not None:
         found.append(f"trace {spec.trace.name}")
+    if not spec.exempt_arp:
+        found.append("address resolution too")
     return ", ".join(found) or "does nothing"
+
+
+def _memory(correlation_ms: float | None) -> str:
+    """Of a jitter, where it is not the usual one."""
+    match correlation_ms:
+        case None:
+            return ""
+        case 0:
+            return " by frame"
+        case _:
+            return f" forgotten within {correlation_ms:g} ms"
+
+
+def _states(loss: GilbertElliott | GilbertElliottTime) -> str:
+    """The losses in its states, where they are not none and all."""
+    if (loss.good, loss.bad) == (0, 1):
+        return ""
+    return f", {100 * loss.good:g} % lost while good and {100 * loss.bad:g} % while bad"
 
 
 def _change(change: NetworkChange) -> str:

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{Happening, Network};
+use crate::direction::Way;
 use crate::document::{ClassCounters, Device, LinkCounters};
 use crate::frame::{Class, Frame, Verdict};
 use crate::medium::{MediumCounters, OnAir};
@@ -60,24 +61,30 @@ impl Network {
     /// Writes a record for each frame that is still under way, and ends the log. Frames go on.
     pub fn close_log(&mut self) -> (usize, u64) {
         let Network { events, directions, media, log, .. } = self;
+        let of = |index: usize| directions[index].way;
         let on_wire = events.iter().filter_map(|Reverse(event)| match &event.what {
-            Happening::Crossed(_, frame) => Some(frame.as_ref()),
+            Happening::Crossed(index, frame) => Some((of(*index), frame.as_ref())),
             _ => None,
         });
-        let waiting = directions
-            .iter()
-            .flat_map(|direction| direction.queue.iter().chain(direction.serving.as_deref()));
+        let waiting = directions.iter().flat_map(|direction| {
+            let here = direction.queue.iter().chain(direction.serving.as_deref());
+            here.map(|frame| (direction.way, frame))
+        });
         let on_media = media.iter().flat_map(|medium| {
-            let on_air: Vec<&Frame> = match &medium.on_air {
-                Some(OnAir::Station { frame, .. }) => vec![frame],
-                Some(OnAir::Group(copies)) => copies.iter().map(Box::as_ref).collect(),
+            let on_air: Vec<(Way, &Frame)> = match &medium.on_air {
+                Some(OnAir::Station { direction, frame }) => vec![(of(*direction), frame)],
+                Some(OnAir::Group(copies)) => {
+                    copies.iter().map(|frame| (Way::Down, frame.as_ref())).collect()
+                }
                 None => vec![],
             };
-            on_air.into_iter().chain(medium.group.iter().flatten().map(Box::as_ref))
+            on_air.into_iter().chain(medium.to_groups().map(|frame| (Way::Down, frame)))
         });
-        let mut under_way: Vec<&Frame> = on_wire.chain(waiting).chain(on_media).collect();
-        under_way.sort_by_key(|frame| (frame.index, frame.to));
-        under_way.into_iter().for_each(|frame| log.write(frame, Verdict::UnderWay, 0, 0));
+        let mut under_way: Vec<(Way, &Frame)> = on_wire.chain(waiting).chain(on_media).collect();
+        under_way.sort_by_key(|(_, frame)| (frame.index, frame.to));
+        for (way, frame) in under_way {
+            log.write(frame, Verdict::UnderWay, way, 0, 0);
+        }
         log.close()
     }
 }

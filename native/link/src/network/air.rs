@@ -24,7 +24,7 @@ impl Network {
         let (hosts, queues): (Vec<usize>, Vec<usize>) =
             (0..self.directions.len()).filter(waiting).partition(|index| index % 2 == 0);
         let air = &mut self.media[medium];
-        let of_access_point = queues.len() + usize::from(!air.group.is_empty());
+        let of_access_point = queues.len() + usize::from(air.has_group());
         let count = hosts.len() + usize::from(of_access_point > 0);
         if count == 0 {
             return;
@@ -41,7 +41,7 @@ impl Network {
                 (OnAir::Station { direction, frame }, airtime_ns)
             }
             None => {
-                let Some(mut copies) = air.group.pop_front() else { return };
+                let Some(mut copies) = air.pop_group() else { return };
                 copies
                     .iter_mut()
                     .for_each(|frame| frame.attempts = frame.attempts.saturating_add(1));

@@ -4,7 +4,7 @@
 use std::rc::Rc;
 
 use super::{Happening, Network, Outside, Refused};
-use crate::direction::Way;
+use crate::direction::{Direction, Way};
 use crate::frame::{Class, Frame, Verdict};
 use crate::headers::ETHERNET_BYTES;
 use crate::trace::NEVER;
@@ -12,8 +12,9 @@ use crate::trace::NEVER;
 impl Network {
     /// A frame that goes no further.
     pub(super) fn end(&mut self, direction: usize, frame: &Frame, verdict: Verdict) {
-        self.directions[direction].counters.end(verdict);
-        self.log.write(frame, verdict, 0, 0);
+        let Direction { way, counters, .. } = &mut self.directions[direction];
+        counters.end(verdict);
+        self.log.write(frame, verdict, *way, 0, 0);
     }
 
     /// What keeps every frame of this direction from going on, if anything.
@@ -191,7 +192,7 @@ impl Network {
                 counters.delivered += 1;
                 counters.delivered_bytes += frame.bytes.len() as u64;
                 self.lateness.add(out_ns - due_ns);
-                self.log.write(frame, Verdict::Delivered, due_ns, out_ns);
+                self.log.write(frame, Verdict::Delivered, Way::Down, due_ns, out_ns);
             }
             Err(refused) => {
                 let device = &mut self.ports[port].device;
@@ -202,7 +203,7 @@ impl Network {
                         device.error = Some(error);
                     }
                 }
-                self.log.write(frame, Verdict::Refused, due_ns, 0);
+                self.log.write(frame, Verdict::Refused, Way::Down, due_ns, 0);
             }
         }
     }

@@ -58,6 +58,8 @@ pub struct Record {
     pub verdict: u8,
     pub class: u8,
     pub flags: u8,
+    /// Of the direction that it ended in: 1 up, 2 down.
+    pub ended: u8,
     pub attempts: u8,
 }
 
@@ -134,7 +136,8 @@ fn record(raw: &[u8]) -> Record {
         to: u16_at(42),
         verdict: raw[44],
         class: raw[45],
-        flags: raw[46],
+        flags: raw[46] & 0x1f,
+        ended: raw[46] >> 5,
         attempts: raw[47],
     }
 }

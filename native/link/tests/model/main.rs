@@ -3,6 +3,7 @@
 
 mod classification;
 mod common;
+mod engine;
 mod golden;
 mod links;
 mod media;

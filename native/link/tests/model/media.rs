@@ -285,3 +285,70 @@ fn who_roams_twice_is_where_it_went_last_and_who_is_on_no_medium_cannot() {
         assert!(refused.contains(names), "{refused}");
     }
 }
+
+/// (verdict, direction that it ended in) of each record, in the order of the frames.
+fn ends(bench: &mut Bench) -> Vec<(u8, u8)> {
+    let mut records = bench.records();
+    records.sort_by_key(|record| record.index);
+    records.iter().map(|record| (record.verdict, record.ended)).collect()
+}
+
+#[test]
+fn the_log_says_on_whose_link_a_frame_ended() {
+    const GIVEN_UP: u8 = 9;
+    const BLACKHOLE: u8 = 5;
+    const UNDER_WAY: u8 = 12;
+    const UP: u8 = 1;
+    const DOWN: u8 = 2;
+    // Used up its attempts on the way up, and on the way down; the wire of host 0 does nothing.
+    let mut bench = wifi(1, json!({"rate_bps": 1_000_000, "phy_loss": 1.0, "retries": 1}));
+    bench.send(1, &datagram(1, 0, 1250), MS);
+    bench.send(0, &datagram(0, 1, 1250), MS);
+    bench.until(100 * MS);
+    assert_eq!(ends(&mut bench), [(GIVEN_UP, UP), (GIVEN_UP, DOWN)]);
+    // What waited when the outage or the roaming began came before it.
+    for change in [json!("blackhole"), json!({"roam": "ap2", "gap_ns": 50 * MS})] {
+        let mut bench = two_access_points();
+        bench.send(1, &datagram(1, 0, 1250), MS);
+        bench.send(0, &datagram(0, 1, 1250), MS);
+        bench.change(2 * MS, 1, change);
+        bench.send(1, &datagram(1, 0, 1250), 3 * MS);
+        bench.until(40 * MS);
+        assert_eq!(ends(&mut bench), [(BLACKHOLE, UP), (BLACKHOLE, DOWN), (BLACKHOLE, UP)]);
+    }
+    // Delivered, and still waiting for either way's air.
+    let mut bench = wifi(1, json!({"rate_bps": 1_000_000}));
+    bench.send(1, &datagram(1, 0, 1250), MS);
+    bench.until(15 * MS);
+    bench.send(1, &datagram(1, 0, 1250), 20 * MS);
+    bench.send(1, &datagram(1, 0, 1250), 20 * MS);
+    bench.send(0, &datagram(0, 1, 1250), 20 * MS);
+    bench.send(0, &to_group(0, GROUP, 1250), 20 * MS);
+    let under_way = [(UNDER_WAY, UP), (UNDER_WAY, UP), (UNDER_WAY, DOWN), (UNDER_WAY, DOWN)];
+    assert_eq!(ends(&mut bench), [&[(0, DOWN)], &under_way[..]].concat());
+}
+
+#[test]
+fn what_goes_to_a_group_leaves_by_priority_as_everything_does() {
+    let link = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}});
+    let settings = json!({
+        "links": {"h1": link},
+        "media": {"wifi": {"rate_bps": 1_000_000, "queue_frames": 3}},
+        "priority": [{"dscp": 46, "class": 0}],
+    });
+    let mut bench = Bench::new(2, settings);
+    // The first is on the air; of those that wait, three have room in each class.
+    (0..5).for_each(|_| bench.send(0, &to_group(0, GROUP, 1250), MS));
+    let mut urgent = to_group(0, GROUP, 1250);
+    urgent[15] = 46 << 2;
+    bench.send(0, &urgent, MS);
+    bench.until(i64::MAX / 2);
+    let records = bench.records();
+    let mut delivered: Vec<(i64, u64)> =
+        records.iter().filter(|r| r.verdict == 0).map(|r| (r.due_ns, r.index)).collect();
+    delivered.sort_unstable();
+    let order: Vec<u64> = delivered.iter().map(|(_, index)| *index).collect();
+    assert_eq!(order, [0, 5, 1, 2, 3]);
+    let full: Vec<u64> = records.iter().filter(|r| r.verdict == 4).map(|r| r.index).collect();
+    assert_eq!(full, [4]);
+}

@@ -14,7 +14,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.columns import Columns, Window
-from rmwbench.analysis.records.frames import CLASSES, DELIVERED, NOT_LOST, Frames
+from rmwbench.analysis.records.frames import CLASSES, DELIVERED, NOT_LOST, Frames, Names
 from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN
 
 Row = Mapping[str, Any]
@@ -35,15 +35,19 @@ KERNELS = "the kernel backend of the network keeps no log of frames"
 NO_CROSSING = "no payload was delivered from one host to another in the window"
 NO_RATE = "no link has a rate"
 
+MIXED = "its hosts are on two networks, and its frames do not say over which they went: it is older"
+
 UP, DOWN = "up", "down"
+ETH0 = "eth0"
 
 
 @dataclass(frozen=True)
 class Wire:
-    """One trial's links. `sent`: (host, class) → (frames, bytes) that the host sent; `lost`: (host,
+    """One trial's links. `sent`: (host, class) → (frames, bytes) that the host sent; `lost`: (port,
     up or down, verdict) → frames lost there, `lost_data` those of them with data; `entered` and
-    `carried`: (host, up or down) → frames that met the link, and bytes that it let through;
-    `payload_bytes`: taken from another host; `window_ns`."""
+    `carried`: (port, up or down) → frames that met the link, and bytes that it let through;
+    `payload_bytes`: taken from another host; `window_ns`. A port is called as its host, in a
+    network beside with the interface behind it: `robot wlan0`."""
 
     sent: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     lost: dict[tuple[str, str, str], int] = field(default_factory=dict)
@@ -91,7 +95,7 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int
 def values(
     wire: Wire, frames: Frames, window: Window, rates_bps: Mapping[tuple[str, str], float]
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """(amounts, (events, of) of fractions, reasons) of METRICS. `rates_bps`: (host, up or down) →
+    """(amounts, (events, of) of fractions, reasons) of METRICS. `rates_bps`: (port, up or down) →
     bit/s, of those links that have a rate of their own throughout."""
     amounts: dict[str, float] = {}
     reasons: dict[str, str] = {}
@@ -150,17 +154,18 @@ def _met(
     lost: dict[tuple[str, str, str], int] = {}
     entered: dict[tuple[str, str], int] = {}
     carried: dict[tuple[str, str], int] = {}
-    at_up = lost_up(frames, outages)
+    at_up = ended_up(frames, outages)
     gone = ~frames.verdict.among(*NOT_LOST)
     first = _first_rows(frames)
-    for code, host in enumerate(frames.sender.names):
-        mine = frames.sender.codes == code
-        _count(frames, (host, UP), mine & first, at_up, gone, lost, entered, carried)
-    for code, host in enumerate(frames.receiver.names):
+    senders, receivers = (_ports(of, frames.interface) for of in (frames.sender, frames.receiver))
+    for code, port in enumerate(senders.names):
+        mine = senders.codes == code
+        _count(frames, (port, UP), mine & first, at_up, gone, lost, entered, carried)
+    for code, port in enumerate(receivers.names):
         _count(
             frames,
-            (host, DOWN),
-            (frames.receiver.codes == code) & ~at_up,
+            (port, DOWN),
+            (receivers.codes == code) & ~at_up,
             gone & ~at_up,
             gone,
             lost,
@@ -168,6 +173,17 @@ def _met(
             carried,
         )
     return lost, entered, carried
+
+
+def _ports(hosts: Names, interfaces: Names) -> Names:
+    """The port of each row's host: one with `eth0`, and one for each network beside."""
+    names, codes = list(hosts.names), hosts.codes
+    for code, interface in enumerate(interfaces.names):
+        if interface != ETH0:
+            there = (interfaces.codes == code) & (hosts.codes >= 0)
+            codes = np.where(there, hosts.codes + len(names), codes)
+            names += [f"{host} {interface}" for host in hosts.names]
+    return Names(codes, tuple(names))
 
 
 def _count(
@@ -190,10 +206,19 @@ def _count(
             lost[*link, verdict] = count
 
 
-def lost_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
-    """Whether a frame was lost on its sender's link and not on its receiver's: bool of shape
-    (rows,). The verdict says so; where it does not, it is the sender's link that was away then, or
-    there was no destination yet."""
+def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
+    """Whether a frame ended on its sender's link and never met its receiver's: bool of shape
+    (rows,). The log says so; of a log that does not it is a guess."""
+    found: np.ndarray = np.where(
+        frames.ended.codes >= 0, frames.ended.among(UP), _guessed_up(frames, outages)
+    )
+    return found
+
+
+def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
+    """From the verdict; where that does not tell, it is the sender's link that was away then, or
+    there was no destination yet. What was given up, or waited when an outage began, is told of the
+    receiver's link, which may be wrong."""
     up = frames.verdict.among("lost_up", "queue_full_up", "policed_up", "no_destination")
     away = np.zeros(len(frames), bool)
     for outage in (o for o in outages if o.kind == "network"):
@@ -220,15 +245,24 @@ def why_no_log(definition: Mapping[str, Any]) -> str:
     return KERNELS if (definition.get("network") or {}).get("backend") == "kernel" else NO_LOG
 
 
+def is_mixed(frames: Frames, definition: Mapping[str, Any]) -> bool:
+    """Whether frames of several networks are together and cannot be told apart."""
+    beside = (definition.get("network") or {}).get("beside")
+    return bool(beside) and bool((frames.interface.codes < 0).any())
+
+
 def rates_of(definition: Mapping[str, Any]) -> dict[tuple[str, str], float]:
-    """(host, up or down) → bit/s, from a cell's definition: of links with a constant rate that no
-    change touches."""
+    """(port, up or down) → bit/s, from a cell's definition: of links with a constant rate that no
+    change touches. Those of networks beside never change."""
     network = definition.get("network") or {}
     changed = {row.get("host") for row in network.get("changes") or () if "change" not in row}
+    links = {
+        host: link for host, link in (network.get("links") or {}).items() if host not in changed
+    }
     out = {}
-    for host, link in (network.get("links") or {}).items():
+    for port, link in (links | (network.get("beside") or {})).items():
         for way, spec in (link or {}).items():
             rate = spec.get("rate_bps") or (spec.get("nic") or {}).get("rate_bps")
-            if rate and host not in changed and "trace" not in spec:
-                out[host, way] = float(rate)
+            if rate and "trace" not in spec:
+                out[port, way] = float(rate)
     return out

@@ -87,6 +87,9 @@ def network(
             frames, interruptions, window, wire.crossing_bytes(columns, rows, window)
         )
         more, shares, why = wire.values(seen, frames, window, wire.rates_of(definition))
+        if wire.is_mixed(frames, definition):
+            more.pop(wire.USED, None)
+            why[wire.USED] = wire.MIXED
         values |= more
         fractions |= shares
         reasons |= why

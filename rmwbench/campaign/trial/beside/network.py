@@ -61,6 +61,7 @@ def end(outcome: Outcome, network: Emulation | None) -> None:
     outcome.probes += network.rows
     outcome.network.findings += network.findings
     outcome.network.frames = network.frames
+    outcome.network.counters = network.counters
     outcome.files |= network.files
 
 
