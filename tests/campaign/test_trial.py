@@ -179,6 +179,7 @@ def test_nothing_delivered_after_the_barrier_is_a_failure_of_the_worker_with_its
 
 def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):
     """Then nobody can tell whose fault it was: the trial is void, and may run again."""
+    monkeypatch.delenv("RMWBENCH_SPOILT")
     stolen = [Reason(Code.STEAL, "machine: steal: x", machine=True)]
     monkeypatch.setattr(
         machine, "voids", lambda probes: stolen if any(p["probe"] == "busy" for p in probes) else []
