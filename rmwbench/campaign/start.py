@@ -204,8 +204,17 @@ def checked(
 
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     """The campaign of a directory with the trials that it still lacks. Raises UserError where it
-    cannot be the same campaign."""
-    lab = lab or Here()
+    cannot be the same campaign, or another process writes it."""
+    writer = BundleWriter.reopen(directory)  # first: the journal is then nobody else's
+    try:
+        return _continued(writer, lab or Here())
+    except BaseException:
+        writer.close()
+        raise
+
+
+def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
+    directory = writer.directory
     bundle = Bundle(directory)
     stored = bundle.campaign
     if ("cluster" in stored) != ("cluster" in lab.document()):
@@ -225,7 +234,6 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     if course.next:
         preflight.check_disk(plan, directory)
         lab.check(plan, workers)
-    writer = BundleWriter.reopen(directory)
     if not course.finished:
         left = len(course.rest) + len(course.later)
         writer.append(

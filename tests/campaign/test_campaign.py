@@ -13,12 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.bundle import Bundle
-from rmwbench.campaign import pace
+from rmwbench.bundle import Bundle, BundleWriter, write
+from rmwbench.campaign import pace, start
 from rmwbench.campaign import run as running
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import Stopped
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.machine import rules
 from rmwbench.suite.cells import cells
@@ -423,6 +424,35 @@ def test_a_resume_with_another_profile_is_refused(bench, monkeypatch):
     )
     code, output = bench.command("resume", bench.out)
     assert code == 2 and "cells are not what they were" in output and "profile" in output
+
+
+def test_a_trial_that_another_process_finished_until_it_gave_the_lock_is_not_repeated(
+    bench, monkeypatch
+):
+    """Resuming read the journal, and seconds later took the lock."""
+    bench.stopped(monkeypatch)
+    other, take = BundleWriter.reopen(bench.out), write._take_lock
+    second = start.course_of(bench.out).next
+
+    def after_the_other(place):
+        where = {"trial": second.trial, "cell": second.cell, "block": second.block}
+        other.finish_trial(**where, status="failed", reason="x", finished_utc="", tables={})
+        other.close()
+        return take(place)
+
+    monkeypatch.setattr(write, "_take_lock", after_the_other)
+    resumed = start.resumed_campaign(bench.out)
+    resumed.writer.close()
+    assert second.trial not in [trial.trial for trial in resumed.course.rest]
+    assert bench.lines()[-1] == {**bench.lines()[-1], "type": "resumed", "trials_left": 6}
+
+
+def test_a_campaign_that_cannot_be_resumed_is_left_for_others_to_write(bench, monkeypatch):
+    bench.stopped(monkeypatch)
+    fake_worker.install(bench.workers, describe={"version": "2.0"})
+    with pytest.raises(UserError, match="another version"):
+        start.resumed_campaign(bench.out)
+    BundleWriter.reopen(bench.out).close()
 
 
 def test_a_resume_on_another_machine_is_refused(bench, monkeypatch):
