@@ -32,6 +32,9 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import find, read, shown
 
+MEMORY_PARTS = 16
+"""The memory of one machine differs by less than this part of it from boot to boot."""
+
 
 class Lab(Protocol):
     """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster
@@ -328,7 +331,7 @@ def _check_same(
             )
     hardware, here = bundle.campaign["machine"]["hardware"], described["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
-        if hardware.get(key) != here[key]:
+        if not _alike(key, hardware.get(key), here[key]):
             raise UserError(
                 "this is another machine than the campaign began on",
                 where=str(bundle.directory),
@@ -336,6 +339,14 @@ def _check_same(
                 actual=f"{key} {here[key]}",
                 fix="resume it where it began, or start a new campaign here",
             )
+
+
+def _alike(key: str, before: Any, now: Any) -> bool:
+    """Memory need not be equal: firmware and kernel keep a little more or less of it for themselves
+    from boot to boot, and from twin to twin."""
+    if key == "memory_bytes" and before and now:
+        return abs(before - now) * MEMORY_PARTS <= max(before, now)
+    return before == now
 
 
 def _difference(before: Any, now: Any) -> str:

@@ -455,13 +455,30 @@ def test_a_campaign_that_cannot_be_resumed_is_left_for_others_to_write(bench, mo
     BundleWriter.reopen(bench.out).close()
 
 
-def test_a_resume_on_another_machine_is_refused(bench, monkeypatch):
+@pytest.mark.parametrize(
+    ("fact", "change"),
+    [("cpu_model", lambda now: f"Another {now}"), ("memory_bytes", lambda now: now // 2)],
+)
+def test_a_resume_on_another_machine_is_refused(bench, monkeypatch, fact, change):
     bench.stopped(monkeypatch)
-    document = json.loads((bench.out / "campaign.json").read_text())
-    document["machine"]["hardware"]["cpu_model"] = "Another Processor"
-    (bench.out / "campaign.json").write_text(json.dumps(document))
+    changed = of_machine(bench, fact, change)
     code, output = bench.command("resume", bench.out)
-    assert code == 2 and "another machine" in output and "Another Processor" in output
+    assert code == 2 and "another machine" in output and f"{fact} {changed}" in output
+
+
+def test_a_resume_on_the_same_machine_with_a_page_less_after_a_reboot_goes_on(bench, monkeypatch):
+    bench.stopped(monkeypatch)
+    of_machine(bench, "memory_bytes", lambda now: now + 4096)
+    start.resumed_campaign(bench.out).writer.close()
+
+
+def of_machine(bench, fact, change):
+    """Changes a fact of the machine that a campaign says it began on; what it is now."""
+    document = json.loads((bench.out / "campaign.json").read_text())
+    hardware = document["machine"]["hardware"]
+    hardware[fact] = change(hardware[fact])
+    (bench.out / "campaign.json").write_text(json.dumps(document))
+    return hardware[fact]
 
 
 @pytest.mark.long
