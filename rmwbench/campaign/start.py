@@ -235,7 +235,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
     workers = preflight.find_and_check(plan, _places(request, text, plan, choice))
     _check_same(bundle, plan, workers, lab.describe())
     if course.next:
-        preflight.check_disk(plan, directory)
+        preflight.check_disk(plan, directory, [*course.rest, *course.later])
         lab.check(plan, workers)
     if not course.finished:
         left = len(course.rest) + len(course.later)
