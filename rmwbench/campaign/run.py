@@ -27,7 +27,7 @@ from rmwbench.campaign.record.document import machine_table
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial import hosts_ahead, run_trial
 from rmwbench.campaign.trial.void import KEEP, SPOILT, keeps_spoilt
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
@@ -298,9 +298,8 @@ class Campaign:
             return True
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
-    def _host(self, trial: Trial) -> Hosts:
-        cell = self.plan.cell(trial.cell)
-        return Hosts(f"{self.name}/{trial.trial}", cell.all_hosts, beside=cell.beside)
+    def _host(self, trial: Trial) -> Hosts | None:
+        return hosts_ahead(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell))
 
 
 def order(campaign: Runner, trial: Trial) -> Order:

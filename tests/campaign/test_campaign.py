@@ -2,6 +2,7 @@
 before anything is written."""
 
 import contextlib
+import errno
 import itertools
 import json
 import signal
@@ -19,8 +20,10 @@ from rmwbench.campaign import run as running
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.trial import trial as the_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
+from rmwbench.lab.host import HostBroken
 from rmwbench.lab.machine import rules
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -346,6 +349,22 @@ def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     assert output.count("SIGSEGV") == 4  # once for each cell
     assert [line["status"] for line in bench.lines() if line["type"] == "trial"] == ["failed"] * 8
     assert bench.lines()[-1]["type"] == "finished"
+
+
+def test_a_host_that_cannot_be_made_costs_its_trial_and_not_the_one_before(bench, monkeypatch):
+    """It is made before that one is written, which was thrown away."""
+    make, calls = the_trial.Hosts, itertools.count(1)
+
+    def second_time_not(*arguments, **more):
+        if next(calls) in (2, 3):  # ahead of the second trial, and in it
+            raise HostBroken("make a directory in /tmp", errno.ENOSPC)
+        return make(*arguments, **more)
+
+    monkeypatch.setattr(the_trial, "Hosts", second_time_not)
+    code, output = bench.run("--workload", "small", "--arm", "one")
+    assert "Traceback" not in output and bench.lines()[-1]["type"] == "finished"
+    found = [(line["status"], line.get("failed_by")) for line in bench.lines() if "trial" in line]
+    assert code == 0 and found == [("done", None), ("failed", "host")], output
 
 
 @pytest.mark.long

@@ -48,7 +48,7 @@ class Virtual:
     def run(self, made) -> str:
         for name, value in (
             ("run_trial", self._trial),
-            ("Hosts", self._host),
+            ("hosts_ahead", self._host),
             ("machine_table", lambda *_: EMPTY),
         ):
             self.monkeypatch.setattr(running, name, value)

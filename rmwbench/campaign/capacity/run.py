@@ -37,7 +37,7 @@ from rmwbench.campaign.record.document import cells_table, machine_table
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Hosts, marker
 from rmwbench.suite.cells import Cell
@@ -54,7 +54,7 @@ CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
 
 Run = Callable[[Order, object, Hosts | None], TrialResult]
-MakeHosts = Callable[..., Hosts]
+MakeHosts = Callable[[str, Cell], Hosts | None]
 
 
 @dataclass
@@ -82,7 +82,7 @@ class CapacityCampaign:
         prepared: Prepared,
         console: Console,
         run: Run = run_trial,
-        make_hosts: MakeHosts = Hosts,
+        make_hosts: MakeHosts = hosts_ahead,
     ):
         self.prepared, self.console = prepared, console
         self._run, self._make_hosts = run, make_hosts
@@ -216,11 +216,7 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, seed, nonce, self.writer.directory)
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            hosts = self._make_hosts(
-                f"{self.prepared.name}/{self._trial}",
-                order.cell.all_hosts,
-                beside=order.cell.beside,
-            )
+            hosts = self._make_hosts(f"{self.prepared.name}/{self._trial}", cell)
             result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"

@@ -50,6 +50,7 @@ from rmwbench.lab.recording.recorder import RecorderBroken
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
+from rmwbench.suite.cells import Cell
 
 LOG_TAIL_BYTES = 1 << 20
 
@@ -74,6 +75,23 @@ class TrialResult:
     failed_by: FailedBy | None = None
 
 
+def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
+    """The hosts of a trial that is to run, so that it need not wait for them; None where they
+    cannot be made now. The trial then tries itself, and is the one that fails of it."""
+    try:
+        return _made(name, cell)
+    except HostBroken:
+        return None
+
+
+def _made(name: str, cell: Cell) -> Hosts:
+    """Raises HostBroken."""
+    try:
+        return Hosts(name, cell.all_hosts, beside=cell.beside)
+    except OSError as error:
+        raise HostBroken("start its init", error.errno) from None
+
+
 def run_trial(
     order: Order, workers: Workers | Worker, host: Host | Hosts | None = None
 ) -> TrialResult:
@@ -94,10 +112,10 @@ def run_trial(
             f"cell {order.cell.number} is over real machines: its hosts are made by "
             "rmwbench.cluster"
         )
-    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):
+            hosts = hosts or _made(f"trial-{order.trial}", order.cell)
             hosts.wait_ready()
         outcome.network.shared_host = hosts.first.kind == SHARED
         for process in order.cell.processes:
@@ -151,7 +169,8 @@ def run_trial(
     except UserError as vanished:
         outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
     finally:
-        hosts.close()
+        if hosts is not None:
+            hosts.close()
         recording.tidy(order)
         _take_records(outcome, files)
         tell_held(outcome)
