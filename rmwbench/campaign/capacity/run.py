@@ -59,11 +59,13 @@ MakeHosts = Callable[[str, Cell], Hosts | None]
 
 @dataclass
 class ArmRounds:
-    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said
-    nothing; `used_s`: the time that its probes took."""
+    """An arm on its way. `ended`: why it makes no more probes; `used_s`: the time that its probes
+    took. `spoilt` and `in_vain`: trials that said nothing since the last one that did, those that
+    the machine spoilt and the others."""
 
     contestant: Contestant
     search: ArmSearch
+    spoilt: int = 0
     in_vain: int = 0
     used_s: float = 0.0
     ended: str | None = None
@@ -238,13 +240,18 @@ class CapacityCampaign:
     ) -> None:
         text = quantity(level, self.prepared.along)
         if finding is None:
-            pursuit.in_vain += 1
             why = result.reason or "too few messages to judge the limit by"
-            if pursuit.in_vain >= (MOST_SPOILT if result.cause == "machine" else MOST_IN_VAIN):
-                pursuit.ended = f"{pursuit.in_vain} trials in a row said nothing: {why}"
+            if result.cause == "machine":
+                pursuit.spoilt += 1
+                count, most = pursuit.spoilt, MOST_SPOILT
+            else:
+                pursuit.in_vain += 1
+                count, most = pursuit.in_vain, MOST_IN_VAIN
+            if count >= most:
+                pursuit.ended = f"{count} trials in a row said nothing: {why}"
             self._say(pursuit, text, f"[magenta]says nothing[/magenta]: {escape(_first_line(why))}")
             return
-        pursuit.in_vain = 0
+        pursuit.spoilt = pursuit.in_vain = 0
         pursuit.kinds[finding.kind] += 1
         pursuit.search.record(level, finding.holds)
         if pursuit.kinds["failed"] == pursuit.search.trials >= MOST_IN_VAIN:
