@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -101,7 +101,8 @@ class Runner(Protocol):
 
 @dataclass
 class Campaign:
-    """The course still to run, the workers to run it with, and the bundle that it goes to. `judge`
+    """The course still to run, the workers to run it with, and the bundle that it goes to.
+    `described`: the card of the machine when it began, also of a campaign that goes on. `judge`
     looks at the bundle after so many blocks (`rmwbench.campaign.interim`); `hold` may drop cells
     after any."""
 
@@ -110,9 +111,9 @@ class Campaign:
     course: Course
     workers: Mapping[str, Worker]
     writer: BundleWriter
+    described: Mapping[str, Any]
     judge: Judging | None = None
     hold: Hold | None = None
-    _described: dict = field(default_factory=machine.describe)
     _started_s: float = field(default_factory=time.monotonic)
     _planned_s: float = 0.0
     """Of the trials that have run, by the plan's estimates."""
@@ -197,7 +198,7 @@ class Campaign:
                 )
             self.writer.append({"type": "removed", "resource": hosts})
             self.writer.write_whole_campaign(
-                {"machine": machine_table(self._described, machine.state())}
+                {"machine": machine_table(self.described, machine.state())}
             )
             self.writer.merge()
             if not stopped_by:

@@ -174,7 +174,7 @@ def new_campaign(
     cells = cells_table(plan, workers, document["machine"]["sysctls"])
     whole = {"cells": cells, "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
-    return Campaign(name, plan, Course(plan), workers, writer)
+    return Campaign(name, plan, Course(plan), workers, writer, document["machine"])
 
 
 def checked(
@@ -250,7 +250,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
         not bundle.journal.finished
     ):  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
-    return Campaign(stored["campaign"], plan, course, workers, writer)
+    return Campaign(stored["campaign"], plan, course, workers, writer, stored["machine"])
 
 
 def course_of(directory: Path) -> Course:

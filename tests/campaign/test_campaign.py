@@ -224,6 +224,14 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
 
 
+def test_a_resumed_campaign_keeps_the_state_of_its_machine_when_it_began(bench, monkeypatch):
+    bench.stopped(monkeypatch, "--workload", "small", "--arm", "one")
+    (before,) = Bundle(bench.out).rows("machine")
+    assert bench.command("resume", bench.out, "--no-report")[0] == 0
+    (after,) = Bundle(bench.out).rows("machine")
+    assert after["end"] != before["end"] and {**after, "end": None} == {**before, "end": None}
+
+
 @pytest.mark.long
 def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, monkeypatch):
     """Two comparisons of two blocks take 4.8 s and more: 3.5 s hold one of them, whole."""

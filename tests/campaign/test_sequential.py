@@ -61,7 +61,9 @@ class Virtual:
             writer = BundleWriter.create(self.directory, {"campaign": "v", "plan": made.document()})
         text = io.StringIO()
         with writer:
-            campaign = Campaign("v", made, Course(made, journal), _AnyWorker(), writer, self._judge)
+            campaign = Campaign(
+                "v", made, Course(made, journal), _AnyWorker(), writer, {}, self._judge
+            )
             if not campaign.course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
         assert all(host.closed for host in self.hosts)
