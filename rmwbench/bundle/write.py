@@ -96,13 +96,17 @@ class BundleWriter:
     @classmethod
     def reopen(cls, directory: Path | str) -> "BundleWriter":
         """Opens an unfinished campaign to continue it; leftovers that no journal line names are
-        removed."""
+        removed. What was read of it before may be old: another writer may have ended just now."""
         from rmwbench.bundle.read import Bundle
 
-        bundle = Bundle(directory)
-        writer = cls(bundle.directory, _take_lock(bundle.directory))
-        for path in bundle.unnamed():
-            path.unlink()
+        place = Bundle(directory).directory  # refuses what is none, before a lock is put there
+        writer = cls(place, _take_lock(place))
+        try:
+            for path in Bundle(place).unnamed():
+                path.unlink()
+        except BaseException:
+            writer.close()
+            raise
         return writer
 
     def write_campaign(self, campaign: Mapping[str, Any]) -> None:

@@ -33,9 +33,10 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
         for line in open_ends
     ]
     if found and not dry_run:
-        for path in bags:
-            shutil.rmtree(path, ignore_errors=True)
+        # Of a process in another container only the lock tells that it runs.
         with BundleWriter.reopen(directory) as writer:  # removes the unnamed files
+            for path in bags:
+                shutil.rmtree(path, ignore_errors=True)
             for line in open_ends:
                 writer.append({"type": "removed", "resource": line["resource"]})
     return found

@@ -12,7 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.markup import escape
@@ -27,7 +27,7 @@ from rmwbench.campaign.record.document import machine_table
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial import hosts_ahead, run_trial
 from rmwbench.campaign.trial.void import KEEP, SPOILT, keeps_spoilt
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
@@ -101,7 +101,8 @@ class Runner(Protocol):
 
 @dataclass
 class Campaign:
-    """The course still to run, the workers to run it with, and the bundle that it goes to. `judge`
+    """The course still to run, the workers to run it with, and the bundle that it goes to.
+    `described`: the card of the machine when it began, also of a campaign that goes on. `judge`
     looks at the bundle after so many blocks (`rmwbench.campaign.interim`); `hold` may drop cells
     after any."""
 
@@ -110,9 +111,9 @@ class Campaign:
     course: Course
     workers: Mapping[str, Worker]
     writer: BundleWriter
+    described: Mapping[str, Any]
     judge: Judging | None = None
     hold: Hold | None = None
-    _described: dict = field(default_factory=machine.describe)
     _started_s: float = field(default_factory=time.monotonic)
     _planned_s: float = 0.0
     """Of the trials that have run, by the plan's estimates."""
@@ -197,7 +198,7 @@ class Campaign:
                 )
             self.writer.append({"type": "removed", "resource": hosts})
             self.writer.write_whole_campaign(
-                {"machine": machine_table(self._described, machine.state())}
+                {"machine": machine_table(self.described, machine.state())}
             )
             self.writer.merge()
             if not stopped_by:
@@ -298,9 +299,8 @@ class Campaign:
             return True
         return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
 
-    def _host(self, trial: Trial) -> Hosts:
-        cell = self.plan.cell(trial.cell)
-        return Hosts(f"{self.name}/{trial.trial}", cell.all_hosts, beside=cell.beside)
+    def _host(self, trial: Trial) -> Hosts | None:
+        return hosts_ahead(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell))
 
 
 def order(campaign: Runner, trial: Trial) -> Order:

@@ -32,6 +32,9 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import find, read, shown
 
+MEMORY_PARTS = 16
+"""The memory of one machine differs by less than this part of it from boot to boot."""
+
 
 class Lab(Protocol):
     """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster
@@ -171,7 +174,7 @@ def new_campaign(
     cells = cells_table(plan, workers, document["machine"]["sysctls"])
     whole = {"cells": cells, "machine": machine_table(document["machine"], None)}
     writer.write_whole_campaign(whole)
-    return Campaign(name, plan, Course(plan), workers, writer)
+    return Campaign(name, plan, Course(plan), workers, writer, document["machine"])
 
 
 def checked(
@@ -204,8 +207,17 @@ def checked(
 
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     """The campaign of a directory with the trials that it still lacks. Raises UserError where it
-    cannot be the same campaign."""
-    lab = lab or Here()
+    cannot be the same campaign, or another process writes it."""
+    writer = BundleWriter.reopen(directory)  # first: the journal is then nobody else's
+    try:
+        return _continued(writer, lab or Here())
+    except BaseException:
+        writer.close()
+        raise
+
+
+def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
+    directory = writer.directory
     bundle = Bundle(directory)
     stored = bundle.campaign
     if ("cluster" in stored) != ("cluster" in lab.document()):
@@ -223,9 +235,8 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     workers = preflight.find_and_check(plan, _places(request, text, plan, choice))
     _check_same(bundle, plan, workers, lab.describe())
     if course.next:
-        preflight.check_disk(plan, directory)
+        preflight.check_disk(plan, directory, [*course.rest, *course.later])
         lab.check(plan, workers)
-    writer = BundleWriter.reopen(directory)
     if not course.finished:
         left = len(course.rest) + len(course.later)
         writer.append(
@@ -239,7 +250,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
         not bundle.journal.finished
     ):  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
-    return Campaign(stored["campaign"], plan, course, workers, writer)
+    return Campaign(stored["campaign"], plan, course, workers, writer, stored["machine"])
 
 
 def course_of(directory: Path) -> Course:
@@ -320,7 +331,7 @@ def _check_same(
             )
     hardware, here = bundle.campaign["machine"]["hardware"], described["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
-        if hardware.get(key) != here[key]:
+        if not _alike(key, hardware.get(key), here[key]):
             raise UserError(
                 "this is another machine than the campaign began on",
                 where=str(bundle.directory),
@@ -328,6 +339,14 @@ def _check_same(
                 actual=f"{key} {here[key]}",
                 fix="resume it where it began, or start a new campaign here",
             )
+
+
+def _alike(key: str, before: Any, now: Any) -> bool:
+    """Memory need not be equal: firmware and kernel keep a little more or less of it for themselves
+    from boot to boot, and from twin to twin."""
+    if key == "memory_bytes" and before and now:
+        return abs(before - now) * MEMORY_PARTS <= max(before, now)
+    return before == now
 
 
 def _difference(before: Any, now: Any) -> str:

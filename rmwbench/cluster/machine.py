@@ -23,12 +23,12 @@ from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.cluster.gang import hosts_of, with_gang
 from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache, unlike
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import HostBroken, Hosts, check_own
+from rmwbench.lab.host import HostBroken, check_own
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
@@ -104,7 +104,7 @@ class Machine:
     ) -> tuple[tuple[str, str | None, str | None], TrialResult]:
         """One trial: (status, reason, cause), which is small, and the result, which may stay here
         until it is asked for."""
-        hosts = Hosts(f"{name}/{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
+        hosts = hosts_ahead(f"{name}/{order.trial}", order.cell)
         result = run_trial(order, self._workers, hosts)
         return (result.status, result.reason, result.cause), result
 

@@ -59,7 +59,6 @@ class ClusterCampaign:
     _tally: Tally = field(default_factory=Tally)
     _copied_blocks: int = 0
     _unsupported: set[int] = field(default_factory=set)
-    _cards: dict[str, Any] = field(default_factory=dict)
     _over: bool = False
     _limit_s: float = 0.0
 
@@ -295,19 +294,17 @@ class ClusterCampaign:
         return {name: state for name, state in found.items() if isinstance(state, dict)}
 
     def _write_machines(self, ends: dict[str, Any]) -> None:
-        """A row per machine that took part; a lost one has no end."""
+        """A row per machine that took part, as it was when it first did; a lost one has no end."""
+        rows = {row["machine"]: row for row in Bundle(self.writer.directory).rows("machine")}
+        rows.pop(None, None)  # of the campaign that was made and had no fleet yet
         for remote in self.fleet.machines:
-            self._cards.setdefault(remote.name, remote.card["machine"])
-        rows = [
-            {name: json.dumps(card[name]) for name in ("hardware", "kernel", "sysctls")}
-            | {
-                "start": json.dumps(card["state"]),
-                "end": json.dumps(ends[name]) if name in ends else None,
-            }
-            | {"machine": name}
-            for name, card in self._cards.items()
-        ]
-        self.writer.write_whole_campaign({"machine": table_from_rows("machine", rows)})
+            card = remote.card["machine"]
+            row = {name: json.dumps(card[name]) for name in ("hardware", "kernel", "sysctls")}
+            row |= {"start": json.dumps(card["state"]), "machine": remote.name}
+            end = json.dumps(ends[remote.name]) if remote.name in ends else None
+            rows[remote.name] = rows.get(remote.name, row) | {"end": end}
+        table = table_from_rows("machine", list(rows.values()))
+        self.writer.write_whole_campaign({"machine": table})
 
     def _note_discarded(self, signal: str) -> None:
         trials = sorted(trial.trial for _, trial in self._running.values())

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle import Bundle, BundleWriter, write
 from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.errors import UserError
@@ -213,6 +213,21 @@ def test_two_writers_at_once_are_refused(directory):
     ):
         BundleWriter.reopen(directory)
     BundleWriter.reopen(directory).close()
+
+
+def test_what_another_writer_finished_until_it_gave_the_lock_is_kept(directory, monkeypatch):
+    """The tables of its last trial were in no journal that had been read, and were removed."""
+    other, take = BundleWriter.reopen(directory), write._take_lock
+
+    def after_the_other(place):
+        finish(other, trial=1, sent=sent())
+        other.close()
+        return take(place)
+
+    monkeypatch.setattr(write, "_take_lock", after_the_other)
+    BundleWriter.reopen(directory).close()
+    Bundle(directory).check()
+    assert Bundle(directory).table("sent", 1).num_rows == 5
 
 
 def test_a_failed_trial_needs_its_reason(directory):

@@ -142,12 +142,11 @@ def test_who_comes_late_and_who_leaves_is_told_with_its_times(tmp_path):
     for row in rows(result, "received"):
         read.setdefault((row["endpoint"], row["writer"]), []).append(row["seq"])
     guest = number["guest"]
-    assert (
-        read[2, 1] == list(range(65))
-        and min(read[number["late"], 1]) >= 25
-        and min(read[8, 1]) >= 35
-    )
+    assert read[2, 1] == list(range(65))
     sent = {(row["endpoint"], row["seq"]): row for row in rows(result, "sent")}
+    # What it heard had left after it joined: a busy machine sends earlier messages late.
+    for reader, joins_ms in ((number["late"], 200), (8, 300)):
+        assert sent[1, min(read[reader, 1])]["return_ns"] - begin >= joins_ms * 1_000_000
     # Who leaves is told to at its time and is gone when it says so: a busy machine may put time
     # between the two.
     last = sent[1, max(read[number["again"], 1])]

@@ -2,6 +2,7 @@
 before anything is written."""
 
 import contextlib
+import errno
 import itertools
 import json
 import signal
@@ -13,13 +14,16 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.bundle import Bundle
-from rmwbench.campaign import pace
+from rmwbench.bundle import Bundle, BundleWriter, write
+from rmwbench.campaign import pace, start
 from rmwbench.campaign import run as running
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.trial import trial as the_trial
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
+from rmwbench.lab.host import HostBroken
 from rmwbench.lab.machine import rules
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -220,6 +224,14 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
 
 
+def test_a_resumed_campaign_keeps_the_state_of_its_machine_when_it_began(bench, monkeypatch):
+    bench.stopped(monkeypatch, "--workload", "small", "--arm", "one")
+    (before,) = Bundle(bench.out).rows("machine")
+    assert bench.command("resume", bench.out, "--no-report")[0] == 0
+    (after,) = Bundle(bench.out).rows("machine")
+    assert after["end"] != before["end"] and {**after, "end": None} == {**before, "end": None}
+
+
 @pytest.mark.long
 def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, monkeypatch):
     """Two comparisons of two blocks take 4.8 s and more: 3.5 s hold one of them, whole."""
@@ -347,6 +359,22 @@ def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     assert bench.lines()[-1]["type"] == "finished"
 
 
+def test_a_host_that_cannot_be_made_costs_its_trial_and_not_the_one_before(bench, monkeypatch):
+    """It is made before that one is written, which was thrown away."""
+    make, calls = the_trial.Hosts, itertools.count(1)
+
+    def second_time_not(*arguments, **more):
+        if next(calls) in (2, 3):  # ahead of the second trial, and in it
+            raise HostBroken("make a directory in /tmp", errno.ENOSPC)
+        return make(*arguments, **more)
+
+    monkeypatch.setattr(the_trial, "Hosts", second_time_not)
+    code, output = bench.run("--workload", "small", "--arm", "one")
+    assert "Traceback" not in output and bench.lines()[-1]["type"] == "finished"
+    found = [(line["status"], line.get("failed_by")) for line in bench.lines() if "trial" in line]
+    assert code == 0 and found == [("done", None), ("failed", "host")], output
+
+
 @pytest.mark.long
 def test_a_selection_runs_what_was_named(bench):
     assert bench.run("--workload", "fan", "--arm", "two")[0] == 0
@@ -425,13 +453,59 @@ def test_a_resume_with_another_profile_is_refused(bench, monkeypatch):
     assert code == 2 and "cells are not what they were" in output and "profile" in output
 
 
-def test_a_resume_on_another_machine_is_refused(bench, monkeypatch):
+def test_a_trial_that_another_process_finished_until_it_gave_the_lock_is_not_repeated(
+    bench, monkeypatch
+):
+    """Resuming read the journal, and seconds later took the lock."""
     bench.stopped(monkeypatch)
-    document = json.loads((bench.out / "campaign.json").read_text())
-    document["machine"]["hardware"]["cpu_model"] = "Another Processor"
-    (bench.out / "campaign.json").write_text(json.dumps(document))
+    other, take = BundleWriter.reopen(bench.out), write._take_lock
+    second = start.course_of(bench.out).next
+
+    def after_the_other(place):
+        where = {"trial": second.trial, "cell": second.cell, "block": second.block}
+        other.finish_trial(**where, status="failed", reason="x", finished_utc="", tables={})
+        other.close()
+        return take(place)
+
+    monkeypatch.setattr(write, "_take_lock", after_the_other)
+    resumed = start.resumed_campaign(bench.out)
+    resumed.writer.close()
+    assert second.trial not in [trial.trial for trial in resumed.course.rest]
+    assert bench.lines()[-1] == {**bench.lines()[-1], "type": "resumed", "trials_left": 6}
+
+
+def test_a_campaign_that_cannot_be_resumed_is_left_for_others_to_write(bench, monkeypatch):
+    bench.stopped(monkeypatch)
+    fake_worker.install(bench.workers, describe={"version": "2.0"})
+    with pytest.raises(UserError, match="another version"):
+        start.resumed_campaign(bench.out)
+    BundleWriter.reopen(bench.out).close()
+
+
+@pytest.mark.parametrize(
+    ("fact", "change"),
+    [("cpu_model", lambda now: f"Another {now}"), ("memory_bytes", lambda now: now // 2)],
+)
+def test_a_resume_on_another_machine_is_refused(bench, monkeypatch, fact, change):
+    bench.stopped(monkeypatch)
+    changed = of_machine(bench, fact, change)
     code, output = bench.command("resume", bench.out)
-    assert code == 2 and "another machine" in output and "Another Processor" in output
+    assert code == 2 and "another machine" in output and f"{fact} {changed}" in output
+
+
+def test_a_resume_on_the_same_machine_with_a_page_less_after_a_reboot_goes_on(bench, monkeypatch):
+    bench.stopped(monkeypatch)
+    of_machine(bench, "memory_bytes", lambda now: now + 4096)
+    start.resumed_campaign(bench.out).writer.close()
+
+
+def of_machine(bench, fact, change):
+    """Changes a fact of the machine that a campaign says it began on; what it is now."""
+    document = json.loads((bench.out / "campaign.json").read_text())
+    hardware = document["machine"]["hardware"]
+    hardware[fact] = change(hardware[fact])
+    (bench.out / "campaign.json").write_text(json.dumps(document))
+    return hardware[fact]
 
 
 @pytest.mark.long

@@ -2,8 +2,10 @@
 
 import pytest
 
+from rmwbench.campaign.trial.outcome import Failure
+from rmwbench.campaign.trial.trial import judged
 from rmwbench.campaign.trial.void import is_machines_fault, keeps_spoilt, kept, void_reasons
-from rmwbench.codes import Code
+from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
 from tests.campaign.cells import outcome
@@ -39,6 +41,23 @@ def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
     assert flag.text.endswith("(limit 5.0 %); kept, as RMWBENCH_SPOILT asks")
     found.times.started_late_ns = 3_000_000
     assert [reason.code for reason in void_reasons(found, [])] == [Code.START_LATE]
+
+
+def test_a_trial_that_failed_on_a_noisy_machine_is_void_unless_the_user_keeps_it(monkeypatch):
+    """It was void all the same, so its block ran again and again and was then left out for all."""
+    found = outcome()
+    found.probes = steal(0.12)
+    found.failure = Failure(Reason(Code.HUNG, "worker a: no end of the schedule"), FailedBy.WORKER)
+    monkeypatch.delenv("RMWBENCH_SPOILT")
+    void = judged(found)
+    assert (void.status, void.cause) == ("void", "machine")
+    assert [reason.code for reason in void.reasons] == [Code.STEAL, Code.HUNG]
+    monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
+    failed = judged(found)
+    assert (failed.status, failed.failed_by) == ("failed", FailedBy.WORKER)
+    assert [reason.code for reason in failed.reasons] == [Code.HUNG]
+    found.times.started_late_ns = 3_000_000  # of the machine, and kept by no one
+    assert judged(found).status == "void"
 
 
 def test_a_word_that_says_nothing_of_spoilt_trials_is_refused(monkeypatch):

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan import preflight, unsupported
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.errors import UserError
@@ -14,14 +15,16 @@ from rmwbench.suite.file.load import parse
 SUITE = """
 suite: mini
 title: a test
+{blocks}
 arms: [{{name: a, middleware: fake}}]
 workloads: [{{name: w, message: Bytes({size}), rate_hz: 100, qos: {{depth: {depth}}}, subscribers: 2}}]
 """
 
 
-def plan(size=1000, depth=10):
-    suite = parse(SUITE.format(size=size, depth=depth), where="mini.yaml", middlewares=["fake"])
-    return make_plan(suite, cells(suite), seed=0)
+def plan(size=1000, depth=10, blocks="", budget_s=None):
+    text = SUITE.format(size=size, depth=depth, blocks=blocks)
+    suite = parse(text, where="mini.yaml", middlewares=["fake"])
+    return make_plan(suite, cells(suite), seed=0, budget_s=budget_s)
 
 
 def test_an_ordinary_machine_has_room(tmp_path):
@@ -34,6 +37,49 @@ def test_a_full_disk_is_named_with_the_place(tmp_path, monkeypatch):
     with pytest.raises(UserError, match=r"not enough disk(?s:.*)--out DIR") as error:
         preflight.check_room(plan(), tmp_path / "new")
     assert error.value.where == str(tmp_path)
+
+
+def free(monkeypatch, made_for):
+    """A disk with room for the trials of that plan, and no page more."""
+    slots = sum(made_for.cell(trial.cell).record_bytes for trial in made_for.trials)
+    pages = (
+        preflight.DISK_RESERVE_BYTES
+        + len(made_for.trials) * preflight.DISK_PER_TRIAL_BYTES
+        + int(slots * preflight.DISK_PER_SLOT_BYTE)
+    ) // 4096 + 1
+    room = os.statvfs_result((4096, 4096, 1 << 30, pages, pages, 0, 0, 0, 0, 255))
+    monkeypatch.setattr(os, "statvfs", lambda path: room)
+
+
+def test_a_campaign_that_goes_on_needs_disk_for_what_is_left_of_it(tmp_path, monkeypatch):
+    """One that a full disk had stopped was asked for the disk of the whole plan again."""
+    made = plan(blocks="blocks: {planned: 10, minimum: 2}")
+    ran = [
+        {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block}
+        for trial in made.trials[:-2]
+    ]
+    free(monkeypatch, plan(blocks="blocks: {planned: 3, minimum: 2}"))
+    preflight.check_disk(made, tmp_path, Course(made, ran).rest)
+    with pytest.raises(UserError, match="not enough disk") as error:
+        preflight.check_disk(made, tmp_path, Course(made, ran[:5]).rest)
+    assert "move the campaign's directory" in error.value.fix
+    with pytest.raises(UserError, match="not enough disk"):
+        preflight.check_disk(made, tmp_path)
+
+
+def test_a_campaign_by_the_clock_needs_disk_for_the_blocks_that_its_time_holds(
+    tmp_path, monkeypatch
+):
+    """Of a budget it plans four times the blocks that fit."""
+    by_the_clock = "blocks: {minimum: 5, maximum: 40, within_s: 60}"
+    block_s = plan(blocks=by_the_clock).block_s
+    made = plan(blocks=by_the_clock, budget_s=5.5 * block_s)
+    assert made.blocks == 20
+    free(monkeypatch, plan(blocks="blocks: {planned: 6, minimum: 2}"))
+    preflight.check_disk(made, tmp_path)
+    free(monkeypatch, plan(blocks="blocks: {planned: 5, minimum: 2}"))
+    with pytest.raises(UserError, match="not enough disk"):
+        preflight.check_disk(made, tmp_path)
 
 
 @pytest.mark.parametrize(

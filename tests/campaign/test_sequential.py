@@ -48,7 +48,7 @@ class Virtual:
     def run(self, made) -> str:
         for name, value in (
             ("run_trial", self._trial),
-            ("Hosts", self._host),
+            ("hosts_ahead", self._host),
             ("machine_table", lambda *_: EMPTY),
         ):
             self.monkeypatch.setattr(running, name, value)
@@ -61,7 +61,9 @@ class Virtual:
             writer = BundleWriter.create(self.directory, {"campaign": "v", "plan": made.document()})
         text = io.StringIO()
         with writer:
-            campaign = Campaign("v", made, Course(made, journal), _AnyWorker(), writer, self._judge)
+            campaign = Campaign(
+                "v", made, Course(made, journal), _AnyWorker(), writer, {}, self._judge
+            )
             if not campaign.course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
         assert all(host.closed for host in self.hosts)

@@ -1,8 +1,11 @@
 """How long the steps of a trial wait."""
 
+from types import SimpleNamespace
+
 import pytest
 
-from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial import barrier, timeouts
+from tests.campaign.cells import cell, outcome
 
 
 @pytest.mark.parametrize(
@@ -19,3 +22,44 @@ from rmwbench.campaign.trial import timeouts
 def test_a_drain_awaits_fast_dds_heartbeat_natively_and_through_ros(middleware, seconds):
     """A lost tail that is repeated only then counted as lost through rclcpp, and not natively."""
     assert timeouts.heartbeat_s(middleware) == seconds
+
+
+class Probed(Exception):
+    """The barrier has come to the first messages."""
+
+
+class Patient:
+    """A crew that answers everything at once, and keeps how long it was given: command → seconds."""
+
+    def __init__(self):
+        self.hosts = type("NoHosts", (dict,), {"remote": {}})()
+        self.workers = {}
+        self.given_s = {}
+
+    def post(self, process, cmd, fields):
+        return SimpleNamespace(worker=process, cmd=cmd)
+
+    def gather(self, posted, timeout_s, take):
+        self.given_s[next(iter(posted)).cmd] = timeout_s
+
+    def await_answers(self, posted, timeout_s):
+        pass
+
+    def ask(self, requests, timeout_s):
+        self.given_s[next(iter(requests.values()))[0]] = timeout_s
+        raise Probed
+
+
+def test_each_of_many_processes_adds_its_share_to_the_limit_until_all_are_open(monkeypatch):
+    """`open` and `create` of two hundred participants on two processors had the time of one, and
+    the arm was said to hang."""
+    many = cell(subscribers=100)
+    assert len(many.processes) == 101
+    for name in ("take_matched", "take_events"):
+        monkeypatch.setattr(barrier, name, lambda *_: None)
+    monkeypatch.setattr(barrier, "fields_of", lambda *_: {})
+    crew = Patient()
+    with pytest.raises(Probed):
+        barrier.open_and_match(outcome(many), crew, {})
+    limit_s = timeouts.COMMAND_TIMEOUT_S + 101 * timeouts.PER_PROCESS_S
+    assert crew.given_s == dict.fromkeys(("open", "create", "probe"), pytest.approx(limit_s))

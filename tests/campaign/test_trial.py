@@ -1,6 +1,7 @@
 """The life of a trial with a worker that behaves, and with workers that do not: a fault costs its
 own trial and nothing else."""
 
+import errno
 import gc
 import json
 import os
@@ -11,10 +12,10 @@ import pytest
 
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial import trial as the_trial
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab import machine
-from rmwbench.lab.host import marker
+from rmwbench.lab.host import HostBroken, marker
 from rmwbench.lab.middleware import Worker
 from tests.campaign.cells import cell, order
 from tests.campaign.ended import heard_in_window, well
@@ -92,6 +93,24 @@ def test_a_good_trial_has_every_table_and_its_ledger_is_whole(tmp_path):
     }
     assert result.files["talker.stderr"] == b"the last words\n"
     assert all(row["granted"] for row in rows(result, "endpoints"))
+
+
+@pytest.mark.parametrize(
+    ("broken", "reason"),
+    [
+        (HostBroken("all 50 numbers are taken"), "host: all 50 numbers are taken"),
+        (OSError(errno.EMFILE, "x"), "host: start its init: Too many open files"),
+    ],
+)
+def test_a_host_that_cannot_be_begun_costs_its_trial(tmp_path, monkeypatch, broken, reason):
+    def not_now(*_, **__):
+        raise broken
+
+    monkeypatch.setattr(the_trial, "Hosts", not_now)
+    assert hosts_ahead("test/1", cell()) is None
+    result = run(tmp_path)
+    assert (result.status, result.reason) == ("failed", reason)
+    assert result.failed_by is FailedBy.HOST
 
 
 def test_both_roles_in_one_process_are_called_both(tmp_path):
@@ -179,6 +198,7 @@ def test_nothing_delivered_after_the_barrier_is_a_failure_of_the_worker_with_its
 
 def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):
     """Then nobody can tell whose fault it was: the trial is void, and may run again."""
+    monkeypatch.delenv("RMWBENCH_SPOILT")
     stolen = [Reason(Code.STEAL, "machine: steal: x", machine=True)]
     monkeypatch.setattr(
         machine, "voids", lambda probes: stolen if any(p["probe"] == "busy" for p in probes) else []

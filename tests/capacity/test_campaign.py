@@ -194,6 +194,20 @@ def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
     assert found.capacity.low <= 1000 <= found.capacity.high
 
 
+def test_trials_that_the_machine_spoilt_do_not_count_as_said_nothing_otherwise(tmp_path):
+    """Three of twelve that are allowed, and one that the host broke, ended the search."""
+    laws = {
+        "spoilt": Law(service_s=0.001, void=range(2, 5), broken=range(5, 6)),
+        "broken": Law(service_s=0.001, broken=range(2, 6)),
+    }
+    made, _ = campaign(tmp_path / "vain", laws)
+    with made.writer:
+        made.run()
+    document = summarise(Bundle(tmp_path / "vain"))
+    assert arm(document, "spoilt").ended == "resolved"
+    assert arm(document, "broken").ended.startswith("4 trials in a row said nothing: ")
+
+
 def test_a_machine_without_idle_time_is_said(tmp_path):
     laws = {"busy": Law(service_s=0.001, idle=0.03), "idle": Law(service_s=0.001, idle=0.5)}
     made, _ = campaign(tmp_path / "busy", laws)

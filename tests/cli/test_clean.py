@@ -5,6 +5,8 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign.clean import settle
+from rmwbench.errors import UserError
+from rmwbench.lab.host import marker
 from tests.support import synthetic_bundle
 
 OURS = (
@@ -59,3 +61,17 @@ def test_resuming_removes_no_more_than_that(littered):
     BundleWriter.reopen(littered).close()
     assert all((littered / name).exists() for name in FOREIGN)
     assert not any((littered / name).exists() for name in OURS)
+
+
+def test_the_bag_of_a_campaign_that_runs_in_a_container_stays(tmp_path):
+    """Its process is not seen from here; its lock is."""
+    bag = tmp_path / "campaign" / "bag-000003.partial"
+    inside = marker.of_this_process("")._replace(pid_namespace="pid:[1]").text()
+    with BundleWriter.create(tmp_path / "campaign", {"campaign": "c"}) as running:
+        running.append({"type": "created", "resource": {"kind": "hosts", "marker": inside}})
+        bag.mkdir()
+        with pytest.raises(UserError, match="another rmwbench is writing"):
+            settle(tmp_path / "campaign", dry_run=False)
+        assert bag.exists()
+    assert len(settle(tmp_path / "campaign", dry_run=False)) == 2
+    assert not bag.exists() and not Bundle(tmp_path / "campaign").journal.left_behind()

@@ -120,7 +120,7 @@ def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> Cluste
             BundleWriter.create(directory, {"campaign": "v", "plan": made.document()}),
             [],
         )
-    local = Campaign("v", made, Course(made, journal), {}, writer)
+    local = Campaign("v", made, Course(made, journal), {}, writer, {})
     return ClusterCampaign.on(local, fleet, Copy(directory, copy_to) if copy_to else None, budget_s)
 
 
@@ -176,6 +176,24 @@ def test_a_lost_machine_costs_its_part_and_nothing_else(tmp_path, seed):
     notes = [line["text"] for line in lines(tmp_path / "out", "note")]
     assert sum("was lost in trial" in note for note in notes) == 2 and "queued again" in text
     assert any("m1" in note and "its network was closed" in note for note in notes)
+
+
+def test_a_machine_keeps_the_state_of_its_start_when_the_campaign_goes_on_and_others_join(tmp_path):
+    """Resuming dropped the machines that are not there any more, and their beginning of all."""
+    with pytest.raises(UserError):
+        run(tmp_path / "out", Fleet(2, dies={"m0": 5, "m1": 8}))
+    later = Fleet(3)
+    for machine in later.machines:
+        machine.card = {"machine": {**CARD["machine"], "state": {"time_utc": "resumed"}}}
+    later.machines.pop(0)
+    run(tmp_path / "out", later)
+    found = {row["machine"]: row for row in Bundle(tmp_path / "out").rows("machine")}
+    assert {name: json.loads(row["start"]) for name, row in found.items()} == {
+        "m0": {},
+        "m1": {},
+        "m2": {"time_utc": "resumed"},
+    }
+    assert [name for name, row in found.items() if row["end"] is None] == ["m0"]
 
 
 def test_when_every_machine_is_lost_the_campaign_is_valid_and_resumes_on_others(tmp_path):

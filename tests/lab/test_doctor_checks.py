@@ -8,6 +8,15 @@ import pytest
 from rmwbench.lab.machine import card, gather
 from rmwbench.lab.machine.checks import RULES, checks, warnings
 from rmwbench.lab.machine.finding import LEVELS
+from rmwbench.lab.machine.probe import Reading, Ticks, edge_probes
+
+
+def sampled(busy, steal, processors=8):
+    """The probes of a second with so many ticks that the hypervisor gave and took."""
+    ticks = Ticks(busy, 100 * processors - busy - steal, 0, steal)
+    begun = Reading(Ticks(0, 0, 0, 0), 0, 0, None)
+    return edge_probes(begun, Reading(ticks, 10**9, 10**9, None))
+
 
 GOOD = {
     "hardware": {
@@ -36,7 +45,7 @@ GOOD = {
         "files": 65536, "memlock_bytes": None, "processes": None, "may_lock_any": False, "timer_slack_ns": 50_000,
     },
     "programs": [],
-    "sampled": {"seconds": 1.0, "steal": 0.0, "busy": 0.01, "top": []},
+    "sampled": {"seconds": 1.0, "probes": sampled(8, 0), "busy": 0.01, "top": []},
     "shm": {"bytes": 8 << 30, "used_bytes": 0, "leftovers": [], "middleware_files": 0, "unseen_processes": 0},
     "network": {
         "bridge_nf_call_iptables": None, "multicast_lo": "", "multicast_route": "", "multicast_host": "",
@@ -105,9 +114,10 @@ DAEMON = {"pid": 8, "name": "iox-roudi", "what": "daemon", "why": "a daemon"}
         ("hardware/smt_active", True, "SMT siblings", "yellow", "on"),
         ("hardware/idle_states", DEEP, "idle states", "yellow", "C6 133 µs"),
         ("state/steal_fraction_since_boot", 0.2, "steal since boot", "yellow", "20.00 %"),
-        ("sampled/steal", 0.02, "steal now", "yellow", "2.0 %"),
-        ("sampled/steal", 0.2, "steal now", "red", "20.0 %"),
-        ("sampled/steal", None, "steal now", "unknown", "no processor time"),
+        ("sampled/probes", sampled(98, 2), "steal now", "yellow", "2.0 % of what was asked for"),
+        ("sampled/probes", sampled(9, 1), "steal now", "yellow", "10.0 % of what was asked for, 1 tick of"),
+        ("sampled/probes", sampled(40, 10), "steal now", "red", "20.0 % of what was asked for, 10 ticks"),
+        ("sampled/probes", [], "steal now", "unknown", "no processor time"),
         ("sampled/busy", 0.3, "load", "yellow", "30 %"),
         ("sampled/busy", 0.9, "load", "red", "90 %"),
         ("kernel/clocksource", "hpet", "clock source", "red", "hpet"),
@@ -174,6 +184,20 @@ def test_a_sysctl_has_a_command_for_now_and_one_for_good(path, value, check):
     settings = re.fullmatch(r"sysctl -w ((?:[a-z0-9_.-]+=[a-z0-9]+ ?)+)", finding.fix)[1].split()
     assert settings and all(setting in finding.permanent for setting in settings)
     assert "/etc/sysctl.d/60-rmwbench-" in finding.permanent
+
+
+def test_what_the_doctor_samples_are_the_probes_of_a_trial(monkeypatch):
+    """As a share of all time, most of which is idle while it looks, a tenth of what was asked for
+    was half a percent, and green."""
+    readings = [Ticks(50, 500, 5, 0), Ticks(58, 690, 6, 1)]
+    edges = iter(
+        Reading(ticks, at, at, None) for at, ticks in zip((0, 10**9), readings, strict=True)
+    )
+    monkeypatch.setattr(gather, "read_edge", lambda: next(edges))
+    found = gather.sampled(0.0)
+    probes = {row["probe"]: row["value"] for row in found["probes"]}
+    assert probes["steal"] == pytest.approx(0.1) and probes["stolen_ticks"] == 1
+    assert found["busy"] == pytest.approx(9 / 200)
 
 
 def test_the_worst_comes_first():

@@ -8,15 +8,17 @@ is not tested and not counted.
 
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from rmwbench.bundle.read import TrialLine
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.run import Campaign
+from rmwbench.codes import Code
 from rmwbench.lab.middleware import Worker
 
 AHEAD_S = 3
@@ -62,20 +64,24 @@ def skewed(campaign: Campaign, worker: Worker, script: Path) -> Campaign:
     return campaign
 
 
-def judge(lines: list[Any], shown: Callable[[], dict[str, Any]]) -> Truth | str:
-    """The verdict on trials that ran skewed, or why nothing was tested."""
+def judge(lines: Sequence[TrialLine], shown: Callable[[], dict[str, Any]]) -> Truth | str:
+    """The verdict on trials that ran skewed, or why nothing was tested. One that is void for the
+    machine's sake alone, also because the machine's own clock was slewed, says nothing."""
     if broken := next((line.reason for line in lines if "unshare:" in (line.reason or "")), None):
         return broken.splitlines()[0]
-    caught = [line for line in lines if line.status == "void" and "clock:" in (line.reason or "")]
-    other = [line for line in lines if line not in caught]
-    outcome = recovery.RECOVERED if caught and not other else recovery.FAILED
-    found = caught or other
+    told = [line for line in lines if line.cause != "machine"]
+    caught = [line for line in told if line.status == "void" and Code.WORKER_CLOCK in line.codes]
+    other = [line for line in told if line not in caught]
+    found = other or caught or lines
+    outcome = recovery.RECOVERED if told and not other else recovery.FAILED
+    if lines and not told:
+        outcome = recovery.UNKNOWN
     reason = (found[0].reason or found[0].status).splitlines()[0] if found else "no trial"
     check = Check(
         "every trial is void for its clock",
         outcome,
-        f"{len(lines)} void",
-        f"{len(caught)} void: {reason}",
+        "all void",
+        f"{len(caught)} of {len(told)} void: {reason}",
     )
     metrics = [
         m for w in shown()["workloads"] for arm in w["arms"] for m in arm["metrics"].values()

@@ -37,7 +37,7 @@ from rmwbench.campaign.record.document import cells_table, machine_table
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Hosts, marker
 from rmwbench.suite.cells import Cell
@@ -54,16 +54,18 @@ CURVE_SHARES = (1.0, 0.5, 0.25, 0.125)
 """Of the capacity: the levels of the curve that get several trials."""
 
 Run = Callable[[Order, object, Hosts | None], TrialResult]
-MakeHosts = Callable[..., Hosts]
+MakeHosts = Callable[[str, Cell], Hosts | None]
 
 
 @dataclass
 class ArmRounds:
-    """An arm on its way. `ended`: why it makes no more probes; `in_vain`: trials in a row that said
-    nothing; `used_s`: the time that its probes took."""
+    """An arm on its way. `ended`: why it makes no more probes; `used_s`: the time that its probes
+    took. `spoilt` and `in_vain`: trials that said nothing since the last one that did, those that
+    the machine spoilt and the others."""
 
     contestant: Contestant
     search: ArmSearch
+    spoilt: int = 0
     in_vain: int = 0
     used_s: float = 0.0
     ended: str | None = None
@@ -82,7 +84,7 @@ class CapacityCampaign:
         prepared: Prepared,
         console: Console,
         run: Run = run_trial,
-        make_hosts: MakeHosts = Hosts,
+        make_hosts: MakeHosts = hosts_ahead,
     ):
         self.prepared, self.console = prepared, console
         self._run, self._make_hosts = run, make_hosts
@@ -216,11 +218,7 @@ class CapacityCampaign:
         order = Order(self._trial, cell, self._round, position, seed, nonce, self.writer.directory)
         pursuit.used_s += self.prepared.cells.probe_s(level)
         with signals.interruptible():
-            hosts = self._make_hosts(
-                f"{self.prepared.name}/{self._trial}",
-                order.cell.all_hosts,
-                beside=order.cell.beside,
-            )
+            hosts = self._make_hosts(f"{self.prepared.name}/{self._trial}", cell)
             result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"
@@ -242,13 +240,18 @@ class CapacityCampaign:
     ) -> None:
         text = quantity(level, self.prepared.along)
         if finding is None:
-            pursuit.in_vain += 1
             why = result.reason or "too few messages to judge the limit by"
-            if pursuit.in_vain >= (MOST_SPOILT if result.cause == "machine" else MOST_IN_VAIN):
-                pursuit.ended = f"{pursuit.in_vain} trials in a row said nothing: {why}"
+            if result.cause == "machine":
+                pursuit.spoilt += 1
+                count, most = pursuit.spoilt, MOST_SPOILT
+            else:
+                pursuit.in_vain += 1
+                count, most = pursuit.in_vain, MOST_IN_VAIN
+            if count >= most:
+                pursuit.ended = f"{count} trials in a row said nothing: {why}"
             self._say(pursuit, text, f"[magenta]says nothing[/magenta]: {escape(_first_line(why))}")
             return
-        pursuit.in_vain = 0
+        pursuit.spoilt = pursuit.in_vain = 0
         pursuit.kinds[finding.kind] += 1
         pursuit.search.record(level, finding.holds)
         if pursuit.kinds["failed"] == pursuit.search.trials >= MOST_IN_VAIN:

@@ -1,11 +1,12 @@
 """What must hold before the first trial, found before anything is run or written: each a UserError
 that says what to do."""
 
+import math
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import resolved_profile
 from rmwbench.campaign.plan.shared_host import queue_bytes
 from rmwbench.campaign.plan.source_lines import Places
@@ -56,14 +57,14 @@ def check_room(plan: Plan, directory: Path) -> None:
     check_memory(plan)
 
 
-def check_disk(plan: Plan, directory: Path) -> None:
-    slots = sum(plan.cell(trial.cell).record_bytes for trial in plan.trials)
+def check_disk(plan: Plan, directory: Path, left: Sequence[Trial] | None = None) -> None:
+    """For all trials of a new campaign, or those that are `left` of one that goes on."""
+    trials = _in_time(plan) if left is None else left
+    slots = sum(plan.cell(trial.cell).record_bytes for trial in trials)
     wanted = (
-        int(slots * DISK_PER_SLOT_BYTE)
-        + len(plan.trials) * DISK_PER_TRIAL_BYTES
-        + DISK_RESERVE_BYTES
+        int(slots * DISK_PER_SLOT_BYTE) + len(trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
     )
-    wanted += bags_on_disk_bytes(plan)
+    wanted += bags_on_disk_bytes(plan, trials)
     place = next(
         parent
         for parent in [directory.absolute(), *directory.absolute().parents]
@@ -85,14 +86,25 @@ def check_disk(plan: Plan, directory: Path) -> None:
             where=str(place),
             expected=f"about {wanted / MIB:.0f} MiB free",
             actual=f"{free / MIB:.0f} MiB",
-            fix="free some, or choose another place with --out DIR",
+            fix="free some, or choose another place with --out DIR"
+            if left is None
+            else "free some, or move the campaign's directory to where there is more",
         )
 
 
-def bags_on_disk_bytes(plan: Plan) -> int:
-    """The most that bags take in the campaign's directory at a time: those that are kept, and the
-    largest that is deleted once it has been read."""
-    cells = [plan.cell(trial.cell) for trial in plan.trials]
+def _in_time(plan: Plan) -> Sequence[Trial]:
+    """The trials for which there is time: a campaign by the clock plans blocks beyond it, for arms
+    that are open when others have left."""
+    if plan.within_s is None or not plan.block_s:
+        return plan.trials
+    blocks = math.ceil(plan.estimated_s / plan.block_s)
+    return [trial for trial in plan.trials if trial.block < blocks]
+
+
+def bags_on_disk_bytes(plan: Plan, trials: Sequence[Trial] | None = None) -> int:
+    """The most that bags of these trials, or of all, take in the campaign's directory at a time:
+    those that are kept, and the largest that is deleted once it has been read."""
+    cells = [plan.cell(trial.cell) for trial in (plan.trials if trials is None else trials)]
     on_disk = [
         cell for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "disk"
     ]

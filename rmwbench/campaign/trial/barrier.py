@@ -32,24 +32,21 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
     """Raises WorkerFailed; `outcome.barrier` then says whether a match or a message was missing.
     Where ROS variables may demand just that, both are answers and nothing is raised for them."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
+    answer_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
     _read_traffic(outcome, crew, BEFORE_OPEN)
     with step(outcome, "open"):
         opened = {
             name: crew.post(name, "open", fields_of(outcome, crew, workers, name))
             for name in present
         }
-        crew.gather(
-            opened.values(), timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_opened(outcome, one)
-        )
+        crew.gather(opened.values(), answer_s, take=lambda one: take_opened(outcome, one))
     timeout_s = outcome.order.cell.timeline.match_s
     with step(outcome, "create"):
         created, matching = [], {}
         for name in present:
             created.append(crew.post(name, "create", {"nodes": _nodes(outcome, name)}))
             matching[name] = crew.post(name, "match", {"timeout_ns": round(timeout_s * 1e9)})
-        crew.gather(
-            created, timeouts.COMMAND_TIMEOUT_S, take=lambda one: take_created(outcome, one)
-        )
+        crew.gather(created, answer_s, take=lambda one: take_created(outcome, one))
     try:
         with step(outcome, "match"):
             _match(outcome, crew, matching, time.monotonic() + timeout_s)
@@ -157,6 +154,7 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
         return not missing()
 
     limit_s = cell.timeline.match_s
+    answer_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
     deadline, interval_s = time.monotonic() + limit_s, timeouts.PROBE_INTERVAL_S
     while not done():
         if time.monotonic() > deadline:
@@ -168,7 +166,7 @@ def _first_messages(outcome: Outcome, crew: Crew) -> None:
             )
             outcome.barrier = Code.NO_DELIVERY
             raise crew.workers[place].failure("timeout", text)
-        crew.ask({name: ("probe", {}) for name in present}, timeouts.COMMAND_TIMEOUT_S)
+        crew.ask({name: ("probe", {}) for name in present}, answer_s)
         again = time.monotonic() + interval_s
         interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
         while not done() and (rest := again - time.monotonic()) > 0:

@@ -50,6 +50,7 @@ from rmwbench.lab.recording.recorder import RecorderBroken
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
+from rmwbench.suite.cells import Cell
 
 LOG_TAIL_BYTES = 1 << 20
 
@@ -74,6 +75,23 @@ class TrialResult:
     failed_by: FailedBy | None = None
 
 
+def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
+    """The hosts of a trial that is to run, so that it need not wait for them; None where they
+    cannot be made now. The trial then tries itself, and is the one that fails of it."""
+    try:
+        return _made(name, cell)
+    except HostBroken:
+        return None
+
+
+def _made(name: str, cell: Cell) -> Hosts:
+    """Raises HostBroken."""
+    try:
+        return Hosts(name, cell.all_hosts, beside=cell.beside)
+    except OSError as error:
+        raise HostBroken("start its init", error.errno) from None
+
+
 def run_trial(
     order: Order, workers: Workers | Worker, host: Host | Hosts | None = None
 ) -> TrialResult:
@@ -94,10 +112,10 @@ def run_trial(
             f"cell {order.cell.number} is over real machines: its hosts are made by "
             "rmwbench.cluster"
         )
-    hosts = hosts or Hosts(f"trial-{order.trial}", order.cell.all_hosts, beside=order.cell.beside)
     files: dict[str, int] = {}
     try:
         with step(outcome, "host"):
+            hosts = hosts or _made(f"trial-{order.trial}", order.cell)
             hosts.wait_ready()
         outcome.network.shared_host = hosts.first.kind == SHARED
         for process in order.cell.processes:
@@ -151,7 +169,8 @@ def run_trial(
     except UserError as vanished:
         outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
     finally:
-        hosts.close()
+        if hosts is not None:
+            hosts.close()
         recording.tidy(order)
         _take_records(outcome, files)
         tell_held(outcome)
@@ -292,7 +311,7 @@ _CAUSES = {
 
 
 @dataclass(frozen=True)
-class _Judged:
+class Judged:
     status: str
     reasons: tuple[Reason, ...] = ()
     failed_by: FailedBy | None = None
@@ -305,22 +324,23 @@ class _Judged:
         return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
 
 
-def _judged(outcome: Outcome) -> _Judged:
-    """A machine that breaks a rule voids the trial, whatever else happened in it."""
+def judged(outcome: Outcome) -> Judged:
+    """A machine that breaks a rule voids the trial, whatever else happened in it; not where the user
+    keeps what a noisy one spoilt."""
     if outcome.network.broken is not None:
-        return _Judged("void", (outcome.network.broken,))
+        return Judged("void", (outcome.network.broken,))
     failure = outcome.failure
     if failure is None:
         attested = attestations(outcome)
         if reasons := void_reasons(outcome, attested):
-            return _Judged("void", tuple(reasons), attested=tuple(attested))
+            return Judged("void", tuple(reasons), attested=tuple(attested))
         failure = delivered_nothing(outcome)
         if failure is None:
-            return _Judged("done", attested=tuple(attested))
+            return Judged("done", attested=tuple(attested))
     spoilt = of_the_machine(outcome)
     if spoilt or failure.by is FailedBy.MACHINE:
-        return _Judged("void", (*spoilt, failure.reason), FailedBy.MACHINE)
-    return _Judged("failed", (failure.reason,), failure.by)
+        return Judged("void", (*spoilt, failure.reason), FailedBy.MACHINE)
+    return Judged("failed", (failure.reason,), failure.by)
 
 
 def _result(outcome: Outcome) -> TrialResult:
@@ -329,7 +349,7 @@ def _result(outcome: Outcome) -> TrialResult:
         return TrialResult(
             order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns
         )
-    judged = _judged(outcome)
+    found = judged(outcome)
     end_ns = outcome.times.window.end_ns if outcome.times.window else None
     flags = (
         machines.flags(outcome.probes),
@@ -341,17 +361,17 @@ def _result(outcome: Outcome) -> TrialResult:
     for flag in itertools.chain.from_iterable(flags):
         note_flag(outcome, flag, end_ns)
     begun = time.monotonic_ns()
-    reason = joined(judged.reasons) or None
-    tables = trial_tables(outcome, judged.status, reason, list(judged.attested))
+    reason = joined(found.reasons) or None
+    tables = trial_tables(outcome, found.status, reason, list(found.attested))
     outcome.times.steps_ns["tables"] = time.monotonic_ns() - begun
     return TrialResult(
         order,
-        judged.status,
+        found.status,
         reason,
         tables,
         outcome.files,
         outcome.times.steps_ns,
-        judged.cause,
-        judged.reasons,
-        judged.failed_by,
+        found.cause,
+        found.reasons,
+        found.failed_by,
     )

@@ -35,7 +35,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
     rules: tuple[Callable[[], Iterable[Reason]], ...] = (
         lambda: _overflow(outcome),
         lambda: _granted(outcome),
-        lambda: (reason for reason in of_the_machine(outcome) if not _is_kept(reason)),
+        lambda: of_the_machine(outcome),
         lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
         lambda: network.void_reasons(outcome),
         lambda: sources.void_reasons(outcome),
@@ -45,7 +45,12 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
 
 
 def of_the_machine(outcome: Outcome) -> list[Reason]:
-    """The rules of the machine that the trial broke, as far as it came."""
+    """The rules of the machine that void the trial, as far as it came: what the user keeps
+    (`kept`) is not among them, whether the trial is done or failed."""
+    return [reason for reason in _broken(outcome) if not _is_kept(reason)]
+
+
+def _broken(outcome: Outcome) -> list[Reason]:
     late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.times.started_late_ns)}]
     return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
 
@@ -67,7 +72,7 @@ def keeps_spoilt() -> bool:
 
 def kept(outcome: Outcome) -> list[Reason]:
     """Why a trial would be void that is kept by the user's choice."""
-    found = (reason for reason in of_the_machine(outcome) if _is_kept(reason))
+    found = (reason for reason in _broken(outcome) if _is_kept(reason))
     return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in found]
 
 

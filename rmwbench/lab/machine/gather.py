@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.lab.machine import card, processes, tries
-from rmwbench.lab.machine.probe import read_ticks
+from rmwbench.lab.machine.probe import edge_probes, read_edge
 from rmwbench.lab.network import kernel_tries
 
 SIOCGIFFLAGS, IFF_UP = 0x8913, 1
@@ -121,12 +121,13 @@ def network(with_host: bool) -> dict[str, Any]:
 
 
 def sampled(seconds: float) -> dict[str, Any]:
-    """Steal and use of all processors over some time, and the programs that used most: (pid, name,
-    share of one core)."""
-    before, times, begun = read_ticks(), _process_ticks(), time.monotonic()
+    """What a trial's probes would be over some time, the use of all processors, and the programs
+    that used most: (pid, name, share of one core)."""
+    before, times, begun = read_edge(), _process_ticks(), time.monotonic()
     time.sleep(seconds)
-    elapsed, after, later = time.monotonic() - begun, read_ticks(), _process_ticks()
-    total = after.total - before.total
+    elapsed, after, later = time.monotonic() - begun, read_edge(), _process_ticks()
+    probes = edge_probes(before, after)
+    share = {row["probe"]: row["value"] for row in probes}
     hz = os.sysconf("SC_CLK_TCK")
     used = [
         (pid, name, (ticks - times[pid][1]) / hz / elapsed)
@@ -135,11 +136,10 @@ def sampled(seconds: float) -> dict[str, Any]:
     ]
     top = sorted((row for row in used if row[2] >= 0.02), key=lambda row: -row[2])[:TOP]
     top = [(pid, processes.told(pid) or name, share) for pid, name, share in top]
-    busy = after.busy - before.busy + after.softirq - before.softirq
     return {
         "seconds": elapsed,
-        "steal": (after.steal - before.steal) / total if total > 0 else None,
-        "busy": busy / total if total > 0 else None,
+        "probes": probes,
+        "busy": share["busy"] + share["softirq"] if "busy" in share else None,
         "top": top,
     }
 
