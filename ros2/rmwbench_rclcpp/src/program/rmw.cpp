@@ -5,6 +5,7 @@
 #include <regex>
 
 #include "ament.hpp"
+#include "executor_classes.hpp"
 #include "fault.hpp"
 #include "hosts.hpp"
 #include "profiles.hpp"
@@ -43,23 +44,14 @@ const char fastdds_security[] =
 const char *const cyclonedds_plugins[] = {"libdds_security_auth.so", "libdds_security_ac.so",
                                           "libdds_security_crypto.so"};
 
-#if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
-#define RMWBENCH_EVENTS "|events"
-#else
-#define RMWBENCH_EVENTS ""
-#endif
-#if __has_include(<rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>)
-#define RMWBENCH_EVENTS_CBG "|events_cbg"
-#else
-#define RMWBENCH_EVENTS_CBG ""
-#endif
-#if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
-#define RMWBENCH_STATIC "|static"
-#else
-#define RMWBENCH_STATIC ""
-#endif
-const char executors[] = "single_threaded|multi_threaded" RMWBENCH_EVENTS RMWBENCH_EVENTS_CBG
-                         "|wait_set" RMWBENCH_STATIC;
+std::string executors() {
+  std::string names = "single_threaded|multi_threaded";
+  if (RMWBENCH_HAS_EVENTS_EXECUTOR) names += "|events";
+  if (RMWBENCH_HAS_EVENTS_CBG_EXECUTOR) names += "|events_cbg";
+  names += "|wait_set";
+  if (RMWBENCH_HAS_STATIC_EXECUTOR) names += "|static";
+  return names;
+}
 
 Pairs capabilities(Pairs own) {
   const Pairs common = {
@@ -88,7 +80,7 @@ Pairs capabilities(Pairs own) {
 }
 
 Pairs modes(Pairs own) {
-  own.emplace_back("executor", executors);
+  own.emplace_back("executor", executors());
   own.emplace_back("threads", "N");
   return own;
 }

@@ -6,20 +6,18 @@
 #include <utility>
 #include <vector>
 
+#include "executor_classes.hpp"
 #include "fault.hpp"
 #include "rclcpp_version.hpp"
 
-#if __has_include(<rclcpp/experimental/executors/events_executor/events_executor.hpp>)
+#if RMWBENCH_HAS_EVENTS_EXECUTOR
 #include <rclcpp/experimental/executors/events_executor/events_executor.hpp>
-#define RMWBENCH_HAS_EVENTS_EXECUTOR 1
 #endif
-#if __has_include(<rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>)
+#if RMWBENCH_HAS_EVENTS_CBG_EXECUTOR
 #include <rclcpp/executors/events_cbg_executor/events_cbg_executor.hpp>
-#define RMWBENCH_HAS_EVENTS_CBG_EXECUTOR 1
 #endif
-#if __has_include(<rclcpp/executors/static_single_threaded_executor.hpp>)
+#if RMWBENCH_HAS_STATIC_EXECUTOR
 #include <rclcpp/executors/static_single_threaded_executor.hpp>
-#define RMWBENCH_HAS_STATIC_EXECUTOR 1
 #endif
 
 namespace rmwbench {
@@ -41,7 +39,7 @@ Made made(const std::shared_ptr<Kind> &executor, const std::string &name) {
   return {executor, name, [kind = executor.get()] { return kind->is_spinning(); }};
 }
 
-#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+#if RMWBENCH_HAS_EVENTS_EXECUTOR
 // Its options come first since Lyrical, last before.
 template <class Events>
 std::shared_ptr<Events> make_events(const rclcpp::ExecutorOptions &options) {
@@ -68,7 +66,7 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
       return make_threaded<rclcpp::executors::MultiThreadedExecutor>("MultiThreadedExecutor",
                                                                      settings, options);
     case Executor::events_cbg:
-#ifdef RMWBENCH_HAS_EVENTS_CBG_EXECUTOR
+#if RMWBENCH_HAS_EVENTS_CBG_EXECUTOR
       return make_threaded<rclcpp::executors::EventsCBGExecutor>("EventsCBGExecutor", settings,
                                                                  options);
 #else
@@ -76,7 +74,7 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
                   "events_cbg: this rclcpp has no EventsCBGExecutor (it came with Lyrical)"};
 #endif
     case Executor::events:
-#ifdef RMWBENCH_HAS_EVENTS_EXECUTOR
+#if RMWBENCH_HAS_EVENTS_EXECUTOR
       return made(make_events<rclcpp::experimental::executors::EventsExecutor>(options),
                   "EventsExecutor");
 #else
@@ -84,7 +82,7 @@ Made make(const Settings &settings, const rclcpp::ExecutorOptions &options) {
                   "events: this rclcpp has no EventsExecutor (it came with Iron)"};
 #endif
     case Executor::static_single_threaded:
-#ifdef RMWBENCH_HAS_STATIC_EXECUTOR
+#if RMWBENCH_HAS_STATIC_EXECUTOR
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wdeprecated-declarations"
       return made(std::make_shared<rclcpp::executors::StaticSingleThreadedExecutor>(options),
