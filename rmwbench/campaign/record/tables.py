@@ -229,16 +229,23 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
 def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
     rows = section.rows
     columns = {name: rows[name] for name in ("seq", "intended_ns", "bytes", "flags")}
-    columns |= {
-        name: np.ma.masked_equal(rows[name], 0) for name in ("begun_ns", "call_ns", "return_ns")
-    }
+    columns |= {name: np.ma.masked_equal(rows[name], 0) for name in ("call_ns", "return_ns")}
     caused = rows["cause_endpoint"] != 0
     columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
     columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
-    # Of a loaned message without a cause its place holds how long the payload was written
-    # (docs/formats/records.md).
-    filled = ((rows["flags"] & LOANED) != 0) & ~caused & (rows["cause_seq"] != 0)
-    columns["fill_ns"] = np.ma.masked_array(rows["cause_seq"].astype(np.int64), mask=~filled)
+    # How long the payload of a loaned message was written stands in the place of its cause's number
+    # or, where it has a cause, of `begun_ns`, which is then when the call began
+    # (docs/formats/records.md). A worker from before has a moment there, no duration within the
+    # call.
+    loaned = (rows["flags"] & LOANED) != 0
+    within = (rows["call_ns"] != 0) & (rows["begun_ns"] <= rows["return_ns"] - rows["call_ns"])
+    relayed = loaned & caused & within
+    fill_ns = np.where(relayed, rows["begun_ns"], rows["cause_seq"].astype(np.int64))
+    filled = (relayed | (loaned & ~caused)) & (fill_ns != 0)
+    columns["fill_ns"] = np.ma.masked_array(fill_ns, mask=~filled)
+    columns["begun_ns"] = np.ma.masked_equal(
+        np.where(relayed, rows["call_ns"], rows["begun_ns"]), 0
+    )
     return {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
 
 
