@@ -161,6 +161,47 @@ def test_without_a_daemon_that_ran_no_sum_stands():
     )
 
 
+KILLED = {"processes.talker": "it ended within the window"}
+
+
+def begun(process, role):
+    """What is known of a process that ended within the window."""
+    return [row for row in worker(process, role, 0) if row["at"] == "steady_begin"]
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["begun", "records alone"])
+def test_without_a_worker_that_was_killed_no_sum_stands_and_its_side_has_none(older):
+    listener = [row for row in SAMPLED if row["process"] != "talker"]
+    records = at("talker", "publisher", "records_unfinished", 0)
+    killed = [row | {"endpoint": 1} for row in records] if older else begun("talker", "publisher")
+    values, reasons = measured(listener + killed, no_data=KILLED)
+    for metric in (
+        "cpu_per_message",
+        "cpu_cores",
+        "cpu_per_message_publisher",
+        "context_switches_per_message",
+        "page_faults_per_message",
+        "wake_ups",
+        "processor_wait_per_message",
+        "peak_rss",
+    ):
+        assert metric not in values
+        assert reasons[metric] == "talker was not read: it ended within the window"
+    assert values["cpu_per_message_subscription"] == 10_000
+    assert values["cpu_cores_daemon"] == pytest.approx(500_000 / WINDOW_NS)
+    assert values["pss"] == 3000, "after the window it has nothing any more"
+
+
+def test_what_a_middleware_started_and_ended_is_in_no_sum_either():
+    values, reasons = measured(
+        [row for row in SAMPLED if row["process"] != "helper"] + begun("helper", "other"),
+        no_data={"processes.helper": "it ended within the window"},
+    )
+    for metric in ("cpu_per_message", "cpu_cores_other"):
+        assert reasons[metric] == "helper was not read: it ended within the window"
+    assert values["cpu_per_message_publisher"] == 60_000
+
+
 def test_what_the_sampler_could_not_read_is_told_in_its_words():
     events = [
         {"event": "no_data", "text": "energy: no RAPL counter and no board power sensor here"},

@@ -146,15 +146,22 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
         for host, found in by_host.items():
             yield from _interfaces(host, found, at)
     host_done = outcome.sampling.sampled is not None
+    successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
     for process, reply in outcome.sampling.collected.items():
         base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
         for usage in reply.get("usage", []):
             at = _AT.get(usage["at"])
             if at is None:
                 continue
+            # A successor began within the window, so with nothing; its first snapshot is of that
+            # moment, and what it used is of the window as it is.
+            begins = process in successors and at == "steady_begin"
             for key, (counter, unit) in _USAGE.items():
-                yield from _counter(base, counter, unit, at, usage.get(key))
-            if at != "end":
+                value = usage.get(key)
+                yield from _counter(
+                    base, counter, unit, at, 0 if begins and value is not None else value
+                )
+            if at != "end" and process not in successors:
                 yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
             if not host_done:
                 yield from _interfaces(outcome.order.cell.hosts[0], usage, at)
