@@ -223,7 +223,10 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         if outcome.times.window and (stuck or (finished and finished["never_sent"])):
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
-            told = outcome.times.windows.get(endpoint.process, outcome.times.window)
+            told = outcome.endpoints.starts.get(
+                section.endpoint,
+                outcome.times.windows.get(endpoint.process, outcome.times.window),
+            )
             # Who never told how many it left did not send what its schedule had besides.
             left = (
                 planned(arrival, told.end_ns - told.start_ns) - len(section.rows)
