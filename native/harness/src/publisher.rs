@@ -268,6 +268,8 @@ pub struct PublisherSlot {
     pub publisher: Mutex<Option<RecordedPublisher>>,
     /// No message due at or after this time is sent.
     pub stop_ns: AtomicI64,
+    /// Of one that was told to leave: what was due before this time and is not sent is left over.
+    left_ns: AtomicI64,
 }
 
 impl PublisherSlot {
@@ -276,7 +278,23 @@ impl PublisherSlot {
             endpoint,
             publisher: Mutex::new(Some(publisher)),
             stop_ns: AtomicI64::new(i64::MAX),
+            left_ns: AtomicI64::new(i64::MAX),
         })
+    }
+
+    /// It sends nothing any more, not even what was due before `now_ns`.
+    pub fn leave(&self, now_ns: i64) {
+        // In this order: who sees the stop knows until when there was a schedule.
+        self.left_ns.fetch_min(self.stop_ns().min(now_ns), Ordering::AcqRel);
+        self.stop_ns.store(0, Ordering::Release);
+    }
+
+    /// Before which messages are the schedule's: they were sent or are left over.
+    pub fn until_ns(&self) -> i64 {
+        match self.stop_ns() {
+            0 => self.left_ns.load(Ordering::Acquire),
+            stop_ns => stop_ns,
+        }
     }
 
     pub fn stop_ns(&self) -> i64 {
