@@ -227,6 +227,42 @@ def test_what_the_sampler_could_not_read_is_told_in_its_words():
     }
 
 
+def energy(**joules):
+    return [
+        row
+        for name, value in joules.items()
+        for row in at("machine", "machine", f"energy.{name}", value, "window")
+    ]
+
+
+DENIED = "energy counters may only be read by the machine's root"
+
+
+@pytest.mark.parametrize(
+    ("found", "no_data", "reason"),
+    [
+        ({"hwmon:amdgpu/PPT": 70.0}, {"energy": DENIED}, DENIED),
+        ({"hwmon:ina226/power1": 70.0}, {"energy": DENIED}, DENIED),
+        (
+            {"hwmon:amdgpu/PPT": 70.0, "hwmon:nvme/power1#2": 6.0},
+            {},
+            "only parts of the machine have a power sensor here (amdgpu/PPT, nvme/power1#2)",
+        ),
+        ({}, {"energy": "no sensor"}, "no sensor"),
+    ],
+)
+def test_what_a_part_of_the_machine_uses_is_not_the_machines_power(found, no_data, reason):
+    values, reasons = measured(SAMPLED + energy(**found), no_data=no_data)
+    assert "power" not in values and "energy_per_message" not in values
+    assert reasons["power"] == reasons["energy_per_message"] == reason
+
+
+def test_a_boards_input_is_its_largest_consumer_but_for_graphics_cards():
+    found = {"hwmon:ina226/power1": 24.0, "hwmon:ina226/power1#2": 6.0, "hwmon:amdgpu/PPT": 70.0}
+    values, _ = measured(SAMPLED + energy(**found))
+    assert values["power"] == 12.0
+
+
 def test_packages_and_their_memory_are_added_and_their_parts_are_not():
     rapl = [
         row

@@ -7,6 +7,7 @@ middleware costs is what its workers, its daemons and whatever else it started u
 processes (`harness`) stand apart and are in no other figure.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -163,7 +164,7 @@ def cost(
     put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, daemon)
 
     _wire(table, put, delivered, delivered_bytes)
-    _energy(table, put, delivered, window_ns, why.get("energy", unsampled))
+    _energy(table, put, delivered, window_ns, why, unsampled)
     return values, reasons
 
 
@@ -239,9 +240,23 @@ def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -
     put("packets_per_message", total(packets) if packets else None, delivered, missing)
 
 
-def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reason: str) -> None:
+OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
+"""Sensors of a graphics card or of a drive, and of what a battery gives or gets: no board's
+input."""
+PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
+
+
+def _energy(
+    table: Table,
+    put: Any,
+    delivered: int,
+    window_ns: int | None,
+    why: Mapping[str, str],
+    unsampled: str,
+) -> None:
     """Of the processor packages and their memory where RAPL counts; else of the board's largest
-    consumer, which is its input."""
+    consumer, which is its input. Where RAPL counts and may not be read, no other sensor stands for
+    it."""
     joules = {
         counter.removeprefix("energy."): value
         for row in table.values()
@@ -251,10 +266,17 @@ def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reaso
     packages = [
         v for name, v in joules.items() if name.startswith("rapl:package") and "/" not in name
     ]
-    packages += [
+    memory = [
         v for name, v in joules.items() if name.startswith("rapl:") and name.endswith("/dram")
     ]
-    total = sum(packages) if packages else max(joules.values(), default=None)
+    boards = {
+        name: v
+        for name, v in joules.items()
+        if name.startswith("hwmon:") and not OF_A_PART.fullmatch(name) and "energy" not in why
+    }
+    parts = ", ".join(sorted(name.removeprefix("hwmon:") for name in joules))
+    reason = why.get("energy", PARTS_ALONE.format(parts) if joules else unsampled)
+    total = sum(packages) + sum(memory) if packages else max(boards.values(), default=None)
     put("power", total, None if window_ns is None else window_ns / 1e9, reason)
     put("energy_per_message", total, delivered, reason)
 
