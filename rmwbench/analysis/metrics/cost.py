@@ -72,9 +72,9 @@ def cost(
     unseen = _unseen_daemons(table)
     table |= {("daemon", name): {} for name in unseen}
     # Of workers that were killed older bundles have their records alone.
-    lost_workers = {key: {} for key in recorded - table.keys() if f"processes.{key[1]}" in why}
-    table |= lost_workers
-    ended = lost_workers.keys() | {key for key, counted in table.items() if _ended(counted)}
+    ended = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
+    table |= {key: {} for key in ended}
+    ended |= {key for key, counted in table.items() if _ended(counted)}
     apart = not any(role == "both" for role, _ in table)
     missing = "the counter was not read at both ends of the steady window"
     # A worker of that name would make it `sampler#2`.
