@@ -18,7 +18,7 @@ from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import ABSENT
 
 WINDOW = Window(0, 10_000)
-FAILED, WARMUP = 1, 4
+FAILED, LOANED, WARMUP = 1, 2, 4
 
 
 class Records:
@@ -116,6 +116,22 @@ def test_the_parts_of_a_message_add_up_to_its_end_to_end_latency():
     ]
     assert sum(p.typical_ns for p in found.chain.parts) == 130
     assert found.chain.nodes == (3, 3) and found.values["end_to_end_latency_max"] == 130
+
+
+def test_writing_into_a_loan_is_the_nodes_time_as_writing_a_message_to_copy_is():
+    """Either node needs 40 to write, and what follows takes 50 from there."""
+    arrived = [got(2, 1, 0, 200), got(4, 3, 0, 300)]
+    copied = [sent(1, 0, 100, 150), sent(3, 0, 205, 250, (1, 0))]
+    lent = {"flags": LOANED, "fill_ns": 40}
+    loaned = [sent(1, 0, 100, 110, **lent), sent(3, 0, 205, 210, (1, 0), **lent)]
+    found = [measure_chains(Records(s, arrived), ROWS, WINDOW, {}) for s in (copied, loaned)]
+    assert found[0].chain == found[1].chain
+    for name in found[0].samples:
+        assert found[0].samples[name].values.tolist() == found[1].samples[name].values.tolist()
+    assert found[1].samples["hop_transport"].values.tolist() == [50, 50]
+    assert found[1].samples["hop_relay"].values.tolist() == [50]
+    spent = [layers(one.traces, None).spent_ns for one in found]
+    assert spent[0] == spent[1]
 
 
 LOST = {

@@ -161,6 +161,47 @@ def test_without_a_daemon_that_ran_no_sum_stands():
     )
 
 
+KILLED = {"processes.talker": "it ended within the window"}
+
+
+def begun(process, role):
+    """What is known of a process that ended within the window."""
+    return [row for row in worker(process, role, 0) if row["at"] == "steady_begin"]
+
+
+@pytest.mark.parametrize("older", [False, True], ids=["begun", "records alone"])
+def test_without_a_worker_that_was_killed_no_sum_stands_and_its_side_has_none(older):
+    listener = [row for row in SAMPLED if row["process"] != "talker"]
+    records = at("talker", "publisher", "records_unfinished", 0)
+    killed = [row | {"endpoint": 1} for row in records] if older else begun("talker", "publisher")
+    values, reasons = measured(listener + killed, no_data=KILLED)
+    for metric in (
+        "cpu_per_message",
+        "cpu_cores",
+        "cpu_per_message_publisher",
+        "context_switches_per_message",
+        "page_faults_per_message",
+        "wake_ups",
+        "processor_wait_per_message",
+        "peak_rss",
+    ):
+        assert metric not in values
+        assert reasons[metric] == "talker was not read: it ended within the window"
+    assert values["cpu_per_message_subscription"] == 10_000
+    assert values["cpu_cores_daemon"] == pytest.approx(500_000 / WINDOW_NS)
+    assert values["pss"] == 3000, "after the window it has nothing any more"
+
+
+def test_what_a_middleware_started_and_ended_is_in_no_sum_either():
+    values, reasons = measured(
+        [row for row in SAMPLED if row["process"] != "helper"] + begun("helper", "other"),
+        no_data={"processes.helper": "it ended within the window"},
+    )
+    for metric in ("cpu_per_message", "cpu_cores_other"):
+        assert reasons[metric] == "helper was not read: it ended within the window"
+    assert values["cpu_per_message_publisher"] == 60_000
+
+
 def test_what_the_sampler_could_not_read_is_told_in_its_words():
     events = [
         {"event": "no_data", "text": "energy: no RAPL counter and no board power sensor here"},
@@ -184,6 +225,42 @@ def test_what_the_sampler_could_not_read_is_told_in_its_words():
     assert unread([{"event": "no_data", "text": "tool sampler: ended"}]) == {
         "": "tool sampler: ended"
     }
+
+
+def energy(**joules):
+    return [
+        row
+        for name, value in joules.items()
+        for row in at("machine", "machine", f"energy.{name}", value, "window")
+    ]
+
+
+DENIED = "energy counters may only be read by the machine's root"
+
+
+@pytest.mark.parametrize(
+    ("found", "no_data", "reason"),
+    [
+        ({"hwmon:amdgpu/PPT": 70.0}, {"energy": DENIED}, DENIED),
+        ({"hwmon:ina226/power1": 70.0}, {"energy": DENIED}, DENIED),
+        (
+            {"hwmon:amdgpu/PPT": 70.0, "hwmon:nvme/power1#2": 6.0},
+            {},
+            "only parts of the machine have a power sensor here (amdgpu/PPT, nvme/power1#2)",
+        ),
+        ({}, {"energy": "no sensor"}, "no sensor"),
+    ],
+)
+def test_what_a_part_of_the_machine_uses_is_not_the_machines_power(found, no_data, reason):
+    values, reasons = measured(SAMPLED + energy(**found), no_data=no_data)
+    assert "power" not in values and "energy_per_message" not in values
+    assert reasons["power"] == reasons["energy_per_message"] == reason
+
+
+def test_a_boards_input_is_its_largest_consumer_but_for_graphics_cards():
+    found = {"hwmon:ina226/power1": 24.0, "hwmon:ina226/power1#2": 6.0, "hwmon:amdgpu/PPT": 70.0}
+    values, _ = measured(SAMPLED + energy(**found))
+    assert values["power"] == 12.0
 
 
 def test_packages_and_their_memory_are_added_and_their_parts_are_not():

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from rmwbench.analysis.metrics.cost import cost
 from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.records.columns import Window
 from rmwbench.campaign.record.tables import trial_tables
@@ -154,6 +155,25 @@ def test_held_messages_are_counted_in_the_records_of_the_dead():
     killed.tell_held(found)
     assert found.events[0]["text"] == "killed_s while holding 0 messages"
     assert found.events[1]["event"] == "flag" and "held no message" in found.events[1]["text"]
+
+
+def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it():
+    found = Outcome(Order(1, cell(planner=DIES), 0, 0, 1, 1), TimeFacts("", 0))
+    second = 1_000_000_000
+    found.times.window = Told(0, 0, 10 * second)
+    usage = lambda time_ns, cpu_ns: {"time_ns": time_ns, "cpu_ns": cpu_ns}  # noqa: E731
+    for process, edges in (
+        ("logger", (usage(100_000, second), usage(10 * second + 100_000, 2 * second))),
+        ("planner again", (usage(8 * second, second // 20), usage(10 * second, second // 4))),
+    ):
+        at = zip(("steady_begin", "steady_end"), edges, strict=True)
+        found.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
+    rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
+    both, _ = cost(rows, published=100, delivered=100, window_ns=10 * second)
+    alone = [row for row in rows if row["process"] == "planner again"]
+    one, _ = cost(alone, published=100, delivered=100, window_ns=10 * second)
+    assert one["cpu_cores"] == pytest.approx(0.025)
+    assert both["cpu_cores"] == pytest.approx(0.125)
 
 
 def stuck(what, timeout_s, *_):

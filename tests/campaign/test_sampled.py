@@ -15,7 +15,7 @@ from rmwbench.lab.process import tool
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.cells import cell, order
+from tests.campaign.cells import cell, order, outcome
 from tests.campaign.ended import well
 from tests.lab import fake_worker, tools
 
@@ -325,6 +325,33 @@ def test_without_a_sampler_the_trial_says_so(tmp_path, monkeypatch):
     assert well(result)
     assert "the sampler is not built" in reasons(result)
     assert "sampler.json" not in result.files
+
+
+def test_of_a_process_that_ended_within_the_window_its_beginning_is_kept_and_others_get_no_blame():
+    made = outcome()
+    one = {"pid": 7, "cpu_ns": 5, "voluntary_switches": 2}
+    edges = [
+        {
+            "at": where,
+            "sockets": [],
+            "interfaces": {},
+            "processes": {name: one | {"role": role} for name, role in there.items()},
+        }
+        for where, there in (
+            ("steady_begin", {"talker": "worker", "listener": "worker"}),
+            ("steady_end", {"listener": "worker"}),
+        )
+    ]
+    made.sampling.sampled = {"snapshots": edges, "memory": {}}
+    rows = [row for row in sampled.counters(made) if row["process"] == "talker"]
+    assert {(row["role"], row["counter"], row["at"]) for row in rows} == {
+        ("publisher", "cpu", "steady_begin"),
+        ("publisher", "voluntary_switches", "steady_begin"),
+    }
+    probes = [{"probe": "own", "value": 0.2}, {"probe": "foreign", "value": 0.7}]
+    assert sampled.attributed(made.sampling.sampled, probes) == probes[:1]
+    edges[1]["processes"] = edges[0]["processes"]
+    assert sampled.attributed(made.sampling.sampled, probes) == probes
 
 
 def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_once():

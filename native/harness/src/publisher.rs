@@ -124,18 +124,16 @@ impl Recorder {
             flags |= sent_flag::FAILED;
         }
         if let Some(section) = &self.section {
+            // How long writing into a loan took stands where a message without a cause has room; of
+            // one with a cause where it begun, which is then when the call began.
+            let caused = cause.endpoint != 0;
             section.sent(&Sent {
                 seq,
                 intended_ns,
-                begun_ns,
+                begun_ns: if self.loan && caused { fill_ns } else { begun_ns },
                 call_ns,
                 return_ns,
-                // A message without a cause has room for the time that its payload took.
-                cause_seq: if self.loan && cause.endpoint == 0 {
-                    fill_ns as u64
-                } else {
-                    cause.seq
-                },
+                cause_seq: if self.loan && !caused { fill_ns as u64 } else { cause.seq },
                 cause_endpoint: cause.endpoint,
                 bytes: self.payload_bytes,
                 flags,
@@ -270,6 +268,8 @@ pub struct PublisherSlot {
     pub publisher: Mutex<Option<RecordedPublisher>>,
     /// No message due at or after this time is sent.
     pub stop_ns: AtomicI64,
+    /// Of one that was told to leave: what was due before this time and is not sent is left over.
+    left_ns: AtomicI64,
 }
 
 impl PublisherSlot {
@@ -278,7 +278,23 @@ impl PublisherSlot {
             endpoint,
             publisher: Mutex::new(Some(publisher)),
             stop_ns: AtomicI64::new(i64::MAX),
+            left_ns: AtomicI64::new(i64::MAX),
         })
+    }
+
+    /// It sends nothing any more, not even what was due before `now_ns`.
+    pub fn leave(&self, now_ns: i64) {
+        // In this order: who sees the stop knows until when there was a schedule.
+        self.left_ns.fetch_min(self.stop_ns().min(now_ns), Ordering::AcqRel);
+        self.stop_ns.store(0, Ordering::Release);
+    }
+
+    /// Before which messages are the schedule's: they were sent or are left over.
+    pub fn until_ns(&self) -> i64 {
+        match self.stop_ns() {
+            0 => self.left_ns.load(Ordering::Acquire),
+            stop_ns => stop_ns,
+        }
     }
 
     pub fn stop_ns(&self) -> i64 {
@@ -331,7 +347,7 @@ mod tests {
         }
     }
 
-    /// begun, call, return, fill (as recorded) and flags of one message.
+    /// begun, call, return, the cause's number (as recorded) and flags of one message.
     fn sent_by(lender: Lender, cause: Cause) -> (i64, i64, i64, i64, u32) {
         let fd = memfd(&layout(7, &[(Kind::Sent, 1, 4)])).unwrap();
         let records = Records::map(fd.try_clone().unwrap()).unwrap();
@@ -435,7 +451,15 @@ mod tests {
             sent_by(Lender { refuses: false }, Cause::default());
         assert_eq!(flags, sent_flag::LOANED);
         assert!(fill_ns > 0 && return_ns - call_ns >= fill_ns + WAIT.as_nanos() as i64);
-        let (.., cause_seq, _) = sent_by(Lender { refuses: false }, Cause { endpoint: 9, seq: 42 });
+    }
+
+    #[test]
+    fn of_a_relays_loan_the_filling_stands_where_the_message_was_begun_and_its_cause_stays() {
+        let cause = Cause { endpoint: 9, seq: 42 };
+        let (fill_ns, call_ns, return_ns, cause_seq, _) = sent_by(Lender { refuses: false }, cause);
         assert_eq!(cause_seq, 42);
+        assert!(fill_ns > 0 && return_ns - call_ns >= fill_ns + WAIT.as_nanos() as i64);
+        let (fill_ns, call_ns, return_ns, ..) = sent_by(Lender { refuses: true }, cause);
+        assert!(fill_ns == 0 && call_ns + WAIT.as_nanos() as i64 <= return_ns);
     }
 }

@@ -334,6 +334,10 @@ impl<S: Source> Shared<S> {
                     continue; // it had its turn
                 }
                 let Some(source) = attached.get(token).and_then(Option::as_ref) else { continue };
+                // A reader that is left over was announced by no wait, unless by this one, too: the
+                // thread turns to it now, and what it has may have come since the wait.
+                let is_announced = place >= left_over || ready[left_over..].contains(&token);
+                let notified_ns = if is_announced { notified_ns } else { now_ns() };
                 if !self.is_current(seen)
                     || self.turn(&**source, notified_ns, seen) == Turn::Unfinished
                 {
@@ -389,7 +393,7 @@ fn attach<S>(
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicUsize;
+    use std::sync::atomic::{AtomicI64, AtomicUsize};
     use std::time::{Duration, Instant};
 
     use super::*;
@@ -591,7 +595,59 @@ mod tests {
         assert!(shared.lock().sources.is_empty());
     }
 
-    /// A wait set that is never made.
+    #[test]
+    fn a_reader_that_no_wait_announced_is_notified_when_the_thread_turns_to_it() {
+        /// Its message comes while the first reader's is under delivery.
+        struct Late {
+            comes: Option<Arc<Late>>,
+            came_ns: AtomicI64,
+            notified_ns: AtomicI64,
+        }
+        impl Source for Late {
+            fn take(&self, notified_ns: i64) -> bool {
+                if self.came_ns.load(Ordering::SeqCst) == 0
+                    || self.notified_ns.load(Ordering::SeqCst) != 0
+                {
+                    return false;
+                }
+                self.notified_ns.store(notified_ns, Ordering::SeqCst);
+                if let Some(next) = &self.comes {
+                    thread::sleep(Duration::from_millis(1));
+                    next.came_ns.store(now_ns(), Ordering::SeqCst);
+                }
+                true
+            }
+        }
+        let late = |comes, came_ns| {
+            let (came_ns, notified_ns) = (AtomicI64::new(came_ns), AtomicI64::new(0));
+            Arc::new(Late { comes, came_ns, notified_ns })
+        };
+        let second = late(None, 0);
+        let first = late(Some(second.clone()), 1);
+        // As the loop is after it attached both: each had no turn yet and nothing is announced.
+        let list = List {
+            sources: vec![first.clone(), second.clone()],
+            version: 0,
+            seen_version: 0,
+            closing: false,
+        };
+        let shared = Arc::new(Shared {
+            version: AtomicU64::new(0),
+            list: Mutex::new(list),
+            seen: Condvar::new(),
+            thread: OnceLock::new(),
+            waker: Some(Box::new(|| ())),
+        });
+        let theirs = shared.clone();
+        let thread = thread::spawn(move || theirs.block(Never));
+        until("the second message", || second.notified_ns.load(Ordering::SeqCst) != 0);
+        shared.change(|list| list.closing = true);
+        thread.join().unwrap();
+        let came_ns = second.came_ns.load(Ordering::SeqCst);
+        assert!(second.notified_ns.load(Ordering::SeqCst) >= came_ns);
+    }
+
+    /// A wait set that is never made, or never announces anything.
     struct Never;
 
     impl<S> WaitSet<S> for Never {

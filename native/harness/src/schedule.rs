@@ -123,6 +123,16 @@ struct Running<'a> {
 }
 
 impl Running<'_> {
+    /// How many messages from the one due at `due_ns` on were due before `until_ns`, which is a
+    /// time within the schedule.
+    fn left_over(&mut self, due_ns: i64, until_ns: i64, start: &Start) -> u64 {
+        if due_ns >= until_ns {
+            return 0;
+        }
+        let due = |offset: &i64| start.at_ns.saturating_add(*offset) < until_ns;
+        1 + self.due.by_ref().take_while(due).count() as u64
+    }
+
     fn finish(self, never_sent: u64, report: &dyn Fn(Event)) {
         let tally = self.publisher.as_ref().map(|p| *p.tally()).unwrap_or_default();
         // Before the report: who hears of the end may ask for the account at once.
@@ -185,14 +195,23 @@ pub fn run(
             // Whoever was stopped ends now, not when its next message would have been due.
             heap.retain(|Reverse((due_ns, index)): &Reverse<(i64, usize)>| {
                 let stopped = running[*index].take_if(|r| *due_ns >= r.slot.stop_ns());
-                stopped.map(|r| r.finish(0, report)).is_none()
+                let is_gone = stopped.is_some();
+                if let Some(mut r) = stopped {
+                    let until_ns = start.end_ns.min(r.slot.until_ns());
+                    let never_sent = r.left_over(*due_ns, until_ns, start);
+                    r.finish(never_sent, report);
+                }
+                !is_gone
             });
         }
         let Some(Reverse((due_ns, index))) = heap.pop() else { break };
         let r = running[index].as_mut().expect("a finished publisher is not in the heap");
         let end_ns = start.end_ns.min(r.slot.stop_ns());
         if due_ns >= end_ns {
-            running[index].take().expect("checked above").finish(0, report);
+            let mut r = running[index].take().expect("checked above");
+            let until_ns = start.end_ns.min(r.slot.until_ns());
+            let never_sent = r.left_over(due_ns, until_ns, start);
+            r.finish(never_sent, report);
             continue;
         }
         if now_ns() < due_ns && !interrupt.sleep_until(due_ns, seen) {
@@ -200,11 +219,7 @@ pub fn run(
             continue;
         }
         if now_ns() >= start.end_ns + start.grace_ns {
-            let never_sent = 1 + r
-                .due
-                .by_ref()
-                .take_while(|offset| start.at_ns.saturating_add(*offset) < end_ns)
-                .count() as u64;
+            let never_sent = r.left_over(due_ns, end_ns, start);
             running[index].take().expect("checked above").finish(never_sent, report);
             continue;
         }

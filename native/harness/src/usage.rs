@@ -127,20 +127,25 @@ pub fn is_segment(name: &str) -> bool {
 }
 
 /// Memory of the process; `rss_bytes` and `pss_bytes` include neither the records file nor the
-/// shared segments, which stand apart.
+/// shared segments, which stand apart. What is of the memory map is absent where a kernel has none
+/// (CONFIG_PROC_PAGE_MONITOR).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Memory {
-    pub rss_bytes: u64,
-    pub pss_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rss_bytes: Option<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pss_bytes: Option<u64>,
     /// VmHWM less the records, which are resident from the start; segments included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peak_rss_bytes: Option<u64>,
     /// VmSize less the records: addresses that were asked for, used or not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub virtual_bytes: Option<u64>,
-    pub records_rss_bytes: u64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub records_rss_bytes: Option<u64>,
     pub threads: u64,
-    pub shared_segments: Vec<Segment>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shared_segments: Option<Vec<Segment>>,
 }
 
 /// Reads the memory map: milliseconds for large processes, hence only after the window.
@@ -151,10 +156,11 @@ pub fn memory() -> Memory {
         let line = status.lines().find(|l| l.starts_with(name))?;
         line.split_whitespace().nth(1)?.parse().ok()
     };
-    memory.peak_rss_bytes =
-        field("VmHWM:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
-    memory.virtual_bytes =
-        field("VmSize:").map(|kib| (kib * 1024).saturating_sub(memory.records_rss_bytes));
+    let without_records = |name: &str| -> Option<u64> {
+        Some((field(name)? * 1024).saturating_sub(memory.records_rss_bytes?))
+    };
+    (memory.peak_rss_bytes, memory.virtual_bytes) =
+        (without_records("VmHWM:"), without_records("VmSize:"));
     memory.threads = field("Threads:").unwrap_or(0);
     memory
 }
@@ -164,7 +170,10 @@ pub fn memory() -> Memory {
 pub const OWN: [&str; 2] = ["memfd:rmwbench-records", "memfd:rmwbench-frames"];
 
 fn smaps(text: &str) -> Memory {
-    let mut memory = Memory::default();
+    if text.is_empty() {
+        return Memory::default();
+    }
+    let (mut rss_bytes, mut pss_bytes, mut records_rss_bytes) = (0, 0, 0);
     let mut segments: BTreeMap<String, Segment> = BTreeMap::new();
     let mut name = String::new();
     let (mut shared, mut writable) = (false, false);
@@ -182,21 +191,27 @@ fn smaps(text: &str) -> Memory {
         let bytes = words.next().and_then(|kib| kib.parse::<u64>().ok()).unwrap_or(0) * 1024;
         let records = OWN.iter().any(|own| name.contains(own));
         match first {
-            "Rss:" if records => memory.records_rss_bytes += bytes,
+            "Rss:" if records => records_rss_bytes += bytes,
             "Rss:" if shared => {
                 let segment = segments.entry(name.clone()).or_default();
                 segment.rss_bytes += bytes;
                 segment.writable |= writable;
             }
-            "Rss:" => memory.rss_bytes += bytes,
+            "Rss:" => rss_bytes += bytes,
             "Pss:" if records => {}
             "Pss:" if shared => segments.entry(name.clone()).or_default().pss_bytes += bytes,
-            "Pss:" => memory.pss_bytes += bytes,
+            "Pss:" => pss_bytes += bytes,
             _ => {}
         }
     }
-    memory.shared_segments = segments.into_iter().map(|(name, s)| Segment { name, ..s }).collect();
-    memory
+    let segments = segments.into_iter().map(|(name, s)| Segment { name, ..s }).collect();
+    Memory {
+        rss_bytes: Some(rss_bytes),
+        pss_bytes: Some(pss_bytes),
+        records_rss_bytes: Some(records_rss_bytes),
+        shared_segments: Some(segments),
+        ..Memory::default()
+    }
 }
 
 #[cfg(test)]
@@ -210,9 +225,15 @@ mod tests {
         assert!(usage.interfaces.contains_key("lo"), "{:?}", usage.interfaces);
         assert!(usage.udp.is_some());
         let memory = memory();
-        assert!(
-            memory.rss_bytes > 0 && memory.pss_bytes <= memory.rss_bytes && memory.threads >= 1
-        );
+        let (rss_bytes, pss_bytes) = (memory.rss_bytes.unwrap(), memory.pss_bytes.unwrap());
+        assert!(rss_bytes > 0 && pss_bytes <= rss_bytes && memory.threads >= 1);
+        assert!(memory.peak_rss_bytes.is_some() && memory.virtual_bytes.is_some());
+    }
+
+    #[test]
+    fn without_a_memory_map_no_memory_is_told() {
+        let told = serde_json::to_value(smaps("")).unwrap();
+        assert_eq!(told, serde_json::json!({"threads": 0}));
     }
 
     #[test]
@@ -229,15 +250,16 @@ mod tests {
         let memory = smaps(text);
         assert_eq!(
             (memory.rss_bytes, memory.pss_bytes, memory.records_rss_bytes),
-            (15 * 1024, 7 * 1024, 64 * 1024)
+            (Some(15 * 1024), Some(7 * 1024), Some(64 * 1024))
         );
-        assert_eq!(memory.shared_segments.len(), 3);
-        assert_eq!(memory.shared_segments[0].name, "/dev/shm/iox2 segment");
-        assert!(memory.shared_segments[2].name.contains("rmwbench-floor-pool"));
+        let segments = memory.shared_segments.unwrap();
+        assert_eq!(segments.len(), 3);
+        assert_eq!(segments[0].name, "/dev/shm/iox2 segment");
+        assert!(segments[2].name.contains("rmwbench-floor-pool"));
         assert_eq!(
-            memory.shared_segments.iter().map(|segment| segment.writable).collect::<Vec<_>>(),
+            segments.iter().map(|segment| segment.writable).collect::<Vec<_>>(),
             [true, false, true]
         );
-        assert_eq!(memory.shared_segments[0].rss_bytes, 100 * 1024);
+        assert_eq!(segments[0].rss_bytes, 100 * 1024);
     }
 }

@@ -96,6 +96,31 @@ fn messages_due_before_a_stop_and_not_sent_are_never_sent() {
 }
 
 #[test]
+fn messages_due_before_a_publisher_leaves_and_not_sent_are_never_sent() {
+    // One is kept from sending by its own call, the other by that of its sibling.
+    for leaver in [1, 2] {
+        let mut play = play();
+        play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(5))]));
+        let begun = now_ns();
+        play.ok(start(1, 10_000, 0));
+        play.stage.blocked.store(true, Ordering::Relaxed);
+        while !play.stage.waiting.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        thread::sleep(Duration::from_millis(100));
+        play.post(json!({"cmd": "destroy", "endpoints": [leaver]}));
+        play.ok(json!({"cmd": "collect"})); // answered behind it, so it has left
+        let left = now_ns();
+        play.stage.blocked.store(false, Ordering::Relaxed);
+        let end = play.finished(leaver, Duration::from_secs(2)).unwrap();
+        let never_sent = end["never_sent"].as_i64().unwrap();
+        assert!(never_sent >= 18, "a hundred milliseconds were due: {end}");
+        let due = end["scheduled"].as_i64().unwrap();
+        assert!(due <= (left - begun) / (5 * MS) + 1, "only what was due before it left: {end}");
+    }
+}
+
+#[test]
 fn match_waits_for_a_publisher_whose_schedule_runs() {
     let mut play = play();
     play.stage.matched.store(false, Ordering::Relaxed);

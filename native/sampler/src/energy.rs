@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use crate::document::Energy;
 use crate::kept::Kept;
+use crate::window::unused;
 
 #[derive(Debug)]
 enum Source {
@@ -66,7 +67,11 @@ impl Sensors {
         }
         for chip in directories(&class.join("hwmon")) {
             let device = if chip.join("name").exists() { chip } else { chip.join("device") };
-            sources.extend(board(&device));
+            for (name, source) in board(&device) {
+                // Boards have several chips of one name, whose sensors nobody labelled.
+                let taken = |wanted: &str| sources.iter().any(|(name, _)| name == wanted);
+                sources.push((unused(&name, taken), source));
+            }
         }
         let reason = if denied { Some(DENIED) } else { sources.is_empty().then_some(NONE) };
         Sensors { sources, reason: reason.map(String::from) }
@@ -245,6 +250,23 @@ mod tests {
         );
         assert!((energy["hwmon:board/power1"].joules - 6.0).abs() < 1e-9);
         assert_eq!(sensors.energy(&readings[..1]).len(), 0);
+        fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn chips_and_sensors_of_one_name_are_all_counted() {
+        let files = [
+            ("hwmon/hwmon0/name", "ina226\n"),
+            ("hwmon/hwmon0/power1_input", "12000000\n"),
+            ("hwmon/hwmon1/name", "ina226\n"),
+            ("hwmon/hwmon1/power1_input", "3000000\n"),
+        ];
+        let root = class("twins", &files);
+        let mut sensors = Sensors::find(&root);
+        let readings = [0, 1_000_000_000].map(|time_ns| sensors.read(time_ns));
+        let energy = sensors.energy(&readings);
+        let joules = |name: &str| energy[name].joules.round() as i64;
+        assert_eq!((joules("hwmon:ina226/power1"), joules("hwmon:ina226/power1#2")), (12, 3));
         fs::remove_dir_all(root).unwrap();
     }
 

@@ -318,7 +318,7 @@ fn add_neighbours(processes: &mut Vec<Process>) {
             pid if pid == own => (HARNESS, TOOL.into()),
             _ => (OTHER, command(&found)),
         };
-        let name = unused(&command, processes);
+        let name = unused(&command, |candidate| processes.iter().any(|p| p.name == candidate));
         // One that ended meanwhile is not a loss: it was not there at the edge either.
         processes.extend(Process::open(&name, role, &found));
     }
@@ -329,8 +329,8 @@ fn command(found: &Neighbour) -> String {
     String::from_utf8_lossy(&bytes).trim().to_string()
 }
 
-fn unused(name: &str, processes: &[Process]) -> String {
-    let taken = |candidate: &str| processes.iter().any(|p| p.name == candidate);
+/// The name, or the first of `name#2`, `name#3` … that is not `taken`.
+pub fn unused(name: &str, taken: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name}#{number}"));
     std::iter::once(name.to_string())
         .chain(numbered)

@@ -66,6 +66,7 @@ class Pair:
     intended_ns: np.ndarray
     begun_ns: np.ndarray
     call_ns: np.ndarray
+    """As `since_call_ns` has it, so that `writing` is ours with a loan, too."""
     return_ns: np.ndarray
     notified_ns: np.ndarray
     taken_ns: np.ndarray

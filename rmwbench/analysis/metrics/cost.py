@@ -7,6 +7,7 @@ middleware costs is what its workers, its daemons and whatever else it started u
 processes (`harness`) stand apart and are in no other figure.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -41,11 +42,16 @@ def cost(
     what the sampler could not read, and why (`unread`).
     """
     table: Table = {}
+    recorded: set[tuple[str, str]] = set()
     for row in counters:
-        if row.get("endpoint") is None and row["value"] is not None:
+        if row["value"] is None:
+            continue
+        if row.get("endpoint") is None:
             table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row[
                 "value"
             ]
+        else:
+            recorded.add((row["role"], row["process"]))
     for counted in table.values():
         if window_ns and (SNAPSHOT, "steady_end") in counted:
             counted[WINDOW, "window"] = window_ns
@@ -63,11 +69,14 @@ def cost(
         else:
             values[name] = amount / per
 
-    apart = not any(role == "both" for role, _ in table)
     unseen = _unseen_daemons(table)
     table |= {("daemon", name): {} for name in unseen}
+    # Of workers that were killed older bundles have their records alone.
+    ended = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
+    table |= {key: {} for key in ended}
+    ended |= {key for key, counted in table.items() if _ended(counted)}
+    apart = not any(role == "both" for role, _ in table)
     missing = "the counter was not read at both ends of the steady window"
-    shared = missing if apart else "publisher and subscription share a process"
     # A worker of that name would make it `sampler#2`.
     sampler = next(
         (p for role, p in table if role == "harness" and p.partition("#")[0] == "sampler"), None
@@ -77,6 +86,10 @@ def cost(
     if unseen:  # without them every sum over the middleware would be too small
         lost = why.get(f"processes.{unseen[0]}", missing) if sampled else unsampled
         missing = f"daemon {unseen[0]} was not read: {lost}"
+    elif dead := sorted(name for role, name in ended if role in MIDDLEWARE):
+        lost = why.get(f"processes.{dead[0]}", missing)
+        missing = f"{dead[0]} was not read: {lost}"
+    shared = missing if apart else "publisher and subscription share a process"
 
     cpu = _steady(table, MIDDLEWARE, "cpu")
     put("cpu_per_message", cpu, delivered, missing)
@@ -139,17 +152,25 @@ def cost(
         why.get("run_delay_ns", missing if sampled else unsampled),
     )
 
+    alive = {key: counted for key, counted in table.items() if key not in ended}
     for metric, counter in _AT_END.items():
-        unread_text = missing if unseen else f"the counter {counter} was not read"
-        put(metric, _at_end(table, MIDDLEWARE, counter), 1, unread_text)
+        unread_text = missing if unseen or ended else f"the counter {counter} was not read"
+        # After the window it has nothing any more, but its peak is not known.
+        there = table if counter == "peak_rss" else alive
+        put(metric, _at_end(there, MIDDLEWARE, counter), 1, unread_text)
     for role in ("publisher", "subscription"):
-        amount = _at_end(table, (role,), "pss") if apart else None
+        amount = _at_end(alive, (role,), "pss") if apart else None
         put(f"pss_{role}", amount, 1, "the counter pss was not read" if apart else shared)
-    put("pss_daemon", _at_end(table, ("daemon",), "pss"), 1, daemon)
+    put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, daemon)
 
     _wire(table, put, delivered, delivered_bytes)
-    _energy(table, put, delivered, window_ns, why.get("energy", unsampled))
+    _energy(table, put, delivered, window_ns, why, unsampled)
     return values, reasons
+
+
+def _ended(counted: Mapping[tuple[str, str], float]) -> bool:
+    """Whether a process was there when the window began and not when it ended."""
+    return ("cpu", "steady_begin") in counted and ("cpu", "steady_end") not in counted
 
 
 _AT_END = {
@@ -219,9 +240,23 @@ def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -
     put("packets_per_message", total(packets) if packets else None, delivered, missing)
 
 
-def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reason: str) -> None:
+OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
+"""Sensors of a graphics card or of a drive, and of what a battery gives or gets: no board's
+input."""
+PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
+
+
+def _energy(
+    table: Table,
+    put: Any,
+    delivered: int,
+    window_ns: int | None,
+    why: Mapping[str, str],
+    unsampled: str,
+) -> None:
     """Of the processor packages and their memory where RAPL counts; else of the board's largest
-    consumer, which is its input."""
+    consumer, which is its input. Where RAPL counts and may not be read, no other sensor stands for
+    it."""
     joules = {
         counter.removeprefix("energy."): value
         for row in table.values()
@@ -231,10 +266,17 @@ def _energy(table: Table, put: Any, delivered: int, window_ns: int | None, reaso
     packages = [
         v for name, v in joules.items() if name.startswith("rapl:package") and "/" not in name
     ]
-    packages += [
+    memory = [
         v for name, v in joules.items() if name.startswith("rapl:") and name.endswith("/dram")
     ]
-    total = sum(packages) if packages else max(joules.values(), default=None)
+    boards = {
+        name: v
+        for name, v in joules.items()
+        if name.startswith("hwmon:") and not OF_A_PART.fullmatch(name) and "energy" not in why
+    }
+    parts = ", ".join(sorted(name.removeprefix("hwmon:") for name in joules))
+    reason = why.get("energy", PARTS_ALONE.format(parts) if joules else unsampled)
+    total = sum(packages) + sum(memory) if packages else max(boards.values(), default=None)
     put("power", total, None if window_ns is None else window_ns / 1e9, reason)
     put("energy_per_message", total, delivered, reason)
 

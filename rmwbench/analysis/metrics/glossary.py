@@ -72,7 +72,8 @@ _ENTRIES = [
         "service_latency",
         "service latency",
         "From the publish call until the message is taken: the middleware alone, without the wait "
-        "before the call. Messages that were never sent are not in it.",
+        "before the call and without our writing of the payload, into a loan, too. Messages that "
+        "were never sent are not in it.",
         (0.5, 0.9, 0.99),
     ),
     Entry(

@@ -19,7 +19,6 @@ from rmwbench.analysis.records.ledger import (
     ABSENT,
     FAILED,
     FOREIGN,
-    LOANED,
     Arranged,
     Arrivals,
     Ledger,
@@ -29,6 +28,7 @@ from rmwbench.analysis.records.ledger import (
     longest_run,
     place_order,
     reconcile,
+    since_call_ns,
     under_way,
 )
 
@@ -104,10 +104,7 @@ def measure(
     )
     pairs.clear()
     out.samples["publish_call"] = make_sample(
-        [
-            _wanted(w.placed(columns.sent("return_ns")), _calls(columns, w), _called(w))
-            for w in writers
-        ]
+        [_wanted(w.placed(columns.sent("return_ns")), w.call_ns, _called(w)) for w in writers]
     )
     return out
 
@@ -117,15 +114,6 @@ def _called(writer: "_Writer") -> np.ndarray:
     no call."""
     called: np.ndarray = writer.places.steady & (writer.call_ns != ABSENT)
     return called
-
-
-def _calls(columns: Columns, writer: "_Writer") -> np.ndarray:
-    """When each publish call began, and with a loan later by the time in which we wrote the payload
-    into it: what is left until the call returns is the middleware's."""
-    if not writer.loaned:
-        return writer.call_ns
-    fill_ns = writer.placed(columns.sent("fill_ns"))
-    return np.where(fill_ns == ABSENT, writer.call_ns, writer.call_ns + fill_ns)
 
 
 def paired(
@@ -252,8 +240,8 @@ class _Writer:
     intended_ns: np.ndarray
     """`_LET_GO` once nothing asks for it any more."""
     call_ns: np.ndarray
+    """As `since_call_ns` has it."""
     reliable: bool
-    loaned: bool
 
     def placed(self, column: np.ndarray) -> np.ndarray:
         return _ordered(column, self.rows, self.order)
@@ -375,6 +363,7 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window 
     intended_ns, flags, call_ns = (
         _ordered(columns.sent(c), rows, order) for c in ("intended_ns", "flags", "call_ns")
     )
+    call_ns = since_call_ns(call_ns, flags, lambda: _ordered(columns.sent("fill_ns"), rows, order))
     begin_ns = None if window is None else window.begin_ns - window.slack_ns
     failed = (flags & FAILED) != 0
     return _Writer(
@@ -390,7 +379,6 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window 
         intended_ns,
         call_ns,
         publisher.reliable,
-        loaned=bool((flags & LOANED).any()),
     )
 
 

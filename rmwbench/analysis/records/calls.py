@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, Endpoint
-from rmwbench.analysis.records.ledger import ABSENT, FOREIGN
+from rmwbench.analysis.records.ledger import ABSENT, FOREIGN, since_call_ns
 
 LEGS = ("request_leg", "reply_leg")
 
@@ -104,7 +104,10 @@ def legs(
     requests in the steady window whose call was made.
     """
     request, reply = [], []
-    sent_by, seq, call = (columns.sent(column) for column in ("endpoint", "seq", "call_ns"))
+    sent_by, seq, call, sent_flags = (
+        columns.sent(column) for column in ("endpoint", "seq", "call_ns", "flags")
+    )
+    call = since_call_ns(call, sent_flags, lambda: columns.sent("fill_ns"))
     # Read once: a column comes from a file, and there may be many clients.
     received = tuple(
         columns.received(column) for column in ("endpoint", "writer", "seq", "taken_ns")

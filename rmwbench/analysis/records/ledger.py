@@ -5,6 +5,7 @@ the ledger is an index, not a join. Every wanted message ends in exactly one of:
 way, lost, late, corrupt, failed, never sent.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -103,6 +104,20 @@ class Arrivals:
     seq: np.ndarray
     taken_ns: np.ndarray
     flags: np.ndarray
+
+
+def since_call_ns(
+    call_ns: np.ndarray, flags: np.ndarray, fill_ns: Callable[[], np.ndarray]
+) -> np.ndarray:
+    """From when the time of each message is its middleware's: from the publish call, with a loan
+    later by the time in which we wrote the payload into it. So a wait for the loan is in all that
+    is counted from here, and our writing is not, as where a message is copied. ABSENT where no call
+    was made. `fill_ns` is asked for where a message was loaned."""
+    if not (flags & LOANED).any():
+        return call_ns
+    filled_ns = fill_ns()
+    known = (call_ns != ABSENT) & (filled_ns != ABSENT)
+    return np.where(known, call_ns + np.where(known, filled_ns, 0), call_ns)
 
 
 def place_order(seq: np.ndarray) -> np.ndarray | None:

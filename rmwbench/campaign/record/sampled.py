@@ -103,7 +103,12 @@ def _process(
     role = (end or begin)["role"]
     accounts_itself = role == WORKER and name in outcome.sampling.collected
     shown = role_of(outcome, name) if role == WORKER else role
-    if end is None:  # it ended within the window and took its counters along; `no_data` says so
+    if end is None:
+        # It ended within the window and took its counters along: what stood at the beginning says
+        # that it was there, so that no sum over its like stands without it.
+        for key, (counter, unit) in _OF_PROCESS.items():
+            if key in begin:
+                yield _row(name, shown, counter, unit, edges[0]["at"], begin[key])
         return
     for key, (counter, unit) in _OF_PROCESS.items():
         if key not in end or (accounts_itself and counter in _OWN_ACCOUNT):
@@ -172,6 +177,18 @@ def cpu_by_role(outcome: Outcome) -> dict[str, int]:
         role = role_of(outcome, name) if end["role"] == WORKER else end["role"]
         found[role] = found.get(role, 0) + used
     return found
+
+
+def ended(document: Mapping[str, Any]) -> bool:
+    """Whether a process ended within the window, so that what it used there is not known."""
+    edges = _edges(document)
+    return bool(edges) and not edges[0]["processes"].keys() <= edges[1]["processes"].keys()
+
+
+def attributed(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:
+    """Those of `machine.attributed_probes` that hold: without `foreign`, which would have what an
+    ended process of the trial used, where one did."""
+    return [row for row in probes if row["probe"] != "foreign" or not ended(document)]
 
 
 def processors(outcome: Outcome) -> int | None:

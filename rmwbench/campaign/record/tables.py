@@ -151,15 +151,22 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
         for host, found in by_host.items():
             yield from _interfaces(host, found, at)
     host_done = outcome.sampling.sampled is not None
+    successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
     for process, reply in outcome.sampling.collected.items():
         base = {"process": process, "role": sampled.role_of(outcome, process), "endpoint": None}
         for usage in reply.get("usage", []):
             at = _AT.get(usage["at"])
             if at is None:
                 continue
+            # A successor began within the window, so with nothing; its first snapshot is of that
+            # moment, and what it used is of the window as it is.
+            begins = process in successors and at == "steady_begin"
             for key, (counter, unit) in _USAGE.items():
-                yield from _counter(base, counter, unit, at, usage.get(key))
-            if at != "end":
+                value = usage.get(key)
+                yield from _counter(
+                    base, counter, unit, at, 0 if begins and value is not None else value
+                )
+            if at != "end" and process not in successors:
                 yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
             if not host_done:
                 yield from _interfaces(outcome.order.cell.hosts[0], usage, at)
@@ -221,7 +228,10 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         if outcome.times.window and (stuck or (finished and finished["never_sent"])):
             endpoint = by_endpoint[section.endpoint]
             arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
-            told = outcome.times.windows.get(endpoint.process, outcome.times.window)
+            told = outcome.endpoints.starts.get(
+                section.endpoint,
+                outcome.times.windows.get(endpoint.process, outcome.times.window),
+            )
             # Who never told how many it left did not send what its schedule had besides.
             left = (
                 planned(arrival, told.end_ns - told.start_ns) - len(section.rows)
@@ -234,16 +244,23 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
 def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
     rows = section.rows
     columns = {name: rows[name] for name in ("seq", "intended_ns", "bytes", "flags")}
-    columns |= {
-        name: np.ma.masked_equal(rows[name], 0) for name in ("begun_ns", "call_ns", "return_ns")
-    }
+    columns |= {name: np.ma.masked_equal(rows[name], 0) for name in ("call_ns", "return_ns")}
     caused = rows["cause_endpoint"] != 0
     columns["cause_endpoint"] = np.ma.masked_array(rows["cause_endpoint"], mask=~caused)
     columns["cause_seq"] = np.ma.masked_array(rows["cause_seq"], mask=~caused)
-    # Of a loaned message without a cause its place holds how long the payload was written
-    # (docs/formats/records.md).
-    filled = ((rows["flags"] & LOANED) != 0) & ~caused & (rows["cause_seq"] != 0)
-    columns["fill_ns"] = np.ma.masked_array(rows["cause_seq"].astype(np.int64), mask=~filled)
+    # How long the payload of a loaned message was written stands in the place of its cause's number
+    # or, where it has a cause, of `begun_ns`, which is then when the call began
+    # (docs/formats/records.md). A worker from before has a moment there, no duration within the
+    # call.
+    loaned = (rows["flags"] & LOANED) != 0
+    within = (rows["call_ns"] != 0) & (rows["begun_ns"] <= rows["return_ns"] - rows["call_ns"])
+    relayed = loaned & caused & within
+    fill_ns = np.where(relayed, rows["begun_ns"], rows["cause_seq"].astype(np.int64))
+    filled = (relayed | (loaned & ~caused)) & (fill_ns != 0)
+    columns["fill_ns"] = np.ma.masked_array(fill_ns, mask=~filled)
+    columns["begun_ns"] = np.ma.masked_equal(
+        np.where(relayed, rows["call_ns"], rows["begun_ns"]), 0
+    )
     return {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
 
 

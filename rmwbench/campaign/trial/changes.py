@@ -281,6 +281,7 @@ class Changes:
         window, grace_ns = self._window, round(self._outcome.order.cell.timeline.grace_s * 1e9)
         times = Window(at_ns, at_ns, window.end_ns).on(self._outcome.clock_of(change.process))
         self._outcome.endpoints.started |= set(senders)
+        self._outcome.endpoints.starts |= dict.fromkeys(senders, times)
         fields = {**start_fields(times, grace_ns), "endpoints": senders}
         self._post(change.process, "start", fields, lambda posted: posted.take())
 

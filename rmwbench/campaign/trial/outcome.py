@@ -81,12 +81,14 @@ class TimeFacts:
 
 @dataclass
 class EndpointFacts:
-    """By endpoint. `granted`: the reply of create; `matched`: how many were; `started` owe a
-    `finished`, `unfinished` never told it, since a dead peer holds them; `not_joined` are of nodes
-    that could not come up without their daemon, or after a kill."""
+    """By endpoint. `granted`: the reply of create; `matched`: how many were; `starts`: of one that
+    joined late its own schedule's times, on its worker's clock; `started` owe a `finished`,
+    `unfinished` never told it, since a dead peer holds them; `not_joined` are of nodes that could
+    not come up without their daemon, or after a kill."""
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
+    starts: dict[int, Window] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
     not_joined: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)

@@ -264,7 +264,10 @@ def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
         by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
         window = [row for row in outcome.probes if row["at"] == "window"]
-        outcome.probes += machine.attributed_probes(window, by_role, length_ns, processors)
+        outcome.probes += sampled.attributed(
+            outcome.sampling.sampled,
+            machine.attributed_probes(window, by_role, length_ns, processors),
+        )
 
 
 def _take_logs(outcome: Outcome, crew: Crew) -> None:

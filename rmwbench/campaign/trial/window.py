@@ -19,6 +19,8 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 
+FOREIGN = 16  # a RECEIVED flag of docs/formats/records.md
+
 UNFINISHED = "unfinished"
 """Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
 
@@ -174,21 +176,34 @@ def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
 
 def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
     """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over
-    several clocks."""
+    several clocks. A message of another trial tells no intended time, and the age of a late reader's
+    history is no latency (`was_moving` of rmwbench/analysis/metrics/latency.py)."""
     if outcome.times.clocks is not None and outcome.times.clocks.foreign:
         return 0
-    longest_ns = 0
+    longest_ns, since_ns = 0, _there_since_ns(outcome)
     for fd in files.values():
         try:
             sections = records.read(fd, outcome.order.nonce)
         except records.RecordsDamaged:
             continue  # told when the trial's records are taken
         for section in sections:
-            if section.kind == records.RECEIVED and len(section.rows):
-                longest_ns = max(
-                    longest_ns, int((section.rows["taken_ns"] - section.rows["intended_ns"]).max())
-                )
+            if section.kind == records.RECEIVED:
+                rows = section.rows
+                own = (rows["flags"] & FOREIGN) == 0
+                own &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
+                waits_ns = (rows["taken_ns"] - rows["intended_ns"])[own]
+                longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))
     return longest_ns
+
+
+def _there_since_ns(outcome: Outcome) -> dict[int, int]:
+    """Endpoint → when it was matched, else when it was created."""
+    return {
+        event["endpoint"]: event["time_ns"]
+        for name in ("created", "matched")
+        for event in outcome.events
+        if event["event"] == name and event.get("endpoint") is not None
+    }
 
 
 @contextlib.contextmanager

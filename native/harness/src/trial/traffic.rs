@@ -118,6 +118,10 @@ impl Trial<'_> {
                 .ok_or_else(|| Error::invalid(format!("node {name}"), "no node of this name"))?;
             doomed.extend(&node.endpoints);
         }
+        let now = now_ns();
+        for publishing in doomed.iter().filter_map(|e| self.publishers.get(e)) {
+            publishing.slot.leave(now);
+        }
         self.stop(&doomed, 0);
         Ok(doomed)
     }

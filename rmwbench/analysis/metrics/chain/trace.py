@@ -20,7 +20,14 @@ from rmwbench.analysis.metrics.latency import of_life, was_moving
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.joining import Life
-from rmwbench.analysis.records.ledger import ABSENT, FAILED, Arrivals, is_steady, place_order
+from rmwbench.analysis.records.ledger import (
+    ABSENT,
+    FAILED,
+    Arrivals,
+    is_steady,
+    place_order,
+    since_call_ns,
+)
 
 STAMPS = ("notified_ns", "taken_ns", "callback_ns")
 UNDER_WAY = "under_way"
@@ -34,6 +41,7 @@ class Writer:
     first_seq: int
     intended_ns: np.ndarray
     call_ns: np.ndarray
+    """As `since_call_ns` has it."""
     accepted: np.ndarray
     """The publish call was made and returned no error."""
     steady: np.ndarray
@@ -192,6 +200,7 @@ class Tracer:
             self._columns.sent(name)[rows]
             for name in ("intended_ns", "call_ns", "flags", "cause_endpoint", "cause_seq")
         )
+        call = since_call_ns(call, flags, lambda: self._columns.sent("fill_ns")[rows])
         window = self._window
         begin_ns = None if window is None else window.begin_ns - window.slack_ns
         return Writer(

@@ -1,0 +1,50 @@
+"""How long readers wait for what is on its way."""
+
+import numpy as np
+import pytest
+
+from rmwbench.campaign.trial.window import _longest_latency_ns
+from rmwbench.lab.process import records
+from rmwbench.lab.process.records import RECEIVED, Section
+from tests.campaign.cells import outcome
+
+MS, UPTIME = 1_000_000, 10**15
+FOREIGN = 16
+
+
+def longest(monkeypatch, *rows, events=()):
+    """Of messages of endpoint 2 with (ns from the start of the machine when they were intended,
+    ns that they took, flags)."""
+    found = np.zeros(len(rows), [(n, "<i8") for n in ("intended_ns", "taken_ns", "flags")])
+    for place, (intended_ns, took_ns, flags) in enumerate(rows):
+        found[place] = (intended_ns, intended_ns + took_ns, flags)
+    section = Section(RECEIVED, 2, 99, len(rows), 0, found)
+    monkeypatch.setattr(records, "read", lambda *_: [section])
+    made = outcome()
+    made.events = [{"event": e, "endpoint": 2, "time_ns": t, "process": "p"} for e, t in events]
+    return _longest_latency_ns(made, {"p": 3})
+
+
+OWN = [(UPTIME, 2 * MS, 0), (UPTIME + 9 * MS, 5 * MS, 0)]
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [
+        (OWN, 5 * MS),
+        ([*OWN, (0, UPTIME, FOREIGN)], 5 * MS),
+        ([(0, UPTIME, FOREIGN)], 0),
+        ([], 0),
+    ],
+    ids=["own", "own and foreign", "foreign alone", "nothing"],
+)
+def test_a_message_of_another_trial_says_nothing_of_how_slow_a_stream_is(
+    rows, expected, monkeypatch
+):
+    assert longest(monkeypatch, *rows) == expected
+
+
+def test_how_old_the_history_of_a_late_reader_was_is_no_latency(monkeypatch):
+    joined = [("created", UPTIME + 4_000 * MS), ("matched", UPTIME + 4_001 * MS)]
+    history, own = (UPTIME, 4_002 * MS, 0), (UPTIME + 4_005 * MS, 3 * MS, 0)
+    assert longest(monkeypatch, history, own, events=joined) == 3 * MS

@@ -1,0 +1,100 @@
+"""From what workers recorded to the tables of the bundle."""
+
+import numpy as np
+
+from rmwbench.campaign.record.tables import trial_tables
+from rmwbench.campaign.trial.changes import Changes
+from rmwbench.campaign.trial.outcome import Window
+from rmwbench.lab.process.records import SENT, Section
+from rmwbench.suite.cells import Change
+from tests.campaign.cells import cell, outcome
+
+FAILED, LOANED = 1, 2
+CALL, RETURN, FILL = 5_000_000, 8_000_000, 2_000_000
+NAMES = (
+    "seq",
+    "intended_ns",
+    "begun_ns",
+    "call_ns",
+    "return_ns",
+    "cause_seq",
+    "cause_endpoint",
+    "bytes",
+    "flags",
+)
+
+
+def section(endpoint, *rows, capacity=99):
+    """Slots as a worker fills them; what a row does not name is 0."""
+    found = np.zeros(len(rows), [(name, "<i8") for name in NAMES])
+    for number, row in enumerate(rows):
+        for name, value in ({"seq": number} | row).items():
+            found[name][number] = value
+    return Section(SENT, endpoint, capacity, len(rows), 0, found)
+
+
+def sent(*rows):
+    found = outcome()
+    found.sections = [section(1, *rows)]
+    return trial_tables(found, "done", None, [])["sent"].to_pylist()
+
+
+def test_how_long_a_loan_was_written_is_told_of_sources_and_relays_alike():
+    same = {"call_ns": CALL, "return_ns": RETURN}
+    loaned, cause = same | {"flags": LOANED}, {"cause_endpoint": 9, "cause_seq": 42}
+    refused = {"flags": LOANED | FAILED}
+    rows = sent(
+        same | {"begun_ns": CALL - 100},
+        loaned | {"begun_ns": CALL - 100, "cause_seq": FILL},
+        loaned | cause | {"begun_ns": FILL},
+        loaned | cause | {"begun_ns": 0} | refused,
+        same | cause | {"begun_ns": CALL - 100},
+        # of workers from before: when it was begun, and no call where a loan was refused
+        loaned | cause | {"begun_ns": CALL - 100},
+        loaned | cause | {"begun_ns": CALL - 100, "call_ns": 0} | refused,
+    )
+    assert [row["fill_ns"] for row in rows] == [None, FILL, FILL, None, None, None, None]
+    begun = [CALL - 100, CALL - 100, CALL, CALL, *[CALL - 100] * 3]
+    assert [row["begun_ns"] for row in rows] == begun
+    assert [row["cause_seq"] for row in rows] == [None, None, *[42] * 5]
+
+
+MS, SECOND = 1_000_000, 1_000_000_000
+JOINED = 4 * SECOND
+
+
+def joined(monkeypatch):
+    """A trial from 0 to 11 s, steady from 1 s on, in which a publisher of 100 Hz joins at 4 s and
+    sends 50 messages."""
+    found = outcome(cell(schedule="arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}"))
+    found.times.window = Window(0, SECOND, 11 * SECOND)
+    found.times.windows = {p.name: found.times.window for p in found.order.cell.processes}
+    told = []
+    changes = Changes(found, None, None, found.times.window)
+    monkeypatch.setattr(changes, "_post", lambda *command: told.append(command[2]))
+    monkeypatch.setattr("rmwbench.campaign.trial.changes.take_created", lambda *_: None)
+    monkeypatch.setattr("rmwbench.campaign.trial.timeouts.JOIN_LEAD_NS", 0)
+    monkeypatch.setattr("time.monotonic_ns", lambda: JOINED)
+    publisher = next(e for e in found.order.cell.endpoints if e.kind == "publisher")
+    changes._created(None, Change(3.0, True, publisher.process, publisher.node, (1,)))
+    assert [(fields["at_ns"], fields["endpoints"]) for fields in told] == [(JOINED, [1])]
+    due = [JOINED + 10 * MS * n for n in range(50)]
+    found.sections = [section(1, *({"intended_ns": t, "call_ns": t} for t in due))]
+    return found
+
+
+def never(found):
+    rows = trial_tables(found, "done", None, [])["sent"].to_pylist()
+    return [(row["intended_ns"], row["flags"]) for row in rows if row["call_ns"] is None]
+
+
+def test_what_a_late_publisher_never_sent_was_due_by_its_own_schedule(monkeypatch):
+    found = joined(monkeypatch)
+    found.endpoints.finished[1] = {"never_sent": 30}
+    assert never(found) == [(JOINED + 10 * MS * n, 0) for n in range(50, 80)]
+
+
+def test_of_a_late_publisher_that_is_stuck_only_what_it_had_to_send_is_never_sent(monkeypatch):
+    found = joined(monkeypatch)
+    found.endpoints.unfinished = {1}
+    assert never(found) == [(JOINED + 10 * MS * n, 0) for n in range(50, 700)]
