@@ -97,17 +97,27 @@ class BundleWriter:
     def reopen(cls, directory: Path | str) -> "BundleWriter":
         """Opens an unfinished campaign to continue it; leftovers that no journal line names are
         removed. What was read of it before may be old: another writer may have ended just now."""
-        from rmwbench.bundle.read import Bundle
-
-        place = Bundle(directory).directory  # refuses what is none, before a lock is put there
-        writer = cls(place, _take_lock(place))
+        writer = cls.held(directory)
         try:
-            for path in Bundle(place).unnamed():
-                path.unlink()
+            writer.remove_leftovers()
         except BaseException:
             writer.close()
             raise
         return writer
+
+    @classmethod
+    def held(cls, directory: Path | str) -> "BundleWriter":
+        """The same with everything as it is: for who may still refuse to go on."""
+        from rmwbench.bundle.read import Bundle
+
+        place = Bundle(directory).directory  # refuses what is none, before a lock is put there
+        return cls(place, _take_lock(place))
+
+    def remove_leftovers(self) -> None:
+        from rmwbench.bundle.read import Bundle
+
+        for path in Bundle(self.directory).unnamed():
+            path.unlink()
 
     def write_campaign(self, campaign: Mapping[str, Any]) -> None:
         """Replaces campaign.json atomically (its closing state may be added when the campaign
@@ -276,7 +286,7 @@ def encoding(schema: pa.Schema) -> dict[str, Any]:
 
 def _take_lock(directory: Path) -> Any:
     try:
-        file = open(directory / LOCK, "w")  # noqa: SIM115 (held until close)
+        file = open(directory / LOCK, "a")  # noqa: SIM115 (held until close)
     except OSError as error:
         raise UserError(
             "this campaign cannot be written",

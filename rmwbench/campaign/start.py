@@ -208,7 +208,7 @@ def checked(
 def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
     """The campaign of a directory with the trials that it still lacks. Raises UserError where it
     cannot be the same campaign, or another process writes it."""
-    writer = BundleWriter.reopen(directory)  # first: the journal is then nobody else's
+    writer = BundleWriter.held(directory)  # first: the journal is then nobody else's
     try:
         return _continued(writer, lab or Here())
     except BaseException:
@@ -237,6 +237,7 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
     if course.next:
         preflight.check_disk(plan, directory, [*course.rest, *course.later])
         lab.check(plan, workers)
+    writer.remove_leftovers()
     if not course.finished:
         left = len(course.rest) + len(course.later)
         writer.append(

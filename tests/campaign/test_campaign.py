@@ -477,9 +477,13 @@ def test_a_trial_that_another_process_finished_until_it_gave_the_lock_is_not_rep
 def test_a_campaign_that_cannot_be_resumed_is_left_for_others_to_write(bench, monkeypatch):
     bench.stopped(monkeypatch)
     fake_worker.install(bench.workers, describe={"version": "2.0"})
+    leftover = bench.out / "tables" / "sent" / "000099.parquet.partial"
+    leftover.write_bytes(b"half")
     with pytest.raises(UserError, match="another version"):
         start.resumed_campaign(bench.out)
+    assert leftover.exists(), "who refuses changes nothing"
     BundleWriter.reopen(bench.out).close()
+    assert not leftover.exists()
 
 
 @pytest.mark.parametrize(
