@@ -135,6 +135,7 @@ class ArmReport:
             self.when_full,
             " + ".join(map(bare, self.cell["middleware"].split(" + "))),
             self.cell["version"],
+            None if (loan := self.arm.get("loan")) is None else ("loan" if loan else "copy"),
         )
 
     @property
