@@ -46,6 +46,14 @@ def test_who_writes_into_lent_memory_is_not_compared_silently_with_who_copies():
     ]
 
 
+def test_taken_in_both_ways_is_told_as_both():
+    found = flags([TYPED, replace(TYPED, arm="b"), replace(TYPED, arm="c", take="lent / typed")])
+    assert found["c"] == [
+        "messages taken in lent memory and into the reader's own memory, those of most others into "
+        "the reader's own memory"
+    ]
+
+
 def test_two_arms_whose_full_queues_differ_are_unlike():
     blocks = replace(TYPED, arm="b", when_full="publisher blocks, subscription blocks")
     assert between(TYPED, blocks) == [

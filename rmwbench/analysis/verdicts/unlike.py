@@ -131,6 +131,8 @@ _NAMES = {
 
 
 def _word(value: str) -> str:
+    if value in ("lent / typed", "lent / raw"):
+        return " and ".join(map(_word, value.split(" / ")))
     return _PATHS.get(value) or _TAKES.get(value) or _WRITTEN.get(value) or value
 
 

@@ -39,7 +39,7 @@ pub fn described() -> BTreeMap<String, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Transport {
+pub enum Transport {
     Udp,
     Tcp,
     Unix,
@@ -57,7 +57,7 @@ pub enum Discovery {
 
 #[derive(Clone, Debug, Default)]
 pub struct Modes {
-    transport: Option<Transport>,
+    pub transport: Option<Transport>,
     pub discovery: Option<Discovery>,
     pub congestion: Option<CongestionControl>,
     batching: Option<bool>,

@@ -204,12 +204,9 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
         Some(threshold) if bytes < threshold => Some(format!(
             "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
         )),
-        Some(_) => match (shared.pool_bytes, locked::limit_bytes()) {
-            (Some(pool), Some(limit)) if pool > limit => Some(format!(
-                "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
-            )),
-            _ => None,
-        },
+        Some(_) => shared.pool_that_may_not_be_locked().map(|(pool, limit)| format!(
+            "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
+        )),
     }
 }
 

@@ -627,6 +627,10 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
                 .iter()
                 .any(|note| note.starts_with("path: ") && note.contains("may lock"));
             assert_eq!(told, refused, "{pool} of {limit}: {:?}", writer.granted().notes);
+            let mut node = session.node("r").unwrap();
+            let reader = node.subscription(&endpoint(3, "t", 100_000), Memory::new()).unwrap();
+            let expected = if refused { TakenAs::Typed } else { TakenAs::Lent };
+            assert_eq!(reader.granted().take, Some(expected), "{pool} of {limit}");
             // A loan needs the pool: without it there is no writer, and the reason says what to do.
             let lender = EndpointConfig { loan: true, ..endpoint(2, "t", 100_000) };
             let refusal = session.node("m").unwrap().publisher(&lender).map(drop).err();
