@@ -36,12 +36,19 @@ pub struct Reader<R: Release> {
     parents: Arc<Parents<R>>,
 }
 
-/// `config` for a reader whose delivering writes reliably. A listener runs in Cyclone's receive
-/// thread, which alone could take the acknowledgements that such a write may have to wait for:
-/// `wait: callback` then means a thread of ours, and `block` is granted.
-pub fn off_the_receive_thread(config: &EndpointConfig) -> EndpointConfig {
-    let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
-    EndpointConfig { wait, ..config.clone() }
+/// Errors: `wait: callback` of a reader whose delivering writes in a call that may wait for
+/// acknowledgements. A listener runs in Cyclone's receive thread, which alone could take them.
+/// Only a writer that keeps all waits: for one of keep_last Cyclone has no watermark
+/// (`whc_high` of `ddsi_endpoint.c`).
+pub fn refuse_waiting_in_the_receive_thread(
+    config: &EndpointConfig,
+    may_wait: bool,
+) -> Result<(), Error> {
+    if config.wait != Wait::Callback || !may_wait {
+        return Ok(());
+    }
+    let why = "wait callback: it would write with keep_all in Cyclone DDS's receive thread, and wait there for acknowledgements that only this thread takes";
+    Err(Error::unsupported(format!("endpoint {}", config.endpoint), why))
 }
 
 impl<R: Release> Reader<R> {
