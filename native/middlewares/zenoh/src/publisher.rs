@@ -31,8 +31,8 @@ use crate::graph::Side;
 use crate::locked;
 use crate::shared::Shared;
 
-/// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for
-/// ever on one that is stuck.
+/// How long a loan of a publisher that blocks waits for readers to give a buffer back; Zenoh's own
+/// `BlockOn` would wait for ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
 /// Small messages need no close fit: a busy reader may hold more of them.
 const LEAST_POOL_BYTES: usize = 256 << 10;
@@ -138,6 +138,15 @@ impl ZenohPublisher {
             true => Some(provider(config, shared).map_err(|why| Error::failed(object(), why))?),
             false => None,
         };
+        if provider.is_some() {
+            granted.notes.push(match granted.when_full {
+                Some(WhenFull::Blocks) => format!(
+                    "a publish call waits for a buffer of its pool, at most {} ms, and then fails",
+                    LOAN_WAIT.as_millis()
+                ),
+                _ => "a publish call for which its pool has no buffer fails at once".into(),
+            });
+        }
         let token = shared.graph.announce(Side::Publisher, node, config.endpoint, &config.topic)?;
         Ok(ZenohPublisher {
             _token: token,
@@ -149,14 +158,18 @@ impl ZenohPublisher {
         })
     }
 
-    /// A buffer of the provider, for which it may wait.
+    /// A buffer of the provider, for which one that blocks waits.
     fn buffer(&self, bytes: usize) -> Result<ZShmMut, PublishError> {
         let provider = self.provider.as_ref().ok_or(PublishError::Unsupported)?;
+        let patience = match self.granted.when_full {
+            Some(WhenFull::Blocks) => LOAN_WAIT,
+            _ => Duration::ZERO,
+        };
         let mut waiting_since = None;
         loop {
             match provider.alloc(bytes).with_policy::<GarbageCollect>().wait() {
                 Ok(buffer) => return Ok(buffer),
-                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < LOAN_WAIT => {
+                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < patience => {
                     sleep(Duration::from_millis(1))
                 }
                 Err(_) => return Err(PublishError::Full),

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmwbench_conformance::pair::*;
 use rmwbench_conformance::{isolated, skipped};
@@ -833,26 +833,41 @@ fn a_request_that_waits_too_long_is_a_timeout() {
 }
 
 #[test]
-fn a_provider_with_no_room_left_refuses_after_a_second() {
+fn a_provider_with_no_room_left_refuses_after_a_second_or_at_once_where_nothing_blocks() {
     let _alone = alone_with_pools();
-    let config = with_modes("shm", 56, &[("shm_pool_bytes", json!(300_000))]);
-    let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
-    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
-    let memory = Memory::new();
-    memory.close_gate();
-    let reader = far.subscription(&endpoint(1, "t", 100_000), memory.clone()).unwrap();
-    let mut writer = near.publisher(&endpoint(2, "t", 100_000)).unwrap();
-    matched(&*writer, &*reader);
-    let sent = (0..5).filter(|_| writer.publish(&[1; 100_000]) == Ok(())).count();
-    assert_eq!(sent, 2, "a pool of 300 kB has room for two messages of 100 kB and its own headers");
-    assert_eq!(writer.publish(&[1; 100_000]), Err(PublishError::Full));
-    memory.open_gate();
-    memory.wait_for(2);
-    assert_eq!(writer.publish(&[1; 100_000]), Ok(()));
-    assert_eq!(
-        reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(),
-        ["shm"]
-    );
+    let refused_after = |reliability, domain_id| {
+        let config = with_modes("shm", domain_id, &[("shm_pool_bytes", json!(300_000))]);
+        let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let memory = Memory::new();
+        memory.close_gate();
+        let asked =
+            |number| with_qos(endpoint(number, "t", 100_000), reliability, History::KeepLast, 10);
+        let reader = far.subscription(&asked(1), memory.clone()).unwrap();
+        let mut writer = near.publisher(&asked(2)).unwrap();
+        matched(&*writer, &*reader);
+        let sent = (0..5).filter(|_| writer.publish(&[1; 100_000]) == Ok(())).count();
+        assert_eq!(
+            sent, 2,
+            "a pool of 300 kB has room for two messages of 100 kB and its own headers"
+        );
+        let begun = Instant::now();
+        assert_eq!(writer.publish(&[1; 100_000]), Err(PublishError::Full));
+        let took = begun.elapsed();
+        memory.open_gate();
+        memory.wait_for(2);
+        wait_until("a buffer", || writer.publish(&[1; 100_000]).is_ok());
+        assert_eq!(
+            reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(),
+            ["shm"]
+        );
+        let waits = writer.granted().notes.iter().any(|note| note.contains("at most 1000 ms"));
+        assert_eq!(waits, reliability == Reliability::Reliable, "{:?}", writer.granted().notes);
+        took
+    };
+    let waited = refused_after(Reliability::Reliable, 56);
+    let at_once = refused_after(Reliability::BestEffort, 58);
+    assert!(at_once * 2 < waited, "best effort {at_once:?}, reliable {waited:?}");
 }
 
 #[test]
