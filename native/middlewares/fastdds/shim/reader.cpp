@@ -145,6 +145,7 @@ uint32_t Reader::matched() const {
 
 void Reader::granted(rmwbench_granted &granted) const {
   tell(reader_->get_qos(), session_.asked, granted);
+  session_.tell(granted);
   granted.wait = wait_;
   granted.take = session_.plain_types ? RMWBENCH_TAKE_LENT : RMWBENCH_TAKE_TYPED;
   granted.note(granted.context,

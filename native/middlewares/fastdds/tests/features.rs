@@ -636,3 +636,21 @@ fn what_may_wait_for_acknowledgements_is_not_called_back() {
         }
     });
 }
+
+#[test]
+fn what_has_no_effect_beside_shared_memory_is_told() {
+    isolated("what_has_no_effect_beside_shared_memory_is_told", || {
+        for (modes, told) in [
+            (json!({"congestion": "drop"}), true),
+            (json!({"socket_buffer_bytes": 100_000}), true),
+            (json!({"congestion": "drop", "transport": "udp"}), false),
+            (json!({}), false),
+        ] {
+            let pair = pair_of(|| open(APART, modes.clone(), json!({})), endpoint(1, "t", 8));
+            for granted in [pair.writer.granted(), pair.reader.granted()] {
+                let found = granted.notes.iter().any(|note| note.contains("without effect"));
+                assert_eq!(found, told, "{modes}: {:?}", granted.notes);
+            }
+        }
+    });
+}
