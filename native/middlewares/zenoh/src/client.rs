@@ -163,8 +163,8 @@ impl trait_::Endpoint for ZenohClient {
     }
 
     fn account(&self) -> Account {
-        let services = self.shared.graph.count(Side::Service, &self.topic);
-        let mut account = self.counts.account(&self.intake, services, &self.shared.session);
+        let senders = self.shared.graph.ever(Side::Service, &self.topic);
+        let mut account = self.counts.account(&self.intake, senders, &self.shared.session);
         let replies = &self.replies;
         for (name, count) in [
             ("timeouts", &replies.timeouts),

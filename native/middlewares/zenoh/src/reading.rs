@@ -128,8 +128,8 @@ impl Counts {
         take(&Delivery::taken(notified_ns, &payload, zero_copy));
     }
 
-    /// `writers` are the endpoints that send to this one.
-    pub fn account(&self, intake: &Intake, writers: Count, session: &zenoh::Session) -> Account {
+    /// `senders` are the sessions that ever had an endpoint which sends to this one.
+    pub fn account(&self, intake: &Intake, senders: Count, session: &zenoh::Session) -> Account {
         let in_shared_memory = self.in_shared_memory.load(Ordering::Relaxed);
         let elsewhere = self.elsewhere.load(Ordering::Relaxed);
         let mut evidence = Vec::new();
@@ -141,7 +141,7 @@ impl Counts {
             });
         }
         if elsewhere > 0 {
-            let (path, note) = path_elsewhere(writers, session);
+            let (path, note) = path_elsewhere(senders, session);
             evidence.push(Evidence { path, messages: elsewhere, note });
         }
         let copied = self.copied.load(Ordering::Relaxed);
@@ -154,8 +154,8 @@ impl Counts {
 }
 
 /// Messages that were not in shared memory: Zenoh does not mark them, so their path is inferred
-/// from who sends and which links there are.
-fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) {
+/// from who sent, also if it has left, and which links there are.
+fn path_elsewhere(senders: Count, session: &zenoh::Session) -> (String, String) {
     let links: BTreeSet<String> = session
         .info()
         .links()
@@ -164,9 +164,9 @@ fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) 
         .collect();
     let names: Vec<&str> =
         links.iter().map(|l| if l.starts_with("unix") { "unix" } else { l.as_str() }).collect();
-    if writers.local > 0 && writers.remote == 0 {
+    if senders.local > 0 && senders.remote == 0 {
         ("intra_process".into(), "inferred: all senders are in this session".into())
-    } else if writers.local == 0 && names.len() == 1 {
+    } else if senders.local == 0 && names.len() == 1 {
         // TLS runs over TCP sockets.
         let path = if names[0] == "tls" { "tcp" } else { names[0] };
         (
@@ -177,9 +177,10 @@ fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) 
         (
             "unknown".into(),
             format!(
-                "not in shared memory; links: {}, local senders: {}",
+                "not in shared memory; links: {}, sessions that sent: {}, this one among them: {}",
                 names.join(" "),
-                writers.local
+                senders.total(),
+                senders.local > 0
             ),
         )
     }

@@ -870,6 +870,27 @@ fn a_provider_with_no_room_left_refuses_after_a_second_or_at_once_where_nothing_
     assert!(at_once * 2 < waited, "best effort {at_once:?}, reliable {waited:?}");
 }
 
+/// What it sent may have been any of the messages.
+#[test]
+fn a_sender_that_left_is_not_forgotten_in_the_path() {
+    let (mut here, mut there) = (open("unixsock", 59), open("unixsock", 59));
+    let mut node = here.node("here").unwrap();
+    let memory = Memory::new();
+    let reader = node.subscription(&endpoint(1, "t", 8), memory.clone()).unwrap();
+    let mut near = node.publisher(&endpoint(2, "t", 8)).unwrap();
+    near.publish(&byte(1)).unwrap();
+    memory.wait_for(1);
+    assert_eq!(reader.account().evidence[0].path, "intra_process");
+    let mut far = there.node("there").unwrap().publisher(&endpoint(3, "t", 8)).unwrap();
+    wait_until("a match", || far.matched() == 1 && reader.matched() == 2);
+    far.publish(&byte(2)).unwrap();
+    memory.wait_for(2);
+    drop(far);
+    wait_until("its leaving", || reader.matched() == 1);
+    let evidence = reader.account().evidence;
+    assert_eq!((evidence[0].path.as_str(), evidence[0].messages), ("unknown", 2), "{evidence:?}");
+}
+
 #[test]
 fn what_the_death_of_a_router_means() {
     isolated("what_the_death_of_a_router_means", || {
