@@ -2,7 +2,8 @@
 is `tuned*`.
 
 A middleware asks with SO_RCVBUF and SO_SNDBUF, which the kernel caps at net.core.rmem_max and
-wmem_max without a word. What is asked is read from the configuration itself, so that a user's own file is seen like a shipped one.
+wmem_max without a word. What is asked is read from the configuration itself, so that a user's own
+file is seen like a shipped one.
 """
 
 import re

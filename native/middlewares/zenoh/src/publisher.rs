@@ -34,6 +34,8 @@ use crate::shared::Shared;
 /// How long a loan of a publisher that blocks waits for readers to give a buffer back; Zenoh's own
 /// `BlockOn` would wait for ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
+const IN_ITS_OWN_SESSION: &str =
+    "publish mode async: within its own session a put calls the subscriptions itself";
 /// Small messages need no close fit: a busy reader may hold more of them.
 const LEAST_POOL_BYTES: usize = 256 << 10;
 /// How often a publisher tells the number of its last message, if it sent any; as in rmw_zenoh.
@@ -213,7 +215,7 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
     match shared.shared_memory_threshold_bytes {
         _ if !shared.shared_memory => Some("path: the profile switches shared memory off".into()),
         _ if (config.loan || shared.shm_provider) && bytes > 0 => None,
-        None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off".into()),
+        None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off, for puts at least".into()),
         Some(threshold) if bytes < threshold => Some(format!(
             "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
         )),
@@ -247,7 +249,7 @@ fn granted(
     };
     let mut qos = config.qos.clone();
     qos.reliability = if reliable { Reliability::Reliable } else { Reliability::BestEffort };
-    let mut notes = vec![note.to_string()];
+    let mut notes = vec![note.to_string(), IN_ITS_OWN_SESSION.into()];
     if qos.durability == Durability::Volatile {
         notes
             .push("the publisher keeps no history: depth is a matter of the reader's queue".into());

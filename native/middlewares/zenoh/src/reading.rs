@@ -73,7 +73,7 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
         FullQueue::DropOldest | FullQueue::DropNewest => WhenFull::DropsAtReader,
     };
     let note = if config.wait == Wait::Callback {
-        "wait callback has no queue: Zenoh's receiving thread delivers each message, depth drops nothing".to_string()
+        "wait callback has no queue: Zenoh's receiving thread, or a publisher of the same session, delivers each message, depth drops nothing".to_string()
     } else {
         let (depth, when_full) = policy(&config.qos, keep_all_depth);
         qos.depth = depth as u32;
@@ -81,7 +81,7 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
             FullQueue::DropOldest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops its oldest"),
             FullQueue::DropNewest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops the newest"),
             FullQueue::Block => {
-                format!("a queue of {depth} behind Zenoh's callback; full, it holds up Zenoh's receiving thread and so its link")
+                format!("a queue of {depth} behind Zenoh's callback; full, it holds up who delivers: Zenoh's receiving thread and so its link, or a publisher of the same session")
             }
         }
     };

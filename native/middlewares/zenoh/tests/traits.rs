@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 
 use rmwbench_conformance::pair::*;
 use rmwbench_conformance::{isolated, skipped};
+use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use rmwbench_zenoh::Zenoh;
@@ -868,6 +869,39 @@ fn a_provider_with_no_room_left_refuses_after_a_second_or_at_once_where_nothing_
     let waited = refused_after(Reliability::Reliable, 56);
     let at_once = refused_after(Reliability::BestEffort, 58);
     assert!(at_once * 2 < waited, "best effort {at_once:?}, reliable {waited:?}");
+}
+
+#[test]
+fn what_a_file_of_ones_own_keeps_out_of_shared_memory_is_not_said_to_be_lent() {
+    isolated("what_a_file_of_ones_own_keeps_out_of_shared_memory_is_not_said_to_be_lent", || {
+        let take = |messages: &str| {
+            let text = format!(
+                "{{scouting: {{multicast: {{enabled: false}}}}, listen: {{endpoints: []}}, transport: {{shared_memory: {{transport_optimization: {{pool_size: 1000000, messages: [{messages}]}}}}}}}}"
+            );
+            let mut session = Zenoh.open(&session(&profile("json5", &text), 60)).unwrap();
+            let mut node = session.node("n").unwrap();
+            let reader = node.subscription(&endpoint(1, "t", 100_000), Memory::new()).unwrap();
+            reader.granted().take
+        };
+        assert_eq!(take("\"put\""), Some(TakenAs::Lent));
+        assert_eq!(take("\"query\", \"reply\""), Some(TakenAs::Typed));
+    });
+}
+
+#[test]
+fn requests_are_dropped_or_wait_as_their_qos_has_it() {
+    let mut session = open("unixsock", 61);
+    let mut node = session.node("n").unwrap();
+    let (request, reply) = MessageType::service_bytes(8, 8);
+    for (reliability, word) in [(Reliability::Reliable, "block"), (Reliability::BestEffort, "drop")]
+    {
+        let mut config = with_qos(endpoint(1, "s", 8), reliability, History::KeepLast, 10);
+        config.message_type = request.clone();
+        config.reply_type = Some(reply.clone());
+        let notes = node.client(&config, Memory::new()).unwrap().granted().notes;
+        let expected = format!("congestion control {word}");
+        assert!(notes.iter().any(|note| note.starts_with(&expected)), "{notes:?}");
+    }
 }
 
 /// What it sent may have been any of the messages.
