@@ -9,12 +9,13 @@ from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT, FAILED, LOANED
+from rmwbench.results.workload.arm import taken_as
 from tests.support.columns import Columns
 
 MS = 1_000_000
 
 
-def measured(call_ns, flags, fill_ns):
+def measured(call_ns, flags, fill_ns, lent=0):
     """Ten messages, one per 10 ms; a call returns 7 ms after its message was due, half a
     millisecond later it is taken, and the last five are refused their loan."""
     n = 10
@@ -29,7 +30,7 @@ def measured(call_ns, flags, fill_ns):
     received = {
         "endpoint": np.full(n, 2)[came], "writer": np.ones(n, np.int64)[came], "seq": seq[came],
         "taken_ns": (due + 7 * MS + MS // 2)[came], "consumed_ns": (due + 8 * MS)[came],
-        "flags": np.zeros(n, np.int64)[came], "bytes": np.full(n, 100)[came],
+        "flags": np.where(seq < lent, LOANED, 0)[came], "bytes": np.full(n, 100)[came],
     }  # fmt: skip
     ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
     return measure(Columns(sent, received), ends, Window(1000 * MS, 1100 * MS))
@@ -95,3 +96,25 @@ def test_a_message_that_took_us_long_to_write_is_slow_for_that(loaned):
     (slow,) = explain(pair).messages
     assert (slow.place, slow.cause) == (200, "payload writing")
     assert slow.phases_ns == {"late": US, "writing": 700 * US, "flight": 20 * US}
+
+
+@pytest.mark.parametrize(
+    ("granted", "lent", "shown"),
+    [
+        ("lent", 10, "lent"),
+        ("lent", 0, "typed"),
+        ("lent", 4, "lent / typed"),
+        ("raw", 4, "lent / raw"),
+        ("typed", 10, "lent"),
+        (None, 10, None),
+    ],
+)
+def test_how_messages_were_taken_is_what_their_records_say(granted, lent, shown):
+    """Whether an API can lend one depends on where it comes from: not over a network, for one."""
+    found = measured(np.zeros(10, np.int64), np.zeros(10, np.int64), np.zeros(10), lent)
+    assert (found.lent, found.taken) == (lent, 10)
+    assert taken_as(granted, found.lent, found.taken) == shown
+
+
+def test_where_nothing_was_taken_what_was_granted_is_shown():
+    assert taken_as("lent", 0, 0) == "lent"

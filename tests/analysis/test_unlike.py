@@ -29,6 +29,31 @@ def test_where_nothing_has_a_majority_every_arm_says_its_own():
     ]
 
 
+def test_who_writes_into_lent_memory_is_not_compared_silently_with_who_copies():
+    copies = replace(TYPED, written="copy")
+    loans = replace(copies, arm="c", written="loan")
+    assert flags([copies, replace(copies, arm="b"), loans]) == {
+        "a": [],
+        "b": [],
+        "c": [
+            "its publisher writes into memory that its middleware lends, those of most others into "
+            "memory of its own, which is copied"
+        ],
+    }
+    assert between(copies, loans) == [
+        "publishers write: into memory of its own, which is copied in A, into memory that its "
+        "middleware lends in B"
+    ]
+
+
+def test_taken_in_both_ways_is_told_as_both():
+    found = flags([TYPED, replace(TYPED, arm="b"), replace(TYPED, arm="c", take="lent / typed")])
+    assert found["c"] == [
+        "messages taken in lent memory and into the reader's own memory, those of most others into "
+        "the reader's own memory"
+    ]
+
+
 def test_two_arms_whose_full_queues_differ_are_unlike():
     blocks = replace(TYPED, arm="b", when_full="publisher blocks, subscription blocks")
     assert between(TYPED, blocks) == [

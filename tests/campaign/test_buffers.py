@@ -1,4 +1,4 @@
-"""`tuned*`: a profile asks for more receive buffer than the kernel grants."""
+"""`tuned*`: a profile asks for larger socket buffers than the kernel grants."""
 
 from pathlib import Path
 
@@ -52,6 +52,19 @@ def test_a_mode_replaces_what_the_profile_asks_for():
 def test_less_than_asked_is_told_with_the_command_that_changes_it():
     told = granted_less(profile("cyclonedds/profiles/tuned.xml"), {}, SMALL)
     assert told is not None and "212992" in told and "sysctl -w net.core.rmem_max=16777216" in told
+
+
+def test_both_sides_count():
+    """ROS 2's advice raises `rmem_max` alone."""
+    raised = {"net.core.rmem_max": "4194304", "net.core.wmem_max": "212992"}
+    for text, modes in (
+        ("", {"socket_buffer_bytes": 1 << 22}),
+        (profile("fastdds/profiles/tuned.xml"), {}),
+    ):
+        told = granted_less(text, modes, raised)
+        assert told is not None and "a send buffer of 4194304 bytes" in told
+        assert "rmem_max" not in told
+        assert granted_less(text, modes, raised | {"net.core.wmem_max": "4194304"}) is None
 
 
 def test_enough_is_not_told_nor_what_nobody_knows():

@@ -1,6 +1,7 @@
 """Candidates: written down once, named by suites and on the command line."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -61,17 +62,41 @@ def failure(text: str, **choice: tuple[str, ...]) -> UserError:
 
 
 def arms_of(suite: str) -> list[str]:
-    """Of a shipped one; only the arms of the file are read, which takes a tenth of the time."""
+    return [arm["name"] for arm in listed(suite)]
+
+
+def listed(suite: str) -> list[dict[str, Any]]:
+    """Arms of a shipped one; only those of the file are read, which takes a tenth of the time."""
     text = read(find(suite))
     begin = text.index("\narms:") + 1
     rest = text[begin:].split("\n")
     end = next(n for n, line in enumerate(rest[1:], start=1) if line and line[0] not in " #-")
-    return [arm["name"] for arm in plain("\n".join(rest[:end]), where=suite)["arms"]]
+    return plain("\n".join(rest[:end]), where=suite)["arms"]
 
 
 def test_every_shipped_suite_has_the_arms_it_had():
     found = "".join(f"{name}: {', '.join(arms_of(name))}\n" for name in shipped_suites())
     assert found == ARMS.read_text(encoding="utf-8")
+
+
+def test_where_one_publishes_by_loan_all_that_lend_do():
+    """Else the one is the fastest because it alone is spared a copy."""
+    lends = {
+        ("iceoryx2", None),
+        ("cyclonedds", "shm"),
+        ("fastdds", "data_sharing"),
+        ("zenoh", "shm"),
+    }
+    for suite in shipped_suites():
+        loans = {}
+        for arm in listed(suite):
+            key = (
+                arm["middleware"],
+                None if arm["middleware"] == "iceoryx2" else arm.get("profile"),
+            )
+            if key in lends:
+                loans[key] = loans.get(key, False) or arm.get("loan", False)
+        assert len(set(loans.values())) < 2, (suite, loans)
 
 
 def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():

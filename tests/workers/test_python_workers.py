@@ -6,6 +6,7 @@ import queue
 import subprocess
 import sys
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -325,6 +326,39 @@ def test_a_zenoh_subscription_that_blocks_ends_with_its_thread():
     reader.close()
     assert not reader.thread.is_alive()
     publisher.publish(memoryview(bytes(16)))
+    publisher.close()
+    opened.close()
+    assert heard.empty()
+
+
+def test_a_slow_zenoh_reader_loses_its_oldest_and_holds_nobody_up():
+    opened = session(zenoh_python.Middleware(), ALONE)
+    node, heard, gate, entered = (
+        opened.node("n"),
+        queue.Queue(),
+        threading.Event(),
+        threading.Event(),
+    )
+
+    def deliver(payload, *_):
+        entered.set()
+        gate.wait(PATIENCE_S)
+        heard.put(payload[0])
+
+    qos = Qos(False, False, False, 3)
+    publisher = node.publisher(replace(asked(1, "topic"), qos=qos))
+    reader = node.subscription(replace(asked(2, "topic"), qos=qos), deliver)
+    assert reader.granted().when_full == "drops_at_reader"
+    publisher.publish(memoryview(bytes(16)))
+    assert entered.wait(PATIENCE_S)
+    publishing = begun(
+        lambda: [publisher.publish(memoryview(bytes([n]) * 16)) for n in range(1, 50)]
+    )
+    publishing.join(PATIENCE_S)
+    assert not publishing.is_alive(), "the publisher waited for a reader that is slow"
+    gate.set()
+    assert [heard.get(timeout=PATIENCE_S) for _ in range(4)] == [0, 47, 48, 49]
+    reader.close()
     publisher.close()
     opened.close()
     assert heard.empty()

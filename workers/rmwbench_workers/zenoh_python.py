@@ -2,8 +2,9 @@
 them, so that the two also talk to each other.
 
 With `callback` Zenoh's own thread calls into Python; with `block` a thread of ours, one to a
-subscription, sleeps in the binding's `recv`. That, and a copy on each side, is what a Python
-program pays: the payload becomes `bytes` because the binding has no other form.
+subscription, sleeps in the binding's `recv`, and a ring as long as the depth drops its oldest.
+That, and a copy on each side, is what a Python program pays: the payload becomes `bytes` because
+the binding has no other form.
 """
 
 import threading
@@ -57,8 +58,8 @@ class Middleware:
                 "reliable": "partly: ordered and kept on a link, but nothing is sent again after a "
                 "link broke",
                 "best_effort": "yes",
-                "keep_last": "partly: the receiving callback takes each message at once, no "
-                "history is kept",
+                "keep_last": "partly: with block a ring of this depth drops its oldest; with callback "
+                "the receiving callback takes each message at once",
                 "block": "yes",
                 "callback": "yes",
                 "publish_sync": "no: a put hands the message to the link's sending task",
@@ -181,7 +182,11 @@ class Endpoint:
         qos = Qos(asked.reliable, False, asked.keep_all, asked.depth)
         notes = ["each payload is copied into a Python object of its own"]
         wait = self.config.wait if self.side == "sub" else "callback"
-        return Granted(qos, wait, "async" if self.side == "pub" else "default", notes)
+        if self.side == "pub":
+            full = "blocks" if asked.reliable else "drops_at_writer"
+            return Granted(qos, wait, "async", notes, when_full=full)
+        full = "blocks" if wait == "callback" else "drops_at_reader"
+        return Granted(qos, wait, "default", notes, when_full=full)
 
     def account(self) -> Account:
         return Account()
@@ -221,8 +226,9 @@ class Subscription(Endpoint):
         if config.wait == "callback":
             self.subscriber = self.session.zenoh.declare_subscriber(self.key, receive)
         else:
-            fifo = zenoh.handlers.FifoChannel(max(config.qos.depth, 1))
-            self.subscriber = self.session.zenoh.declare_subscriber(self.key, fifo)
+            # Not FifoChannel: full, it holds up Zenoh's receiving thread, and so its link.
+            ring = zenoh.handlers.RingChannel(max(config.qos.depth, 1))
+            self.subscriber = self.session.zenoh.declare_subscriber(self.key, ring)
             # The handler's: a `recv` of the subscriber's own that waits keeps it from being
             # undeclared.
             taking = (self.subscriber.handler, receive)

@@ -95,16 +95,16 @@ impl Sink for Memory {
     }
 }
 
-/// Forwards each message within its delivery, as a reliable relay of the harness does.
+/// Forwards each message within its delivery, as a relay of the harness does.
 pub struct Relay {
     publisher: Mutex<Box<dyn Publisher>>,
     /// What the middleware is told.
-    pub reliable: bool,
+    pub may_wait: bool,
 }
 
 impl Relay {
-    pub fn new(publisher: Box<dyn Publisher>, reliable: bool) -> Arc<Self> {
-        Arc::new(Relay { publisher: Mutex::new(publisher), reliable })
+    pub fn new(publisher: Box<dyn Publisher>, may_wait: bool) -> Arc<Self> {
+        Arc::new(Relay { publisher: Mutex::new(publisher), may_wait })
     }
 }
 
@@ -113,8 +113,8 @@ impl Sink for Relay {
         self.publisher.lock().unwrap().publish(delivery.payload).unwrap();
     }
 
-    fn publishes_reliably(&self) -> bool {
-        self.reliable
+    fn publish_may_wait(&self) -> bool {
+        self.may_wait
     }
 }
 

@@ -205,10 +205,10 @@ typedef struct rmwbench_delivery {
 typedef struct rmwbench_sink {
   void *context;
   void (*deliver)(void *context, const rmwbench_delivery *delivery);
-  /* Non-zero: delivering publishes on, reliably. A middleware that calls back in the thread which
-   * takes acknowledgements would wait there for what only that thread can bring: it must deliver
-   * from another one, and grant what that is. */
-  int32_t publishes_reliably;
+  /* Non-zero: delivering publishes on in a call that may wait for acknowledgements: reliably, with
+   * a history that keeps all. A middleware that calls back in the thread which takes them would
+   * wait there for what only that thread can bring: it refuses to. */
+  int32_t publish_may_wait;
 } rmwbench_sink;
 
 /* Sends the answer to one request, to the client that asked; returns when the middleware's call

@@ -209,10 +209,10 @@ pub struct SharedMemory {
 pub trait Sink: Send + Sync {
     fn deliver(&self, delivery: &Delivery<'_>);
 
-    /// Whether delivering publishes on, reliably. A middleware that calls back in the thread which
-    /// takes acknowledgements would wait there for what only that thread can bring: it must deliver
-    /// from another one, and grant what that is.
-    fn publishes_reliably(&self) -> bool {
+    /// Whether delivering publishes on in a call that may wait for acknowledgements: reliably, with
+    /// a history that keeps all. A middleware that calls back in the thread which takes them would
+    /// wait there for what only that thread can bring: it refuses to.
+    fn publish_may_wait(&self) -> bool {
         false
     }
 }

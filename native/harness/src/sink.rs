@@ -33,7 +33,7 @@ pub struct RecordingSink {
     hold: Duration,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
     /// Known before the relays themselves are.
-    relays_reliably: bool,
+    relays_with_waits: bool,
 }
 
 /// A copy is known as one while fewer messages than this came since the first; middlewares that
@@ -68,7 +68,7 @@ impl RecordingSink {
             client: None,
             hold: Duration::ZERO,
             relays: OnceLock::new(),
-            relays_reliably: false,
+            relays_with_waits: false,
         }
     }
 
@@ -85,9 +85,10 @@ impl RecordingSink {
         RecordingSink { client: Some(client), ..self }
     }
 
-    /// The same, telling the middleware whether a reliable publisher forwards each message.
-    pub fn relaying_reliably(self, relays_reliably: bool) -> Self {
-        RecordingSink { relays_reliably, ..self }
+    /// The same, telling the middleware whether a publisher that may wait for acknowledgements
+    /// forwards each message.
+    pub fn relaying_with_waits(self, relays_with_waits: bool) -> Self {
+        RecordingSink { relays_with_waits, ..self }
     }
 
     /// Names the publishers that forward each message; once, before traffic. False when it was done
@@ -292,8 +293,8 @@ impl Sink for RecordingSink {
         }
     }
 
-    fn publishes_reliably(&self) -> bool {
-        self.relays_reliably
+    fn publish_may_wait(&self) -> bool {
+        self.relays_with_waits
     }
 }
 

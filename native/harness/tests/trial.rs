@@ -179,18 +179,22 @@ fn a_relay_that_a_second_create_adds_forwards_or_is_refused() {
     assert_eq!(end["sent"], 1, "{end}");
 }
 
-/// Before it makes the reader: Cyclone must not deliver to a reliable relay in the thread that
-/// takes acknowledgements.
+/// Before it makes the reader: nobody may deliver to such a relay in the thread that takes
+/// acknowledgements.
 #[test]
-fn a_middleware_is_told_which_readers_publish_on_reliably() {
+fn a_middleware_is_told_which_readers_publish_on_and_may_wait() {
     let mut play = play();
     let mut careless = publisher(4, json!({"kind": "relay", "from": 5}));
     careless["qos"]["reliability"] = json!("best_effort");
     let readers = [2, 5, 6].map(|number| endpoint(number, "subscription", "t"));
-    let relay = publisher(3, json!({"kind": "relay", "from": 2}));
-    play.ok(create("n", [readers.to_vec(), vec![relay, careless]].concat()));
+    let mut relay = publisher(3, json!({"kind": "relay", "from": 2}));
+    let forgetful = publisher(7, json!({"kind": "relay", "from": 6}));
+    for endpoint in [&mut relay, &mut careless] {
+        endpoint["qos"]["history"] = json!("keep_all");
+    }
+    play.ok(create("n", [readers.to_vec(), vec![relay, careless, forgetful]].concat()));
     let sinks = play.stage.sinks.lock().unwrap();
-    assert_eq!([2, 5, 6].map(|number| sinks[&number].publishes_reliably()), [true, false, false]);
+    assert_eq!([2, 5, 6].map(|number| sinks[&number].publish_may_wait()), [true, false, false]);
 }
 
 /// In one place, so that no worker can take the wish silently; and a publisher takes nothing.

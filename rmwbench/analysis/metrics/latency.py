@@ -58,6 +58,9 @@ class Messages:
     """Of the messages published, whether or not they arrived."""
     pairs: int = 0
     readers: int = 0
+    taken: int = 0
+    """Messages that subscriptions took, whenever; `lent` of them in place, by each one's record."""
+    lent: int = 0
     series: tuple[np.ndarray, np.ndarray] | None = None
     """(seconds since the steady window began, latency in ns with +inf where lost), at most
     SERIES_POINTS, of the first pair.
@@ -167,6 +170,9 @@ def _pairs(
     stalls, runs = [], []
     for p, found in _each(columns, heard, lives, out):
         pairs.append(p)
+        if p.reader.kind == "subscription":
+            out.taken += len(found.arrivals.flags)
+            out.lent += int(np.count_nonzero(found.arrivals.flags & LOANED))
         ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
         if p.writer.reliable and p.reader.reliable:
             moving = was_moving(p.taken_ns, p.writer.intended_ns, p.life, window)

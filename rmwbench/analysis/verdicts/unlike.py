@@ -1,5 +1,5 @@
 """What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path,
-publish mode, touch, into whose memory they take, what a full queue does, what else the machine did,
+publish mode, touch, into whose memory they write and take, what a full queue does, what else the machine did,
 or age carry a flag; so do versions of one middleware beside each other.
 
 A flag names the difference to what most contenders of the workload have; where no value has a
@@ -34,6 +34,8 @@ class Facts:
     when_full: str | None = None
     family: str | None = None
     version: str | None = None
+    written: str | None = None
+    """`loan` or `copy`: what its publishers were asked to do."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,10 @@ _TEXTS = {
     "publish_mode": (
         "publishes in mode {mine}, most others {most}",
         "publishes in mode {mine}, others {rest}",
+    ),
+    "written": (
+        "its publisher writes {mine}, those of most others {most}",
+        "its publisher writes {mine}, those of others {rest}",
     ),
     "take": (
         "messages taken {mine}, those of most others {most}",
@@ -97,6 +103,12 @@ _TAKES = {
 }
 
 
+_WRITTEN = {
+    "loan": "into memory that its middleware lends",
+    "copy": "into memory of its own, which is copied",
+}
+
+
 _PATHS = {
     "udp": "UDP",
     "tcp": "TCP",
@@ -112,13 +124,16 @@ _PATHS = {
 _NAMES = {
     "qos": "QoS granted",
     "backend": "network's backend",
+    "written": "publishers write",
     "take": "messages taken",
     "when_full": "when a queue is full",
 }
 
 
 def _word(value: str) -> str:
-    return _PATHS.get(value) or _TAKES.get(value) or value
+    if value in ("lent / typed", "lent / raw"):
+        return " and ".join(map(_word, value.split(" / ")))
+    return _PATHS.get(value) or _TAKES.get(value) or _WRITTEN.get(value) or value
 
 
 def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:

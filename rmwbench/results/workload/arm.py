@@ -33,6 +33,8 @@ from rmwbench.results.workload.losses import losses
 from rmwbench.suite.side import bare
 
 UNTIMED = "allocations were counted, so nothing here was timed"
+SELDOM = 0.01
+"""The share of messages up to which a kind of taking is not named."""
 TIMES = ("ns", "cores", "s/GB")
 """Units of what is not a result of an untimed trial; nor is what was lost in it."""
 
@@ -68,7 +70,11 @@ class ArmReport:
         )
         self.touch = _one(a.get("touch") for _, a, _ in granted)
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
-        self.take = _one(g.get("take") for kind, _, g in granted if kind == "subscription")
+        self.take = taken_as(
+            _one(g.get("take") for kind, _, g in granted if kind == "subscription"),
+            sum(t.messages.lent for t in trials),
+            sum(t.messages.taken for t in trials),
+        )
         self.when_full = _when_full(granted)
         self.reliable = is_reliable(endpoints)
         focus = focus_of(self.definition)
@@ -135,6 +141,7 @@ class ArmReport:
             self.when_full,
             " + ".join(map(bare, self.cell["middleware"].split(" + "))),
             self.cell["version"],
+            None if (loan := self.arm.get("loan")) is None else ("loan" if loan else "copy"),
         )
 
     @property
@@ -392,6 +399,19 @@ def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
         for k in asked
         if k in compared and granted[k] != asked[k]
     ]
+
+
+def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
+    """As the records say it, since whether an API can lend a message depends on where it comes
+    from: `lent`, the reader's own, or both where each is more than one message in a hundred. What
+    was granted where nothing was taken; None where nothing was granted."""
+    if granted is None or not taken:
+        return granted
+    own = " / ".join(k for k in granted.split(" / ") if k != "lent") or "typed"
+    share = lent / taken
+    if share <= SELDOM:
+        return own
+    return "lent" if share >= 1 - SELDOM else f"lent / {own}"
 
 
 def _when_full(granted: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> str | None:

@@ -198,10 +198,10 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
 /// A pointer to a `dyn` has two words and C passes one: hence the box, whose address does not
 /// change.
 fn sink_for_c(sink: Arc<dyn Sink>) -> (Box<Arc<dyn Sink>>, raw::Sink) {
-    let publishes_reliably = i32::from(sink.publishes_reliably());
+    let publish_may_wait = i32::from(sink.publish_may_wait());
     let sink = Box::new(sink);
     let raw_sink =
-        raw::Sink { context: (&raw const *sink).cast_mut().cast(), deliver, publishes_reliably };
+        raw::Sink { context: (&raw const *sink).cast_mut().cast(), deliver, publish_may_wait };
     (sink, raw_sink)
 }
 

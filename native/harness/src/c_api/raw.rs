@@ -121,7 +121,7 @@ pub struct Delivery {
 pub struct Sink {
     pub context: *mut c_void,
     pub deliver: unsafe extern "C" fn(context: *mut c_void, delivery: *const Delivery),
-    pub publishes_reliably: i32,
+    pub publish_may_wait: i32,
 }
 
 #[repr(C)]

@@ -14,7 +14,7 @@ use crate::middleware::{EndpointConfig, Error, Granted, Handler, Node, Sink, Tak
 use crate::payload::{touched_bytes, Touch, HEADER_BYTES};
 use crate::protocol::{Arrival, Created, CreatedEndpoint, EndpointKind, EndpointSpec, NodeSpec};
 use crate::publisher::{PublisherSlot, RecordedPublisher, Recorder};
-use crate::qos::Reliability;
+use crate::qos::{History, Qos, Reliability};
 use crate::records::Kind;
 use crate::service::RecordedService;
 use crate::sink::RecordingSink;
@@ -52,7 +52,7 @@ impl Trial<'_> {
     ) -> Result<Value, Error> {
         let mut created = Created { endpoints: BTreeMap::new(), time_ns: 0 };
         let mut relays: BTreeMap<u32, Vec<Arc<PublisherSlot>>> = BTreeMap::new();
-        let relayed = reliably_relayed(&nodes);
+        let relayed = relayed_with_waits(&nodes);
         for spec in nodes {
             if self.nodes.contains_key(&spec.name) {
                 return Err(Error::invalid(
@@ -140,7 +140,7 @@ impl Trial<'_> {
             let sink = Arc::new(
                 self.sink(spec)
                     .of_client(spec.endpoint)
-                    .relaying_reliably(relayed.contains(&spec.endpoint)),
+                    .relaying_with_waits(relayed.contains(&spec.endpoint)),
             );
             let client = node.client(&config, sink.clone() as Arc<dyn Sink>)?;
             let reading =
@@ -202,7 +202,7 @@ impl Trial<'_> {
         let sink = self
             .sink(spec)
             .holding(Duration::from_nanos(hold))
-            .relaying_reliably(relayed.contains(&spec.endpoint));
+            .relaying_with_waits(relayed.contains(&spec.endpoint));
         let sink = Arc::new(sink);
         let subscription = node.subscription(&config(spec)?, sink.clone() as Arc<dyn Sink>)?;
         let granted = subscription.granted();
@@ -285,11 +285,14 @@ impl Trial<'_> {
     }
 }
 
-/// Readers from which a reliable publisher of these nodes relays.
-fn reliably_relayed(nodes: &[NodeSpec]) -> BTreeSet<u32> {
+/// Readers from which a publisher of these nodes relays that may wait for acknowledgements: one of
+/// `keep_last` overwrites what is not acknowledged.
+fn relayed_with_waits(nodes: &[NodeSpec]) -> BTreeSet<u32> {
     let endpoints = nodes.iter().flat_map(|node| &node.endpoints);
-    let reliable = endpoints.filter(|endpoint| endpoint.qos.reliability == Reliability::Reliable);
-    reliable
+    let waits =
+        |qos: &Qos| qos.reliability == Reliability::Reliable && qos.history == History::KeepAll;
+    let waiting = endpoints.filter(|endpoint| waits(&endpoint.qos));
+    waiting
         .filter_map(|endpoint| {
             if let Some(Arrival::Relay { from }) = endpoint.arrival {
                 Some(from)

@@ -123,22 +123,22 @@ impl Handler for Echo {
     }
 }
 
-/// Cyclone's receive thread alone takes acknowledgements, and a reliable writer with 30 kB
-/// unacknowledged waits for some: what writes within a delivery has another thread.
+/// Cyclone's receive thread alone takes acknowledgements, and a reliable writer of keep all with 30
+/// kB unacknowledged waits for some; one of keep last never waits.
 #[test]
-fn who_answers_or_forwards_never_does_so_in_the_receive_thread() {
-    isolated("who_answers_or_forwards_never_does_so_in_the_receive_thread", || {
+fn who_may_wait_for_acknowledgements_never_does_so_in_the_receive_thread() {
+    isolated("who_may_wait_for_acknowledgements_never_does_so_in_the_receive_thread", || {
         two_sides(&[], |ends, middle| {
-            let keeping = |topic: &str, wait| {
-                let qos = Qos { history: History::KeepAll, ..Qos::default() };
+            let config = |topic: &str, wait, history| {
+                let qos = Qos { history, depth: 300, ..Qos::default() };
                 EndpointConfig { wait, qos, ..endpoint(1, topic, 20_000) }
             };
+            let keeping = |topic: &str, wait| config(topic, wait, History::KeepLast);
             let memory = Memory::new();
-            let end = ends.subscription(&keeping("out", Wait::Callback), memory.clone()).unwrap();
-            assert_eq!(end.granted().wait, Wait::Callback);
+            let end = ends.subscription(&keeping("out", Wait::Block), memory.clone()).unwrap();
             let publisher = middle.publisher(&keeping("out", Wait::Block)).unwrap();
             let relay = middle
-                .subscription(&keeping("in", Wait::Callback), Relay::new(publisher, true))
+                .subscription(&keeping("in", Wait::Callback), Relay::new(publisher, false))
                 .unwrap();
             let mut begin = ends.publisher(&keeping("in", Wait::Block)).unwrap();
             wait_until("all matches", || begin.matched() == 1 && end.matched() == 1);
@@ -147,16 +147,29 @@ fn who_answers_or_forwards_never_does_so_in_the_receive_thread() {
             wait_until("the last message", || memory.last() == Some(vec![199; 20_000]));
 
             let (message_type, reply) = MessageType::service_bytes(8, 5);
-            let asked = EndpointConfig {
-                message_type,
-                reply_type: Some(reply),
-                wait: Wait::Callback,
-                ..endpoint(2, "echo", 8)
+            let asked = |history| EndpointConfig {
+                message_type: message_type.clone(),
+                reply_type: Some(reply.clone()),
+                ..config("echo", Wait::Callback, history)
             };
-            let service = middle.service(&asked, Arc::new(Echo)).unwrap();
-            let client = ends.client(&asked, Memory::new()).unwrap();
+            let service = middle.service(&asked(History::KeepLast), Arc::new(Echo)).unwrap();
+            let client = ends.client(&asked(History::KeepAll), Memory::new()).unwrap();
             let granted = [relay.granted().wait, service.granted().wait, client.granted().wait];
-            assert_eq!(granted, [Wait::Block, Wait::Block, Wait::Callback]);
+            assert_eq!(granted, [Wait::Callback; 3]);
+
+            let publisher =
+                middle.publisher(&config("all", Wait::Block, History::KeepAll)).unwrap();
+            let waiting = Relay::new(publisher, true);
+            for refused in [
+                middle.service(&asked(History::KeepAll), Arc::new(Echo)).map(drop).unwrap_err(),
+                middle.subscription(&keeping("in", Wait::Callback), waiting).map(drop).unwrap_err(),
+            ] {
+                assert!(
+                    refused.kind == ErrorKind::Unsupported
+                        && refused.message.contains("wait callback"),
+                    "{refused:?}"
+                );
+            }
         });
     });
 }

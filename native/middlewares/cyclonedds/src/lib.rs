@@ -102,7 +102,7 @@ impl Middleware for CycloneDds {
                 profile(
                     "tuned",
                     include_str!("../profiles/tuned.xml"),
-                    "one machine, large messages: loopback, 64 kB datagrams and fragments, larger buffers and writer cache",
+                    "one machine, large messages: loopback, 64 kB datagrams and fragments, a larger receive buffer, repairs after 10 ms",
                 ),
                 profile(
                     SHM,

@@ -13,7 +13,7 @@ const BLOB: &str = "blob topics never use PSMX: their serialiser cannot make a m
 /// cache included (`IOX_MAX_PUBLISHER_HISTORY` and
 /// `IOX_MAX_CHUNKS_HELD_PER_SUBSCRIBER_SIMULTANEOUSLY` of the bundled build).
 const HISTORY_LIMIT: u32 = 16;
-const HELD_LIMIT: u32 = 256;
+pub const HELD_LIMIT: u32 = 256;
 
 /// What keeps an endpoint that does not use a configured PSMX from it.
 pub fn reason(kind: Kind, config: &EndpointConfig) -> String {
@@ -41,7 +41,7 @@ fn keeps_too_much(config: &EndpointConfig) -> bool {
 pub fn surprises(config: &EndpointConfig) -> Vec<String> {
     let qos = &config.qos;
     let mut notes = Vec::new();
-    if qos.history == History::KeepAll || qos.depth > HELD_LIMIT {
+    if qos.history == History::KeepAll {
         notes.push(format!("over PSMX a reader holds at most {HELD_LIMIT} messages and loses what comes beyond, reliable or not"));
     }
     if qos.durability == Durability::TransientLocal {

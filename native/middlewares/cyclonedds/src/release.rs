@@ -77,6 +77,7 @@ impl Release for ThisRelease {
     const IN_WRITERS_THREAD: &'static str =
         "a writer of the same process calls the subscription's callback within its publish call";
     const OTHERS_WITH_HEADERS: bool = true;
+    const HELD_IN_SHARED_MEMORY: Option<u32> = Some(psmx::HELD_LIMIT);
 
     /// A blob reader must not even listen to PSMX: cyclors' serialiser frees memory that is not its
     /// own when a described writer's message reaches it that way.

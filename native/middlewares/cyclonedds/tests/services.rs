@@ -59,14 +59,16 @@ fn each_client_gets_its_own_replies_and_counts_those_of_others() {
             let (mut callers, mut server) =
                 (asking.node("callers").unwrap(), answering.node("server").unwrap());
             let echo = Arc::new(Echo::default());
-            let with_wait = |endpoint| EndpointConfig { wait, ..service(endpoint, "sum") };
+            let with_wait = |endpoint| {
+                let mut config = EndpointConfig { wait, ..service(endpoint, "sum") };
+                // Deep enough for all: one that keeps all may wait, which no callback may.
+                if wait == Wait::Callback {
+                    (config.qos.history, config.qos.depth) = (History::KeepLast, 100);
+                }
+                config
+            };
             let service = server.service(&with_wait(1), echo.clone()).unwrap();
-            // A thread of its own: 30 kB of replies that nobody acknowledged would hold Cyclone's
-            // receive thread, which takes acknowledgements.
-            assert_eq!(
-                service.granted().wait,
-                if wait == Wait::Callback { Wait::Block } else { wait }
-            );
+            assert_eq!(service.granted().wait, wait);
             let heard = [Memory::new(), Memory::new()];
             let mut clients: Vec<_> = (0..2)
                 .map(|k| callers.client(&with_wait(k + 2), heard[k as usize].clone()).unwrap())
@@ -153,6 +155,19 @@ fn surprise_replies_to_others_push_out_ones_own() {
     wait_until("the last answer", || slow.last() == Some(reply_to(3)));
     assert_eq!(slow.wait_for(2), [reply_to(1), reply_to(3)]);
     assert_eq!(waits.account().reader_drops, Some(0), "Cyclone counts them after all");
+}
+
+#[test]
+fn a_service_that_may_wait_for_acknowledgements_is_not_called_back() {
+    let network = Network::new();
+    let mut session = network.open(0);
+    let called = EndpointConfig { wait: Wait::Callback, ..service(1, "waits") };
+    let mut node = session.node("server").unwrap();
+    let refused = node.service(&called, Arc::new(Echo::default())).map(drop).unwrap_err();
+    assert!(
+        refused.kind == ErrorKind::Unsupported && refused.message.contains("wait callback"),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -6,17 +6,21 @@
 namespace rmwbench {
 
 Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
-               const rmwbench_message_type &type, bool reliable_relay)
+               const rmwbench_message_type &type, bool may_wait)
     : session_(session),
       endpoint_(config.endpoint),
-      wait_(reliable_relay && config.wait == RMWBENCH_WAIT_CALLBACK ? RMWBENCH_WAIT_BLOCK
-                                                                    : config.wait),
+      wait_(config.wait),
       payload_bytes_(type.payload_bytes),
       content_filter_(config.qos.content_filter == nullptr ? "" : config.qos.content_filter),
       layout_(type),
       sample_(1),
       info_(1),
       qos_(session.profile.reader(*session.subscriber, config.topic)) {
+  if (may_wait && wait_ == RMWBENCH_WAIT_CALLBACK) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(endpoint_),
+                "wait callback: it would publish with keep_all in Fast DDS's receiving thread, and "
+                "wait there for acknowledgements that only this thread takes"};
+  }
   sample_.length(1);
   sample_[0].layout = &layout_;
   sample_[0].expected = payload_bytes_;
@@ -141,6 +145,7 @@ uint32_t Reader::matched() const {
 
 void Reader::granted(rmwbench_granted &granted) const {
   tell(reader_->get_qos(), session_.asked, granted);
+  session_.tell(granted);
   granted.wait = wait_;
   granted.take = session_.plain_types ? RMWBENCH_TAKE_LENT : RMWBENCH_TAKE_TYPED;
   granted.note(granted.context,

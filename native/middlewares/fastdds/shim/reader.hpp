@@ -34,11 +34,12 @@ class Reader : private fd::DataReaderListener {
   const rtps::GUID_t &guid() const { return reader_->guid(); }
 
  protected:
-  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault. `reliable_relay`:
-  // delivering publishes reliably, which must not be done in Fast DDS's receiving thread: it alone
-  // could take the acknowledgements that such a publish call may have to wait for.
+  // `topic` and `type` are DDS's; the rest is as `config` has it. Throws Fault. `may_wait`:
+  // delivering publishes in a call that may wait for acknowledgements, which is refused in Fast
+  // DDS's receiving thread: it alone could take them. Only keep_all waits (try_remove_change of
+  // DataWriterHistory).
   Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
-         const rmwbench_message_type &type, bool reliable_relay);
+         const rmwbench_message_type &type, bool may_wait);
   ~Reader() override;
   Reader(const Reader &) = delete;
 
@@ -63,7 +64,7 @@ class Reader : private fd::DataReaderListener {
 
   rmwbench_session &session_;
   const uint32_t endpoint_;
-  const int32_t wait_;  // as granted: of one that publishes reliably, `callback` became `block`
+  const int32_t wait_;
   const uint32_t payload_bytes_;
   const std::string content_filter_;  // as asked; empty: none
   Layout layout_;
@@ -96,7 +97,7 @@ class Reader : private fd::DataReaderListener {
 struct rmwbench_subscription : rmwbench::Reader {
   rmwbench_subscription(rmwbench_session &session, const rmwbench_endpoint_config &config,
                         const rmwbench_sink &sink)
-      : Reader(session, config, config.dds_topic, config.type, sink.publishes_reliably != 0),
+      : Reader(session, config, config.dds_topic, config.type, sink.publish_may_wait != 0),
         sink_(sink) {
     // Where the payload begins: a writer that filters for us has only the serialised message.
     if (config.qos.content_filter != nullptr)

@@ -8,7 +8,7 @@ using namespace rmwbench;
 rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpoint_config &config,
                                  const rmwbench_sink &replies)
     : Reader(session, config, config.dds_reply_topic, *config.reply_type,
-             replies.publishes_reliably != 0),
+             replies.publish_may_wait != 0),
       sink_(replies),
       filtering_(session.asked.reply_filter),
       requests_(session, config, config.dds_topic, config.type) {
@@ -60,7 +60,9 @@ void rmwbench_client::account(const rmwbench_account &account) const {
 rmwbench_service::rmwbench_service(rmwbench_session &session,
                                    const rmwbench_endpoint_config &config,
                                    const rmwbench_handler &handler)
-    : Reader(session, config, config.dds_topic, config.type, false),
+    : Reader(
+          session, config, config.dds_topic, config.type,
+          config.qos.reliability == RMWBENCH_RELIABLE && config.qos.history == RMWBENCH_KEEP_ALL),
       handler_(handler),
       replies_(session, config, config.dds_reply_topic, *config.reply_type) {
   open();

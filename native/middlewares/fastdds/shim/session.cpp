@@ -56,7 +56,7 @@ rmwbench_session::rmwbench_session(const rmwbench_profile &named, Asked what, ui
   if (qos.name().size() == 0) {
     qos.name("rmwbench");
   }
-  apply_transports(asked, qos);
+  memory_beside_sockets = apply_transports(asked, qos);
   apply_intra_process(asked);
   apply_discovery(asked, qos);
   if (asked.discovery == Discovery::server && servers_listening(asked.server_count) == 0) {
@@ -101,6 +101,14 @@ void rmwbench_session::add_server_now() {
   // It answers with success what it then does without a word; whether it did is seen in who is
   // found.
   participant->set_qos(qos);
+}
+
+void rmwbench_session::tell(rmwbench_granted &granted) const {
+  if (!memory_beside_sockets) return;
+  granted.note(
+      granted.context,
+      "congestion and socket_buffer_bytes are about sockets: without effect within a host, "
+      "where shared memory carries the messages");
 }
 
 rmwbench_session::~rmwbench_session() { close(); }

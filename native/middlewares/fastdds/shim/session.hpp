@@ -31,6 +31,8 @@ struct rmwbench_session {
   // release_topic().
   rmwbench::fd::Topic *topic(const char *name, const char *type, uint32_t endpoint);
   void release_topic(rmwbench::fd::Topic *topic);
+  // What is granted to every endpoint and has no effect on some.
+  void tell(rmwbench_granted &granted) const;
   // The type of a topic that was made.
   rmwbench::RawType *type(const char *name) const;
 
@@ -40,6 +42,8 @@ struct rmwbench_session {
   // Whether topics have plain types, which Fast DDS lends and shares (raw_type.hpp). The endpoints
   // of a trial agree on it, because all of them have its arm.
   bool plain_types = false;
+  // See apply_transports.
+  bool memory_beside_sockets = false;
   rmwbench::Filters filters;
   rmwbench::fd::DomainParticipant *participant = nullptr;
   rmwbench::fd::Publisher *publisher = nullptr;

@@ -177,10 +177,10 @@ void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
 
 }  // namespace
 
-void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
+bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
   if (!asked.transport && !asked.congestion && !asked.fragment_bytes &&
       !asked.socket_buffer_bytes && !asked.shm_pool_bytes)
-    return;
+    return false;
   fd::TransportConfigQos &config = qos.transport();
   write_out_builtin(config);
   copy_descriptors(config);
@@ -210,6 +210,7 @@ void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
                 "repairs, its TCP always blocks"};
   }
   if (asked.fragment_bytes) size_messages(asked, config);
+  return memory && (asked.congestion || asked.socket_buffer_bytes);
 }
 
 void keep_to_loopback(fd::DomainParticipantQos &qos) {

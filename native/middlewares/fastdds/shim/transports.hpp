@@ -14,8 +14,9 @@
 
 namespace rmwbench {
 
-// Throws Fault: UNSUPPORTED for a size of a transport that the arm does not have.
-void apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
+// Whether a mode is about sockets while shared memory carries what stays within the host. Throws
+// Fault: UNSUPPORTED for a size of a transport that the arm does not have.
+bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos);
 
 // On a shared host (RMWBENCH_SHARED_HOST) sockets are 127.0.0.1's alone, whatever the profile says.
 void keep_to_loopback(fd::DomainParticipantQos &qos);

@@ -100,6 +100,7 @@ uint32_t Writer::matched() const {
 
 void Writer::granted(rmwbench_granted &granted) const {
   tell(writer_->get_qos(), session_.asked, granted);
+  session_.tell(granted);
   if (!content_filter_.empty()) granted.qos.content_filter = content_filter_.c_str();
 }
 

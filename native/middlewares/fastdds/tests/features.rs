@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use rmwbench_conformance::pair::{self, endpoint, until_heard, wait_until, Memory};
+use rmwbench_conformance::pair::{self, endpoint, until_heard, wait_until, Memory, Relay};
 use rmwbench_conformance::{isolated, isolated_but_may_crash};
 use rmwbench_fastdds::{has_long_pieces, FastDds};
 use rmwbench_harness::message_type::MessageType;
@@ -574,5 +574,83 @@ fn a_reader_of_loans_counts_what_was_overwritten() {
             heard.len() < 200_000 && torn as i64 <= counters["overwritten_while_read"],
             "{torn} torn, {counters:?}"
         );
+    });
+}
+
+/// Messages of a burst through a relay that Fast DDS's own thread calls, and back.
+fn relayed(xml: &str, count: u8) -> usize {
+    let (mut ends, mut middle) = (open(xml, json!({}), json!({})), open(xml, json!({}), json!({})));
+    let (mut ends, mut middle) = (ends.node("ends").unwrap(), middle.node("middle").unwrap());
+    let config = |number, topic: &str, wait| {
+        let mut config = EndpointConfig { wait, ..endpoint(number, topic, 20_000) };
+        (config.qos.reliability, config.qos.depth) = (Reliability::Reliable, 400);
+        config
+    };
+    let heard = Memory::new();
+    let end = ends.subscription(&config(1, "out", Wait::Block), heard.clone()).unwrap();
+    let relay = Relay::new(middle.publisher(&config(2, "out", Wait::Block)).unwrap(), false);
+    let from = middle.subscription(&config(3, "in", Wait::Callback), relay).unwrap();
+    assert_eq!(from.granted().wait, Wait::Callback);
+    let mut begin = ends.publisher(&config(4, "in", Wait::Block)).unwrap();
+    wait_until("all matches", || begin.matched() == 1 && end.matched() == 1);
+    until_heard(&mut *begin, &heard, &[255; 20_000]);
+    let before = heard.len();
+    (0..count).for_each(|number| begin.publish(&[number; 20_000]).unwrap());
+    wait_until("the last message", || heard.last().is_some_and(|message| message[0] == count - 1));
+    heard.wait_for(0).iter().skip(before).filter(|message| message[0] != 255).count()
+}
+
+#[test]
+fn a_relay_of_keep_last_is_called_back_and_carries_all() {
+    isolated("a_relay_of_keep_last_is_called_back_and_carries_all", || {
+        for xml in ["", APART] {
+            assert_eq!(relayed(xml, 250), 250, "{xml}");
+        }
+    });
+}
+
+#[test]
+fn what_may_wait_for_acknowledgements_is_not_called_back() {
+    isolated("what_may_wait_for_acknowledgements_is_not_called_back", || {
+        let mut session = open(APART, json!({}), json!({}));
+        let mut node = session.node("n").unwrap();
+        let called = |mut config: EndpointConfig, history| {
+            (config.wait, config.qos.history) = (Wait::Callback, history);
+            config.qos.reliability = Reliability::Reliable;
+            config
+        };
+        let service = called(service_endpoint(1), History::KeepLast);
+        let granted = node.service(&service, Arc::new(Echo)).unwrap().granted();
+        assert_eq!(granted.wait, Wait::Callback);
+        let service = called(service_endpoint(2), History::KeepAll);
+        let relay = Relay::new(node.publisher(&endpoint(3, "out", 8)).unwrap(), true);
+        let reader = called(endpoint(4, "in", 8), History::KeepLast);
+        for refused in [
+            node.service(&service, Arc::new(Echo)).map(drop).unwrap_err(),
+            node.subscription(&reader, relay).map(drop).unwrap_err(),
+        ] {
+            assert!(
+                refused.kind == ErrorKind::Unsupported && refused.message.contains("wait callback"),
+                "{refused:?}"
+            );
+        }
+    });
+}
+
+#[test]
+fn what_has_no_effect_beside_shared_memory_is_told() {
+    isolated("what_has_no_effect_beside_shared_memory_is_told", || {
+        for (modes, told) in [
+            (json!({"congestion": "drop"}), true),
+            (json!({"socket_buffer_bytes": 100_000}), true),
+            (json!({"congestion": "drop", "transport": "udp"}), false),
+            (json!({}), false),
+        ] {
+            let pair = pair_of(|| open(APART, modes.clone(), json!({})), endpoint(1, "t", 8));
+            for granted in [pair.writer.granted(), pair.reader.granted()] {
+                let found = granted.notes.iter().any(|note| note.contains("without effect"));
+                assert_eq!(found, told, "{modes}: {:?}", granted.notes);
+            }
+        }
     });
 }

@@ -425,6 +425,16 @@ impl SubscriptionEntry {
         if self.reliable && !offer.reliable {
             return differ("reliability", "best_effort", "reliable");
         }
+        let bound = offer.max_queue_depth;
+        let few = bound > 0 && bound < self.queue_depth;
+        // A reliable publisher waits for a slot, and nothing is lost; here it would be.
+        if few && !self.reliable {
+            return differ(
+                "depth",
+                &format!("has slots for {bound} messages"),
+                &self.queue_depth.to_string(),
+            );
+        }
         let fd = fds.into_iter().next().ok_or("no channel came with the offer")?;
         let text = |e: Errno| e.to_string();
         let sink: Arc<dyn Sink> = match &self.reader {
@@ -436,7 +446,7 @@ impl SubscriptionEntry {
         let channel = match self.transport {
             Transport::ShmRing => {
                 let pool = Pool::open(&fd, offer.slots, offer.payload_bytes).map_err(text)?;
-                acceptance.queue_depth = self.queue_depth.min(offer.max_queue_depth);
+                acceptance.queue_depth = if few { bound } else { self.queue_depth };
                 let (queue, fd) =
                     Queue::create(acceptance.queue_depth, offer.inline_bytes).map_err(text)?;
                 queue_fd = Some(fd);

@@ -119,6 +119,10 @@ impl Middleware for Floor {
                 format!("the floor has no configuration file; expected an empty text, use the options {}", OPTION_NAMES.join(", ")),
             ));
         }
-        Ok(Box::new(session::FloorSession::open(config.domain_id, Options::read(config)?)?))
+        let options = Options::read(config)?;
+        if config.modes.contains_key("socket_buffer_bytes") {
+            sockets::check_buffers(&options)?;
+        }
+        Ok(Box::new(session::FloorSession::open(config.domain_id, options)?))
     }
 }

@@ -75,7 +75,7 @@ impl Node for FloorNode {
             transport: open.options.transport.name().into(),
             reliable: config.qos.reliability == Reliability::Reliable,
             slots: pool_slots,
-            max_queue_depth: slots,
+            max_queue_depth: if inline_bytes > 0 { 0 } else { slots },
             inline_bytes,
         };
         let id =

@@ -331,6 +331,35 @@ fn best_effort_forgets_the_oldest_and_counts_every_drop() {
     });
 }
 
+/// A small message lies in the reader's queue, which is as long as was granted; a large one in the
+/// publisher's slots, which are too few for such a reader: it is refused, not cut.
+#[test]
+fn a_reader_deeper_than_its_publisher_has_the_depth_that_it_was_granted_or_none() {
+    isolated(
+        "a_reader_deeper_than_its_publisher_has_the_depth_that_it_was_granted_or_none",
+        || {
+            let domain = Domain::new();
+            let mut session = domain.session(json!({}));
+            let ends = |session: &mut dyn Session, bytes| {
+                let spec = Spec::new(&format!("deep_{bytes}"), bytes).best_effort();
+                let inbox = Arc::new(Inbox::default());
+                inbox.delay_ns.store(1_000_000, Ordering::Relaxed);
+                let reader = spec.clone().depth(1000).subscription(session, inbox.clone());
+                assert_eq!(reader.granted().qos.depth, 1000);
+                (spec.depth(10).publisher(session), reader, inbox)
+            };
+            let (mut writer, reader, inbox) = ends(&mut *session, 64);
+            until("match", || writer.matched() == 1 && reader.matched() == 1);
+            (0..300).for_each(|n| writer.publish(&numbered(n, 64)).unwrap());
+            until("all of them", || inbox.len() == 300);
+            assert_eq!(reader.account().reader_drops, Some(0));
+            let (writer, reader, _inbox) = ends(&mut *session, 1000);
+            until("refusal", || writer.account().counters["refused_peers"] == 1);
+            assert_eq!(reader.matched(), 0);
+        },
+    );
+}
+
 #[test]
 fn reliable_blocks_the_publisher_and_loses_nothing() {
     isolated("reliable_blocks_the_publisher_and_loses_nothing", || {

@@ -171,6 +171,11 @@ fn a_mode_replaces_the_option_and_what_cannot_be_is_refused_by_its_name() {
         refused(json!({"socket_buffer_bytes": 65536})),
         (ErrorKind::Unsupported, "mode socket_buffer_bytes".into())
     );
+    // One byte more than the kernel gives anyone, root included.
+    assert_eq!(
+        refused(json!({"transport": "tcp", "socket_buffer_bytes": 1 << 30})),
+        (ErrorKind::Unsupported, "mode socket_buffer_bytes".into())
+    );
     assert_eq!(
         refused(json!({"transport": "intra_process"})),
         (ErrorKind::Unsupported, "mode transport".into())

@@ -1,8 +1,9 @@
 //! A topic is a publish-subscribe service and an event service of the same name.
 //!
 //! iceoryx2 fixes a service's settings when its first participant creates it and refuses one who
-//! asks for others. Every setting is therefore a function of the endpoint's QoS and the profile
-//! alone, so that it does not matter who comes first.
+//! asks for more, but not one who asks for less. Every setting is therefore a function of the
+//! endpoint's QoS and the profile alone, and stands in an attribute of the service that all must
+//! agree on, so that it does not matter who comes first.
 
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -64,6 +65,16 @@ impl Settings {
 }
 
 impl Settings {
+    /// In words: what all endpoints of a topic have in common.
+    fn in_common(&self) -> String {
+        let reliability = match self.backpressure {
+            BackpressureStrategy::RetryUntilDelivered => "reliable",
+            BackpressureStrategy::DiscardData => "best_effort",
+        };
+        let full = if self.safe_overflow { "overflowing" } else { "filling up" };
+        format!("{reliability}, {full}, depth {}, history {}", self.depth, self.history)
+    }
+
     /// What happens at either end when a reader's queue is full: the queue is the reader's, and the
     /// publisher writes into it.
     pub fn when_full(&self) -> WhenFull {
@@ -122,13 +133,14 @@ pub fn pub_sub(
         PublishSubscribeCreateError as C, PublishSubscribeOpenError as O,
         PublishSubscribeOpenOrCreateError as E,
     };
+    let agreed = agreed(&settings.in_common());
     retrying(object, || {
         node.service_builder(name)
             .publish_subscribe::<[u8]>()
             .enable_safe_overflow(settings.safe_overflow)
             .subscriber_max_buffer_size(settings.depth)
             .history_size(settings.history)
-            .open_or_create()
+            .open_or_create_with_attributes(&agreed)
             .map_err(|e| match e {
                 E::SystemInFlux
                 | E::PublishSubscribeOpenError(O::DoesNotExist | O::HangsInCreation | O::IsMarkedForDestruction)
@@ -136,14 +148,21 @@ pub fn pub_sub(
                     Refusal::InFlux(e.to_string())
                 }
                 E::PublishSubscribeOpenError(
-                    O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize | O::DoesNotSupportRequestedMinHistorySize,
+                    O::IncompatibleAttributes | O::IncompatibleOverflowBehavior | O::DoesNotSupportRequestedMinBufferSize | O::DoesNotSupportRequestedMinHistorySize,
                 ) => {
-                    let what = "another endpoint of this topic has another reliability, durability, history or depth";
-                    Refusal::Mismatch(format!("{what} ({e})"))
+                    let asked = settings.in_common();
+                    Refusal::Mismatch(format!("all endpoints of a topic have one QoS, and another has not this one's ({asked}: {e})"))
                 }
                 e => Refusal::Final(e.to_string()),
             })
     })
+}
+
+/// What a service is made with, and found by.
+fn agreed(settings: &str) -> AttributeVerifier {
+    let key = "rmwbench qos".try_into().expect("short enough for a key");
+    let value = settings.try_into().expect("short enough for a value");
+    AttributeVerifier::new().require(&key, &value).expect("it is the only one")
 }
 
 pub fn events(
@@ -181,7 +200,7 @@ pub fn retrying<T>(
             Err(Refusal::InFlux(_)) if begin.elapsed() < RETRY_FOR => {
                 sleep(Duration::from_millis(2))
             }
-            Err(Refusal::Mismatch(why)) => return Err(Error::invalid(object, why)),
+            Err(Refusal::Mismatch(why)) => return Err(Error::unsupported(object, why)),
             Err(Refusal::InFlux(why) | Refusal::Final(why)) => {
                 return Err(Error::failed(object, why))
             }

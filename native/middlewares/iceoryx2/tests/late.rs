@@ -147,18 +147,41 @@ fn joining_does_not_stop_a_reader_that_makes_room() {
     });
 }
 
+/// Whoever comes first: iceoryx2 alone takes who asks for less than there is.
 #[test]
-fn volatile_and_transient_local_do_not_mix_on_a_topic() {
-    isolated("volatile_and_transient_local_do_not_mix_on_a_topic", || {
-        let mut session = open(32);
-        let mut node = session.node("mixed").unwrap();
-        let _writer = node.publisher(&endpoint(1, "t", 8)).unwrap();
-        let latched = latched(2, Reliability::Reliable, History::KeepLast, 10);
-        let error = node.subscription(&latched, Memory::new()).map(drop).unwrap_err();
-        assert!(
-            error.kind == ErrorKind::Invalid
-                && error.message.contains("another reliability, durability"),
-            "{error}"
-        );
+fn endpoints_of_another_qos_do_not_mix_on_a_topic() {
+    isolated("endpoints_of_another_qos_do_not_mix_on_a_topic", || {
+        let keep_last = |depth| latched(1, Reliability::Reliable, History::KeepLast, depth);
+        let volatile = |reliability, history, depth| {
+            with_qos(endpoint(1, "t", 8), reliability, history, depth)
+        };
+        let (reliable, best_effort) = (Reliability::Reliable, Reliability::BestEffort);
+        let pairs = [
+            (volatile(reliable, History::KeepLast, 10), volatile(reliable, History::KeepLast, 5)),
+            (keep_last(10), volatile(reliable, History::KeepLast, 10)),
+            (volatile(reliable, History::KeepAll, 0), volatile(best_effort, History::KeepAll, 0)),
+        ];
+        for (case, (one, other)) in pairs.into_iter().enumerate() {
+            for (turn, (first, second)) in [(&one, &other), (&other, &one)].into_iter().enumerate()
+            {
+                let mut session = open(35 + 2 * case as u32 + turn as u32);
+                let mut node = session.node("mixed").unwrap();
+                let second = EndpointConfig { endpoint: 2, ..second.clone() };
+                // The reader asks for what the writer has not, and the other way round.
+                let writer = node.publisher(first).unwrap();
+                let reads = node.subscription(&second, Memory::new()).map(drop);
+                let reads = reads.expect_err(&format!("case {case}, turn {turn}"));
+                drop(writer);
+                let _reader = node.subscription(first, Memory::new()).unwrap();
+                let writes = node.publisher(&second).map(drop).unwrap_err();
+                for error in [reads, writes] {
+                    assert!(
+                        error.kind == ErrorKind::Unsupported
+                            && error.message.contains("all endpoints of a topic have one QoS"),
+                        "{error}"
+                    );
+                }
+            }
+        }
     });
 }

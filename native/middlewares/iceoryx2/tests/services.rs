@@ -216,7 +216,7 @@ fn what_makes_no_service_is_refused_in_words() {
         deeper.qos.depth = 20;
         let error = error(node.client(&deeper, Memory::new()).map(drop));
         assert!(
-            error.kind == ErrorKind::Invalid
+            error.kind == ErrorKind::Unsupported
                 && error.message.contains("another endpoint of this service"),
             "{error}"
         );

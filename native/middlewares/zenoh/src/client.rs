@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{Account, EndpointConfig, Error, Granted, PublishError, Sink};
+use rmwbench_harness::qos::Reliability;
 use zenoh::liveliness::LivelinessToken;
+use zenoh::qos::CongestionControl;
 use zenoh::query::{ConsolidationMode, Querier, QueryTarget, Reply};
 use zenoh::Wait as _;
 
@@ -98,15 +100,16 @@ impl ZenohClient {
             }
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
-        let mut querier = shared
+        let reliable = config.qos.reliability == Reliability::Reliable;
+        // As for publishers. Zenoh's own default blocks.
+        let default = if reliable { CongestionControl::Block } else { CongestionControl::Drop };
+        let querier = shared
             .session
             .declare_querier(key)
+            .congestion_control(shared.modes.congestion.unwrap_or(default))
             .target(QueryTarget::AllComplete)
             .consolidation(ConsolidationMode::None)
             .timeout(Duration::from_millis(shared.request_timeout_ms));
-        if let Some(congestion) = shared.modes.congestion {
-            querier = querier.congestion_control(congestion);
-        }
         let querier = querier
             .wait()
             .map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
@@ -115,6 +118,12 @@ impl ZenohClient {
             "a request waits {} ms for its reply (queries_default_timeout)",
             shared.request_timeout_ms
         ));
+        granted.notes.push(match querier.congestion_control() {
+            CongestionControl::Drop => {
+                "congestion control drop: a congested link loses requests".into()
+            }
+            _ => "congestion control block: a request waits for the link".to_string(),
+        });
         let [timeouts, unanswered, errors, further] = [0; 4].map(AtomicU64::new);
         let token = shared.graph.announce(Side::Client, node, config.endpoint, &config.topic)?;
         Ok(ZenohClient {
@@ -163,8 +172,8 @@ impl trait_::Endpoint for ZenohClient {
     }
 
     fn account(&self) -> Account {
-        let services = self.shared.graph.count(Side::Service, &self.topic);
-        let mut account = self.counts.account(&self.intake, services, &self.shared.session);
+        let senders = self.shared.graph.ever(Side::Service, &self.topic);
+        let mut account = self.counts.account(&self.intake, senders, &self.shared.session);
         let replies = &self.replies;
         for (name, count) in [
             ("timeouts", &replies.timeouts),

@@ -62,9 +62,16 @@ pub struct Graph {
     _subscriber: Subscriber<()>,
 }
 
-/// Side and topic → token keys; a set, because a token may be announced twice.
 #[derive(Default)]
-struct Tokens(Mutex<HashMap<(Side, String), HashSet<String>>>);
+struct Tokens(Mutex<HashMap<(Side, String), Seen>>);
+
+#[derive(Default)]
+struct Seen {
+    /// Token keys; a set, because a token may be announced twice.
+    now: HashSet<String>,
+    /// The sessions that ever had an endpoint here.
+    sessions: HashSet<String>,
+}
 
 impl Graph {
     pub fn open(session: &zenoh::Session, domain_id: u32) -> zenoh::Result<Graph> {
@@ -109,15 +116,22 @@ impl Graph {
 
     pub fn count(&self, side: Side, topic: &str) -> Count {
         let tokens = self.tokens.0.lock().expect("a liveliness callback panicked");
-        let mut count = Count::default();
-        for key in tokens.get(&(side, topic.to_string())).into_iter().flatten() {
-            if key.split('/').nth(3) == Some(&self.zid) {
-                count.local += 1;
-            } else {
-                count.remote += 1;
-            }
-        }
-        count
+        let seen = tokens.get(&(side, topic.to_string()));
+        self.sort(seen.into_iter().flat_map(|seen| &seen.now).filter_map(|key| session_of(key)))
+    }
+
+    /// Sessions that have, or once had, an endpoint here: of what was heard, any may be the sender.
+    pub fn ever(&self, side: Side, topic: &str) -> Count {
+        let tokens = self.tokens.0.lock().expect("a liveliness callback panicked");
+        let seen = tokens.get(&(side, topic.to_string()));
+        self.sort(seen.into_iter().flat_map(|seen| &seen.sessions).map(String::as_str))
+    }
+
+    fn sort<'a>(&self, sessions: impl Iterator<Item = &'a str>) -> Count {
+        sessions.fold(Count::default(), |mut count, session| {
+            *(if session == self.zid { &mut count.local } else { &mut count.remote }) += 1;
+            count
+        })
     }
 }
 
@@ -129,12 +143,19 @@ impl Tokens {
         let Some(side) = parts.nth(2).and_then(Side::of) else { return };
         let Some(topic) = parts.nth(3) else { return };
         let mut tokens = self.0.lock().expect("a liveliness callback panicked");
-        let keys = tokens.entry((side, topic.to_string())).or_default();
+        let seen = tokens.entry((side, topic.to_string())).or_default();
         match kind {
-            SampleKind::Put => keys.insert(key.to_string()),
-            SampleKind::Delete => keys.remove(key),
+            SampleKind::Put => {
+                seen.now.insert(key.to_string());
+                seen.sessions.extend(session_of(key).map(str::to_string));
+            }
+            SampleKind::Delete => drop(seen.now.remove(key)),
         };
     }
+}
+
+fn session_of(key: &str) -> Option<&str> {
+    key.split('/').nth(3)
 }
 
 /// A node's name as one chunk of a key expression.
@@ -168,10 +189,14 @@ mod tests {
                 .lock()
                 .unwrap()
                 .get(&(side, "front/camera".to_string()))
-                .map_or(0, HashSet::len)
+                .map_or(0, |seen| seen.now.len())
         };
         assert_eq!((len(Side::Subscription), len(Side::Publisher)), (2, 1));
         tokens.note(key, SampleKind::Delete);
         assert_eq!(len(Side::Subscription), 1);
+        let side = (Side::Subscription, "front/camera".to_string());
+        tokens.note("@rmwbench/0/sub/abc/node/4/front/camera", SampleKind::Delete);
+        let sessions = tokens.0.lock().unwrap()[&side].sessions.clone();
+        assert_eq!(sessions, ["abc".to_string()].into(), "it was there");
     }
 }

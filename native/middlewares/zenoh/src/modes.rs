@@ -5,6 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use rmwbench_harness::middleware::{modes, Error, SessionConfig};
+use rustix::io::Errno;
+use rustix::net::{socket, sockopt, AddressFamily, SocketType};
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use serde_json::{json, Value};
@@ -39,7 +41,7 @@ pub fn described() -> BTreeMap<String, String> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Transport {
+pub enum Transport {
     Udp,
     Tcp,
     Unix,
@@ -57,7 +59,7 @@ pub enum Discovery {
 
 #[derive(Clone, Debug, Default)]
 pub struct Modes {
-    transport: Option<Transport>,
+    pub transport: Option<Transport>,
     pub discovery: Option<Discovery>,
     pub congestion: Option<CongestionControl>,
     batching: Option<bool>,
@@ -249,6 +251,7 @@ impl Modes {
                     "Zenoh sets the buffers of TCP and TLS sockets only",
                 );
             }
+            check_buffers(bytes)?;
             for link in ["tcp", "tls"] {
                 set.json(&format!("transport/link/{link}/so_sndbuf"), json!(bytes))?;
                 set.json(&format!("transport/link/{link}/so_rcvbuf"), json!(bytes))?;
@@ -276,6 +279,23 @@ impl Modes {
             format!("// environment: ZENOH_RUNTIME='{}'\n", runtime(threads))
         })
     }
+}
+
+/// Zenoh asks for buffers and does not look at what it got. Errors: the kernel grants less.
+fn check_buffers(bytes: u32) -> Result<(), Error> {
+    let granted = || -> Result<(usize, usize), Errno> {
+        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
+        sockopt::set_socket_send_buffer_size(&socket, bytes as usize)?;
+        sockopt::set_socket_recv_buffer_size(&socket, bytes as usize)?;
+        // As the kernel counts buffers: twice what was asked for.
+        let send = sockopt::socket_send_buffer_size(&socket)? / 2;
+        Ok((send, sockopt::socket_recv_buffer_size(&socket)? / 2))
+    };
+    let (send, receive) = granted().map_err(|e| Error::failed("mode socket_buffer_bytes", e))?;
+    if send.min(receive) >= bytes as usize {
+        return Ok(());
+    }
+    unsupported("socket_buffer_bytes", format!("asked for {bytes} bytes, and the kernel granted {receive} to receive and {send} to send; raise net.core.rmem_max and net.core.wmem_max"))
 }
 
 fn named<T: DeserializeOwned>(config: &SessionConfig, name: &str) -> Result<Option<T>, Error> {

@@ -171,12 +171,15 @@ pub fn has_shared_memory(config: &Config) -> bool {
     config.get_json("transport/shared_memory/enabled").is_ok_and(|v| v == "true")
 }
 
-/// Payloads from this size on go to shared memory by themselves; None where that is switched off.
+/// Payloads of puts from this size on go to shared memory by themselves; None where that is switched
+/// off, for all messages or for puts.
 pub fn shared_memory_threshold_bytes(config: &Config) -> Option<u64> {
     let key = |name: &str| {
         config.get_json(&format!("transport/shared_memory/transport_optimization/{name}")).ok()
     };
-    let enabled = has_shared_memory(config) && key("enabled")? == "true";
+    let messages: Vec<String> = serde_json::from_str(&key("messages")?).ok()?;
+    let puts = messages.iter().any(|message| message == "put");
+    let enabled = has_shared_memory(config) && puts && key("enabled")? == "true";
     enabled.then(|| key("message_size_threshold")?.parse().ok()).flatten()
 }
 

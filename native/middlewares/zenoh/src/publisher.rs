@@ -31,9 +31,11 @@ use crate::graph::Side;
 use crate::locked;
 use crate::shared::Shared;
 
-/// How long a loan waits for readers to give a buffer back; Zenoh's own `BlockOn` would wait for
-/// ever on one that is stuck.
+/// How long a loan of a publisher that blocks waits for readers to give a buffer back; Zenoh's own
+/// `BlockOn` would wait for ever on one that is stuck.
 const LOAN_WAIT: Duration = Duration::from_millis(1000);
+const IN_ITS_OWN_SESSION: &str =
+    "publish mode async: within its own session a put calls the subscriptions itself";
 /// Small messages need no close fit: a busy reader may hold more of them.
 const LEAST_POOL_BYTES: usize = 256 << 10;
 /// How often a publisher tells the number of its last message, if it sent any; as in rmw_zenoh.
@@ -138,6 +140,15 @@ impl ZenohPublisher {
             true => Some(provider(config, shared).map_err(|why| Error::failed(object(), why))?),
             false => None,
         };
+        if provider.is_some() {
+            granted.notes.push(match granted.when_full {
+                Some(WhenFull::Blocks) => format!(
+                    "a publish call waits for a buffer of its pool, at most {} ms, and then fails",
+                    LOAN_WAIT.as_millis()
+                ),
+                _ => "a publish call for which its pool has no buffer fails at once".into(),
+            });
+        }
         let token = shared.graph.announce(Side::Publisher, node, config.endpoint, &config.topic)?;
         Ok(ZenohPublisher {
             _token: token,
@@ -149,14 +160,18 @@ impl ZenohPublisher {
         })
     }
 
-    /// A buffer of the provider, for which it may wait.
+    /// A buffer of the provider, for which one that blocks waits.
     fn buffer(&self, bytes: usize) -> Result<ZShmMut, PublishError> {
         let provider = self.provider.as_ref().ok_or(PublishError::Unsupported)?;
+        let patience = match self.granted.when_full {
+            Some(WhenFull::Blocks) => LOAN_WAIT,
+            _ => Duration::ZERO,
+        };
         let mut waiting_since = None;
         loop {
             match provider.alloc(bytes).with_policy::<GarbageCollect>().wait() {
                 Ok(buffer) => return Ok(buffer),
-                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < LOAN_WAIT => {
+                Err(_) if waiting_since.get_or_insert_with(Instant::now).elapsed() < patience => {
                     sleep(Duration::from_millis(1))
                 }
                 Err(_) => return Err(PublishError::Full),
@@ -200,16 +215,13 @@ fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<Stri
     match shared.shared_memory_threshold_bytes {
         _ if !shared.shared_memory => Some("path: the profile switches shared memory off".into()),
         _ if (config.loan || shared.shm_provider) && bytes > 0 => None,
-        None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off".into()),
+        None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off, for puts at least".into()),
         Some(threshold) if bytes < threshold => Some(format!(
             "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
         )),
-        Some(_) => match (shared.pool_bytes, locked::limit_bytes()) {
-            (Some(pool), Some(limit)) if pool > limit => Some(format!(
-                "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
-            )),
-            _ => None,
-        },
+        Some(_) => shared.pool_that_may_not_be_locked().map(|(pool, limit)| format!(
+            "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
+        )),
     }
 }
 
@@ -237,7 +249,7 @@ fn granted(
     };
     let mut qos = config.qos.clone();
     qos.reliability = if reliable { Reliability::Reliable } else { Reliability::BestEffort };
-    let mut notes = vec![note.to_string()];
+    let mut notes = vec![note.to_string(), IN_ITS_OWN_SESSION.into()];
     if qos.durability == Durability::Volatile {
         notes
             .push("the publisher keeps no history: depth is a matter of the reader's queue".into());

@@ -73,7 +73,7 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
         FullQueue::DropOldest | FullQueue::DropNewest => WhenFull::DropsAtReader,
     };
     let note = if config.wait == Wait::Callback {
-        "wait callback has no queue: Zenoh's receiving thread delivers each message, depth drops nothing".to_string()
+        "wait callback has no queue: Zenoh's receiving thread, or a publisher of the same session, delivers each message, depth drops nothing".to_string()
     } else {
         let (depth, when_full) = policy(&config.qos, keep_all_depth);
         qos.depth = depth as u32;
@@ -81,7 +81,7 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
             FullQueue::DropOldest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops its oldest"),
             FullQueue::DropNewest => format!("a queue of {depth} behind Zenoh's callback, over all publishers; full, it drops the newest"),
             FullQueue::Block => {
-                format!("a queue of {depth} behind Zenoh's callback; full, it holds up Zenoh's receiving thread and so its link")
+                format!("a queue of {depth} behind Zenoh's callback; full, it holds up who delivers: Zenoh's receiving thread and so its link, or a publisher of the same session")
             }
         }
     };
@@ -128,8 +128,8 @@ impl Counts {
         take(&Delivery::taken(notified_ns, &payload, zero_copy));
     }
 
-    /// `writers` are the endpoints that send to this one.
-    pub fn account(&self, intake: &Intake, writers: Count, session: &zenoh::Session) -> Account {
+    /// `senders` are the sessions that ever had an endpoint which sends to this one.
+    pub fn account(&self, intake: &Intake, senders: Count, session: &zenoh::Session) -> Account {
         let in_shared_memory = self.in_shared_memory.load(Ordering::Relaxed);
         let elsewhere = self.elsewhere.load(Ordering::Relaxed);
         let mut evidence = Vec::new();
@@ -141,7 +141,7 @@ impl Counts {
             });
         }
         if elsewhere > 0 {
-            let (path, note) = path_elsewhere(writers, session);
+            let (path, note) = path_elsewhere(senders, session);
             evidence.push(Evidence { path, messages: elsewhere, note });
         }
         let copied = self.copied.load(Ordering::Relaxed);
@@ -154,8 +154,8 @@ impl Counts {
 }
 
 /// Messages that were not in shared memory: Zenoh does not mark them, so their path is inferred
-/// from who sends and which links there are.
-fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) {
+/// from who sent, also if it has left, and which links there are.
+fn path_elsewhere(senders: Count, session: &zenoh::Session) -> (String, String) {
     let links: BTreeSet<String> = session
         .info()
         .links()
@@ -164,9 +164,9 @@ fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) 
         .collect();
     let names: Vec<&str> =
         links.iter().map(|l| if l.starts_with("unix") { "unix" } else { l.as_str() }).collect();
-    if writers.local > 0 && writers.remote == 0 {
+    if senders.local > 0 && senders.remote == 0 {
         ("intra_process".into(), "inferred: all senders are in this session".into())
-    } else if writers.local == 0 && names.len() == 1 {
+    } else if senders.local == 0 && names.len() == 1 {
         // TLS runs over TCP sockets.
         let path = if names[0] == "tls" { "tcp" } else { names[0] };
         (
@@ -177,9 +177,10 @@ fn path_elsewhere(writers: Count, session: &zenoh::Session) -> (String, String) 
         (
             "unknown".into(),
             format!(
-                "not in shared memory; links: {}, local senders: {}",
+                "not in shared memory; links: {}, sessions that sent: {}, this one among them: {}",
                 names.join(" "),
-                writers.local
+                senders.total(),
+                senders.local > 0
             ),
         )
     }

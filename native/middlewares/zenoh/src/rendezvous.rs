@@ -5,7 +5,11 @@
 //! own /tmp), listens on an endpoint of its own and connects to all that have lower numbers. Of any
 //! two sessions exactly one connects, so the mesh is full, whatever the order, and a session that
 //! leaves takes nothing of the others' connections with it.
+//!
+//! Over several hosts the number is the lowest that nobody alive has: the other hosts know ports
+//! only, and look for who comes back where it was. It connects to all that it finds.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -76,18 +80,32 @@ impl Rendezvous {
 
     /// Registers this process; without a link it listens nowhere that the others should know of.
     pub fn join(link: Option<Link>, trial_nonce: u64, domain_id: u32) -> io::Result<Rendezvous> {
+        Self::join_from(named("RMWBENCH_ADDRESS"), link, trial_nonce, domain_id)
+    }
+
+    /// `address`: this host's, where there are several.
+    fn join_from(
+        address: Option<String>,
+        link: Option<Link>,
+        trial_nonce: u64,
+        domain_id: u32,
+    ) -> io::Result<Rendezvous> {
         let directory =
             std::env::temp_dir().join(format!("rmwbench-zenoh-{trial_nonce:x}-{domain_id}"));
         fs::create_dir_all(&directory)?;
-        let number = take_number(&directory)?;
-        let own = link.map(|link| match link {
-            Link::Unix => {
+        let address = address.filter(|_| link != Some(Link::Unix));
+        let (number, before) = match address {
+            Some(_) => take_place(&directory)?,
+            None => (take_number(&directory)?, BTreeSet::new()),
+        };
+        let own = link.map(|link| match (link, &address) {
+            (Link::Unix, _) => {
                 format!("unixsock-stream/{}", directory.join(format!("{number}.sock")).display())
             }
-            ip if named("RMWBENCH_ADDRESS").is_some() => {
-                format!("{}/{}:{}", ip.scheme(), own_address(), PORT + number as u16)
+            (ip, Some(address)) => {
+                format!("{}/{address}:{}", ip.scheme(), PORT + number as u16)
             }
-            ip => {
+            (ip, None) => {
                 // Every address of 127.0.0.0/8 is this machine: one per session needs no search for
                 // a free port.
                 let [a, b, c] = host(&directory, number);
@@ -98,7 +116,7 @@ impl Rendezvous {
         let aside = directory.join(format!("{number}.new"));
         fs::write(&aside, format!("{} {}", std::process::id(), own.as_deref().unwrap_or(NOWHERE)))?;
         fs::rename(&aside, directory.join(format!("{number}.peer")))?;
-        let mut peers = earlier(&directory, number)?;
+        let mut peers = earlier(&directory, number, &before)?;
         peers.extend(link.into_iter().flat_map(elsewhere));
         Ok(Rendezvous { directory, number, own, peers })
     }
@@ -158,16 +176,11 @@ const NOWHERE: &str = "-";
 
 impl Drop for Rendezvous {
     fn drop(&mut self) {
-        let is_dead = |number: &u32| {
-            let taken = fs::read_to_string(self.directory.join(format!("{number}.taken")));
-            taken.is_ok_and(|pid| !pid.is_empty() && !is_alive(&pid))
-        };
+        let _lock = lock(&self.directory);
         let others = numbers(&self.directory, "taken").unwrap_or_default();
-        for number in others.into_iter().filter(is_dead).chain([self.number]) {
-            for extension in ["peer", "sock", "sock.lock", "taken"] {
-                let _ = fs::remove_file(self.directory.join(format!("{number}.{extension}")));
-            }
-        }
+        let dead =
+            others.into_iter().filter(|number| is_left_by_the_dead(&self.directory, *number));
+        dead.chain([self.number]).for_each(|number| forget(&self.directory, number));
         if numbers(&self.directory, "taken").is_ok_and(|others| others.is_empty()) {
             let _ = fs::remove_dir_all(&self.directory); // the last one; certificates are in it
         }
@@ -189,11 +202,43 @@ fn take_number(directory: &Path) -> io::Result<u32> {
     }
 }
 
-/// Endpoints of the sessions with lower numbers. One that has taken its number and is still writing
+/// The lowest number that nobody alive has, and those that somebody has.
+fn take_place(directory: &Path) -> io::Result<(u32, BTreeSet<u32>)> {
+    let _lock = lock(directory)?;
+    let mut there: BTreeSet<u32> = numbers(directory, "taken")?.into_iter().collect();
+    there.retain(|number| !is_left_by_the_dead(directory, *number));
+    let number = (0..).find(|number| !there.contains(number)).expect("sessions are fewer");
+    forget(directory, number); // also the entry: who looks meanwhile waits for ours
+    let aside = directory.join(format!("{number}.takes"));
+    fs::write(&aside, std::process::id().to_string())?;
+    fs::rename(&aside, directory.join(format!("{number}.taken")))?;
+    Ok((number, there))
+}
+
+/// Held while numbers change hands, until it is dropped.
+fn lock(directory: &Path) -> io::Result<fs::File> {
+    let file = fs::File::create(directory.join("lock"))?;
+    file.lock()?;
+    Ok(file)
+}
+
+fn is_left_by_the_dead(directory: &Path, number: u32) -> bool {
+    let taken = fs::read_to_string(directory.join(format!("{number}.taken")));
+    taken.is_ok_and(|pid| !pid.is_empty() && !is_alive(&pid))
+}
+
+fn forget(directory: &Path, number: u32) {
+    for extension in ["peer", "sock", "sock.lock", "taken"] {
+        let _ = fs::remove_file(directory.join(format!("{number}.{extension}")));
+    }
+}
+
+/// Endpoints of the sessions with lower numbers, and of those that were there `before`. One that has taken its number and is still writing
 /// its entry is waited for, since it will not look for us; one whose process is dead is left out.
-fn earlier(directory: &Path, number: u32) -> io::Result<Vec<String>> {
+fn earlier(directory: &Path, number: u32, before: &BTreeSet<u32>) -> io::Result<Vec<String>> {
     let mut endpoints = Vec::new();
-    for other in numbers(directory, "taken")?.into_iter().filter(|n| *n < number) {
+    let came_before = |other: &u32| *other < number || before.contains(other);
+    for other in numbers(directory, "taken")?.into_iter().filter(came_before) {
         for _ in 0..1000 {
             let taken = fs::read_to_string(directory.join(format!("{other}.taken")));
             if taken.is_err() {
@@ -230,8 +275,10 @@ fn numbers(directory: &Path, extension: &str) -> io::Result<Vec<u32>> {
     Ok(numbers)
 }
 
+/// A process that was killed may wait to be reaped: it is dead.
 fn is_alive(pid: &str) -> bool {
-    Path::new("/proc").join(pid).exists()
+    let stat = fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
+    stat.is_ok_and(|stat| !stat.rsplit(')').next().unwrap_or_default().starts_with(" Z"))
 }
 
 /// The last three bytes of an address in 127.0.0.0/8 for session `number` of the trial in
@@ -278,6 +325,34 @@ mod tests {
         drop((two, silent));
         assert!(directory.exists());
         drop(three);
+        assert!(!directory.exists());
+    }
+
+    /// Other hosts look for it where it was: they know ports and no numbers.
+    #[test]
+    fn who_comes_back_on_a_host_of_several_listens_where_it_did() {
+        let nonce = u64::from(std::process::id()) << 32 | 3;
+        let join =
+            || Rendezvous::join_from(Some("10.0.0.2".into()), Some(Link::Tcp), nonce, 1).unwrap();
+        let own = |number: usize| format!("tcp/10.0.0.2:{}", 7447 + number);
+        let (one, two) = (join(), join());
+        assert_eq!((one.own.clone(), two.own.clone()), (Some(own(0)), Some(own(1))));
+        assert_eq!((one.peers.len(), two.peers.clone()), (0, vec![own(0)]));
+        let directory = one.directory().to_path_buf();
+        // Killed: its files stay, with the number of a process that is not there any more.
+        let mut gone = std::process::Command::new("true").spawn().unwrap();
+        let pid = gone.id();
+        gone.wait().unwrap();
+        fs::write(directory.join("0.taken"), pid.to_string()).unwrap();
+        fs::write(directory.join("0.peer"), format!("{pid} {}", own(0))).unwrap();
+        std::mem::forget(one);
+        let again = join();
+        assert_eq!((again.own.clone(), again.peers.clone()), (Some(own(0)), vec![own(1)]));
+        // Or it left in order.
+        drop(again);
+        let again = join();
+        assert_eq!((again.own.clone(), again.peers.clone()), (Some(own(0)), vec![own(1)]));
+        drop((two, again));
         assert!(!directory.exists());
     }
 

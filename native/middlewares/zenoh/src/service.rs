@@ -95,7 +95,7 @@ impl trait_::Endpoint for ZenohService {
     fn account(&self) -> Account {
         self.counts.account(
             &self.intake,
-            self.shared.graph.count(Side::Client, &self.topic),
+            self.shared.graph.ever(Side::Client, &self.topic),
             &self.shared.session,
         )
     }

@@ -5,7 +5,8 @@ use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 use zenoh::key_expr::KeyExpr;
 
 use crate::graph::Graph;
-use crate::modes::Modes;
+use crate::locked;
+use crate::modes::{Modes, Transport};
 use crate::queue::Queues;
 use crate::rendezvous::Rendezvous;
 
@@ -40,12 +41,21 @@ pub struct Shared {
 
 impl Shared {
     /// Whether a reader here may be lent messages of this size, as far as the session's own
-    /// settings tell: those of publishers that loan are lent too.
+    /// settings tell: those of publishers that loan are lent too. Whether each was, its record says.
     pub fn lends(&self, payload_bytes: u32) -> bool {
         let bytes = u64::from(payload_bytes);
+        let has_a_link = self.modes.transport != Some(Transport::IntraProcess);
+        let converts = |threshold| {
+            bytes >= threshold && has_a_link && self.pool_that_may_not_be_locked().is_none()
+        };
         self.shared_memory
-            && (self.shm_provider
-                || self.shared_memory_threshold_bytes.is_some_and(|threshold| bytes >= threshold))
+            && (self.shm_provider || self.shared_memory_threshold_bytes.is_some_and(converts))
+    }
+
+    /// Bytes of Zenoh's own pool and of what this process may lock, where that is less: Zenoh goes
+    /// without.
+    pub fn pool_that_may_not_be_locked(&self) -> Option<(u64, u64)> {
+        self.pool_bytes.zip(locked::limit_bytes()).filter(|(pool, limit)| pool > limit)
     }
 
     /// How many messages a history holds.

@@ -149,8 +149,8 @@ impl trait_::Endpoint for ZenohSubscription {
     }
 
     fn account(&self) -> Account {
-        let writers = self.shared.graph.count(Side::Publisher, &self.topic);
-        let mut account = self.counts.account(&self.intake, writers, &self.shared.session);
+        let senders = self.shared.graph.ever(Side::Publisher, &self.topic);
+        let mut account = self.counts.account(&self.intake, senders, &self.shared.session);
         if let Some(missed) = &self.missed {
             account.counters.insert("missed".into(), missed.load(Ordering::Relaxed) as i64);
         }

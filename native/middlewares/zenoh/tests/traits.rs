@@ -7,10 +7,11 @@ use std::collections::BTreeSet;
 use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use rmwbench_conformance::pair::*;
 use rmwbench_conformance::{isolated, skipped};
+use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Reliability};
 use rmwbench_zenoh::Zenoh;
@@ -565,20 +566,32 @@ fn modes_stand_in_the_configuration_that_is_told() {
     assert_eq!(tuned["transport"]["link"]["tx"]["batch_size"], 9000);
     assert_eq!(tuned["qos"]["publication"][0]["config"]["express"], false);
     assert_eq!(tuned["transport"]["shared_memory"]["transport_optimization"]["pool_size"], 1 << 20);
+    // Zenoh itself would run with less, and say nothing.
+    let limit = |name| {
+        std::fs::read_to_string(format!("/proc/sys/net/core/{name}"))
+            .map_or(1 << 22, |text| text.trim().parse().unwrap())
+    };
+    let (rmem, wmem): (u32, u32) = (limit("rmem_max"), limit("wmem_max"));
+    let beyond_the_kernels_limit = rmem.min(wmem) + 1;
     let tcp = told(
         "tcp",
         &[
-            ("socket_buffer_bytes", json!(300_000)),
+            ("socket_buffer_bytes", json!(100_000)),
             ("batching", json!(false)),
             ("compression", json!(true)),
         ],
     );
     assert_eq!(tcp["transport"]["unicast"]["compression"]["enabled"], true);
-    assert_eq!(tcp["transport"]["link"]["tcp"]["so_sndbuf"], 300_000);
+    assert_eq!(tcp["transport"]["link"]["tcp"]["so_sndbuf"], 100_000);
     assert_eq!(tcp["transport"]["link"]["tx"]["queue"]["batching"]["enabled"], false);
     assert_eq!(tcp["qos"]["publication"][0]["config"]["express"], true);
     for (profile, modes, object) in [
         ("unixsock", vec![("socket_buffer_bytes", json!(300_000))], "mode socket_buffer_bytes"),
+        (
+            "tcp",
+            vec![("socket_buffer_bytes", json!(beyond_the_kernels_limit))],
+            "mode socket_buffer_bytes",
+        ),
         ("tcp", vec![("shm_pool_bytes", json!(1 << 20))], "mode shm_pool_bytes"),
         (
             "tuned",
@@ -627,6 +640,10 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
                 .iter()
                 .any(|note| note.starts_with("path: ") && note.contains("may lock"));
             assert_eq!(told, refused, "{pool} of {limit}: {:?}", writer.granted().notes);
+            let mut node = session.node("r").unwrap();
+            let reader = node.subscription(&endpoint(3, "t", 100_000), Memory::new()).unwrap();
+            let expected = if refused { TakenAs::Typed } else { TakenAs::Lent };
+            assert_eq!(reader.granted().take, Some(expected), "{pool} of {limit}");
             // A loan needs the pool: without it there is no writer, and the reason says what to do.
             let lender = EndpointConfig { loan: true, ..endpoint(2, "t", 100_000) };
             let refusal = session.node("m").unwrap().publisher(&lender).map(drop).err();
@@ -817,26 +834,95 @@ fn a_request_that_waits_too_long_is_a_timeout() {
 }
 
 #[test]
-fn a_provider_with_no_room_left_refuses_after_a_second() {
+fn a_provider_with_no_room_left_refuses_after_a_second_or_at_once_where_nothing_blocks() {
     let _alone = alone_with_pools();
-    let config = with_modes("shm", 56, &[("shm_pool_bytes", json!(300_000))]);
-    let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
-    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+    let refused_after = |reliability, domain_id| {
+        let config = with_modes("shm", domain_id, &[("shm_pool_bytes", json!(300_000))]);
+        let (mut there, mut here) = (Zenoh.open(&config).unwrap(), Zenoh.open(&config).unwrap());
+        let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+        let memory = Memory::new();
+        memory.close_gate();
+        let asked =
+            |number| with_qos(endpoint(number, "t", 100_000), reliability, History::KeepLast, 10);
+        let reader = far.subscription(&asked(1), memory.clone()).unwrap();
+        let mut writer = near.publisher(&asked(2)).unwrap();
+        matched(&*writer, &*reader);
+        let sent = (0..5).filter(|_| writer.publish(&[1; 100_000]) == Ok(())).count();
+        assert_eq!(
+            sent, 2,
+            "a pool of 300 kB has room for two messages of 100 kB and its own headers"
+        );
+        let begun = Instant::now();
+        assert_eq!(writer.publish(&[1; 100_000]), Err(PublishError::Full));
+        let took = begun.elapsed();
+        memory.open_gate();
+        memory.wait_for(2);
+        wait_until("a buffer", || writer.publish(&[1; 100_000]).is_ok());
+        assert_eq!(
+            reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(),
+            ["shm"]
+        );
+        let waits = writer.granted().notes.iter().any(|note| note.contains("at most 1000 ms"));
+        assert_eq!(waits, reliability == Reliability::Reliable, "{:?}", writer.granted().notes);
+        took
+    };
+    let waited = refused_after(Reliability::Reliable, 56);
+    let at_once = refused_after(Reliability::BestEffort, 58);
+    assert!(at_once * 2 < waited, "best effort {at_once:?}, reliable {waited:?}");
+}
+
+#[test]
+fn what_a_file_of_ones_own_keeps_out_of_shared_memory_is_not_said_to_be_lent() {
+    isolated("what_a_file_of_ones_own_keeps_out_of_shared_memory_is_not_said_to_be_lent", || {
+        let take = |messages: &str| {
+            let text = format!(
+                "{{scouting: {{multicast: {{enabled: false}}}}, listen: {{endpoints: []}}, transport: {{shared_memory: {{transport_optimization: {{pool_size: 1000000, messages: [{messages}]}}}}}}}}"
+            );
+            let mut session = Zenoh.open(&session(&profile("json5", &text), 60)).unwrap();
+            let mut node = session.node("n").unwrap();
+            let reader = node.subscription(&endpoint(1, "t", 100_000), Memory::new()).unwrap();
+            reader.granted().take
+        };
+        assert_eq!(take("\"put\""), Some(TakenAs::Lent));
+        assert_eq!(take("\"query\", \"reply\""), Some(TakenAs::Typed));
+    });
+}
+
+#[test]
+fn requests_are_dropped_or_wait_as_their_qos_has_it() {
+    let mut session = open("unixsock", 61);
+    let mut node = session.node("n").unwrap();
+    let (request, reply) = MessageType::service_bytes(8, 8);
+    for (reliability, word) in [(Reliability::Reliable, "block"), (Reliability::BestEffort, "drop")]
+    {
+        let mut config = with_qos(endpoint(1, "s", 8), reliability, History::KeepLast, 10);
+        config.message_type = request.clone();
+        config.reply_type = Some(reply.clone());
+        let notes = node.client(&config, Memory::new()).unwrap().granted().notes;
+        let expected = format!("congestion control {word}");
+        assert!(notes.iter().any(|note| note.starts_with(&expected)), "{notes:?}");
+    }
+}
+
+/// What it sent may have been any of the messages.
+#[test]
+fn a_sender_that_left_is_not_forgotten_in_the_path() {
+    let (mut here, mut there) = (open("unixsock", 59), open("unixsock", 59));
+    let mut node = here.node("here").unwrap();
     let memory = Memory::new();
-    memory.close_gate();
-    let reader = far.subscription(&endpoint(1, "t", 100_000), memory.clone()).unwrap();
-    let mut writer = near.publisher(&endpoint(2, "t", 100_000)).unwrap();
-    matched(&*writer, &*reader);
-    let sent = (0..5).filter(|_| writer.publish(&[1; 100_000]) == Ok(())).count();
-    assert_eq!(sent, 2, "a pool of 300 kB has room for two messages of 100 kB and its own headers");
-    assert_eq!(writer.publish(&[1; 100_000]), Err(PublishError::Full));
-    memory.open_gate();
+    let reader = node.subscription(&endpoint(1, "t", 8), memory.clone()).unwrap();
+    let mut near = node.publisher(&endpoint(2, "t", 8)).unwrap();
+    near.publish(&byte(1)).unwrap();
+    memory.wait_for(1);
+    assert_eq!(reader.account().evidence[0].path, "intra_process");
+    let mut far = there.node("there").unwrap().publisher(&endpoint(3, "t", 8)).unwrap();
+    wait_until("a match", || far.matched() == 1 && reader.matched() == 2);
+    far.publish(&byte(2)).unwrap();
     memory.wait_for(2);
-    assert_eq!(writer.publish(&[1; 100_000]), Ok(()));
-    assert_eq!(
-        reader.account().evidence.iter().map(|e| e.path.as_str()).collect::<Vec<_>>(),
-        ["shm"]
-    );
+    drop(far);
+    wait_until("its leaving", || reader.matched() == 1);
+    let evidence = reader.account().evidence;
+    assert_eq!((evidence[0].path.as_str(), evidence[0].messages), ("unknown", 2), "{evidence:?}");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use rmwbench_harness::middleware::{
     Account, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait, WhenFull,
 };
 use rmwbench_harness::pump::{self, Registration};
+use rmwbench_harness::qos::History;
 
 use crate::domain::Settings;
 use crate::entity::Entity;
@@ -30,15 +31,24 @@ pub struct Reader<R: Release> {
     topic: Topic<R>,
     intake: Arc<Intake<R::Message>>,
     granted: Granted,
+    /// Cyclone counts what is lost on the way to its cache; not in the queues of shared memory.
+    counts_drops: bool,
     parents: Arc<Parents<R>>,
 }
 
-/// `config` for a reader whose delivering writes reliably. A listener runs in Cyclone's receive
-/// thread, which alone could take the acknowledgements that such a write may have to wait for:
-/// `wait: callback` then means a thread of ours, and `block` is granted.
-pub fn off_the_receive_thread(config: &EndpointConfig) -> EndpointConfig {
-    let wait = if config.wait == Wait::Callback { Wait::Block } else { config.wait };
-    EndpointConfig { wait, ..config.clone() }
+/// Errors: `wait: callback` of a reader whose delivering writes in a call that may wait for
+/// acknowledgements. A listener runs in Cyclone's receive thread, which alone could take them.
+/// Only a writer that keeps all waits: for one of keep_last Cyclone has no watermark
+/// (`whc_high` of `ddsi_endpoint.c`).
+pub fn refuse_waiting_in_the_receive_thread(
+    config: &EndpointConfig,
+    may_wait: bool,
+) -> Result<(), Error> {
+    if config.wait != Wait::Callback || !may_wait {
+        return Ok(());
+    }
+    let why = "wait callback: it would write with keep_all in Cyclone DDS's receive thread, and wait there for acknowledgements that only this thread takes";
+    Err(Error::unsupported(format!("endpoint {}", config.endpoint), why))
 }
 
 impl<R: Release> Reader<R> {
@@ -69,6 +79,15 @@ impl<R: Release> Reader<R> {
         };
         let reader = Entity::owned(handle, || format!("{}: reader", object()))?;
         let qos = qos::granted(reader.handle(), config)?;
+        let lent = release::in_shared_memory(&parents, reader.handle());
+        let held = if lent { R::HELD_IN_SHARED_MEMORY } else { None };
+        if let Some(held) =
+            held.filter(|held| qos.history == History::KeepLast && qos.depth > *held)
+        {
+            let why =
+                format!("depth {}: in shared memory a reader holds {held} messages", qos.depth);
+            return Err(Error::unsupported(object(), why));
+        }
         let mut notes = release::notes(&parents, reader.handle(), config, Side::Reader);
         if config.wait == Wait::Callback {
             notes.push(R::IN_WRITERS_THREAD.into());
@@ -76,7 +95,7 @@ impl<R: Release> Reader<R> {
             notes.push(pump::NOTE.into());
         }
         let take = match config.take {
-            _ if release::in_shared_memory(&parents, reader.handle()) => TakenAs::Lent,
+            _ if lent => TakenAs::Lent,
             Take::Raw => TakenAs::Raw,
             Take::Typed => TakenAs::Typed,
         };
@@ -89,7 +108,9 @@ impl<R: Release> Reader<R> {
             Wait::Callback => None,
             wait => Some(session.watch(wait, Watched::new(reader.handle(), intake.clone())?)?),
         };
-        let when_full = WhenFull::of_dds_reader(&qos);
+        // It holds no writer up there.
+        let when_full =
+            held.map_or(WhenFull::of_dds_reader(&qos), |_| Some(WhenFull::DropsAtReader));
         let granted = Granted {
             qos,
             publish_mode: PublishMode::Default,
@@ -98,7 +119,16 @@ impl<R: Release> Reader<R> {
             when_full,
             notes,
         };
-        Ok(Reader { _registration: registration, reader, topic, intake, granted, parents })
+        let counts_drops = held.is_none();
+        Ok(Reader {
+            _registration: registration,
+            reader,
+            topic,
+            intake,
+            granted,
+            counts_drops,
+            parents,
+        })
     }
 
     /// Writers matched now.
@@ -136,7 +166,7 @@ impl<R: Release> Reader<R> {
             note: "read in the chunk of shared memory that the writer filled".into(),
         });
         Account {
-            reader_drops: Some(u64::from(lost) + u64::from(rejected)),
+            reader_drops: self.counts_drops.then(|| u64::from(lost) + u64::from(rejected)),
             counters,
             evidence: shared.into_iter().chain(R::evidence(&self.intake.heard)).collect(),
         }

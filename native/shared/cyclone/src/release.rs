@@ -59,6 +59,10 @@ pub trait Release: Types {
     /// the network.
     fn surprises(config: &EndpointConfig) -> Vec<String>;
 
+    /// How many messages a reader holds in shared memory; what comes beyond is lost there, whatever
+    /// the QoS. None: its history is what it is over the network.
+    const HELD_IN_SHARED_MEMORY: Option<u32> = None;
+
     /// Whether a writer is lent its samples.
     fn lends(parents: &Parents<Self>, writer: Handle) -> bool;
 

@@ -11,8 +11,9 @@ use rmwbench_harness::middleware::{
     Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher,
     Sink,
 };
+use rmwbench_harness::qos::{History, Reliability};
 
-use crate::reader::{off_the_receive_thread, Reader};
+use crate::reader::{refuse_waiting_in_the_receive_thread, Reader};
 use crate::release::Release;
 use crate::session::Parents;
 use crate::wire::{RequestHeader, Wire, HEADER_BYTES};
@@ -43,12 +44,11 @@ impl<R: Release> CycloneClient<R> {
         sink: Arc<dyn Sink>,
         parents: Arc<Parents<R>>,
     ) -> Result<Self, Error> {
+        refuse_waiting_in_the_receive_thread(config, sink.publish_may_wait())?;
         let user_data = R::user_data("clientid", config, &parents);
         let (request, reply) = Wire::service(config, user_data)?;
         let requests = Writer::new(config, &request, parents.clone())?;
         let name = R::client(requests.handle());
-        let reading =
-            if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
         let foreign = Arc::new(Foreign::default());
         let counted = foreign.clone();
         let deliver =
@@ -61,7 +61,7 @@ impl<R: Release> CycloneClient<R> {
                     counted.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
                 }
             });
-        let replies = Reader::new(&reading, &reply, deliver, parents)?;
+        let replies = Reader::new(config, &reply, deliver, parents)?;
         Ok(CycloneClient { replies, requests, name, foreign })
     }
 
@@ -117,6 +117,9 @@ impl<R: Release> CycloneService<R> {
         handler: Arc<dyn Handler>,
         parents: Arc<Parents<R>>,
     ) -> Result<Self, Error> {
+        let qos = &config.qos;
+        let may_wait = qos.reliability == Reliability::Reliable && qos.history == History::KeepAll;
+        refuse_waiting_in_the_receive_thread(config, may_wait)?;
         let user_data = R::user_data("serviceid", config, &parents);
         let (request, reply) = Wire::service(config, user_data)?;
         let replies = Arc::new(Writer::new(config, &reply, parents.clone())?);
@@ -125,7 +128,7 @@ impl<R: Release> CycloneService<R> {
             let Some(header) = body.get(..HEADER_BYTES) else { return };
             handler.handle(request, &mut |reply| writer.write(header, reply));
         });
-        let requests = Reader::new(&off_the_receive_thread(config), &request, deliver, parents)?;
+        let requests = Reader::new(config, &request, deliver, parents)?;
         Ok(CycloneService { requests, replies })
     }
 }

@@ -7,7 +7,7 @@ use rmwbench_harness::middleware::{
     Subscription,
 };
 
-use crate::reader::{off_the_receive_thread, Reader};
+use crate::reader::{refuse_waiting_in_the_receive_thread, Reader};
 use crate::release::Release;
 use crate::session::Parents;
 use crate::wire::Wire;
@@ -57,10 +57,9 @@ impl<R: Release> CycloneSubscription<R> {
         sink: Arc<dyn Sink>,
         parents: Arc<Parents<R>>,
     ) -> Result<Self, Error> {
-        let config =
-            if sink.publishes_reliably() { off_the_receive_thread(config) } else { config.clone() };
+        refuse_waiting_in_the_receive_thread(config, sink.publish_may_wait())?;
         let deliver = Box::new(move |_: &[u8], delivery: &Delivery<'_>| sink.deliver(delivery));
-        Ok(CycloneSubscription(Reader::new(&config, &Wire::topic(&config), deliver, parents)?))
+        Ok(CycloneSubscription(Reader::new(config, &Wire::topic(config), deliver, parents)?))
     }
 }
 

@@ -90,6 +90,13 @@ impl<R: Release> Writer<R> {
         let written_as = R::written_as(writer.handle(), &topic.own)
             .map_err(|code| Error::failed(format!("{}: type", object()), words(code)))?;
         let qos = qos::granted(writer.handle(), config)?;
+        // Shared memory acknowledges nothing that a writer could wait for: its readers lose.
+        let waits_for_nobody = R::HELD_IN_SHARED_MEMORY.is_some()
+            && release::in_shared_memory(&parents, writer.handle());
+        let when_full = match WhenFull::of_dds_writer(&qos) {
+            Some(WhenFull::Blocks) if waits_for_nobody => None,
+            when_full => when_full,
+        };
         let own = R::writer(&parents, config, wire, writer.handle(), &mut notes)?;
         let message_type = &wire.message_type;
         let mut tail = message_type.cdr_suffix.clone();
@@ -105,7 +112,7 @@ impl<R: Release> Writer<R> {
             suffix_bytes: message_type.cdr_suffix.len(),
             payload_bytes: message_type.payload_bytes as usize,
             granted: Granted {
-                when_full: WhenFull::of_dds_writer(&qos),
+                when_full,
                 qos,
                 publish_mode: PublishMode::Sync,
                 wait: config.wait,
