@@ -19,6 +19,7 @@ from rmwbench.analysis.records.ledger import (
     ABSENT,
     FAILED,
     FOREIGN,
+    LOANED,
     Arranged,
     Arrivals,
     Ledger,
