@@ -7,7 +7,7 @@ UV = $$(setup/uv)
 RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
 # With it, as container images set it, every start of Python compiles all that it imports: a second and more.
 unexport PYTHONDONTWRITEBYTECODE
-# Outside the clone, keyed by the compiler: a fresh clone finds what the last one built.
+# Outside the clone, keyed by the compiler and the clone's place: a fresh clone in the same place finds what the last one built.
 CARGO = . setup/rust-here; cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
 # Each worker's Cargo.toml says to which set it belongs, and which packages it needs.
 FIRST_SET = $(shell setup/crates first)

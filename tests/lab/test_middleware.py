@@ -3,6 +3,7 @@ once, with its command."""
 
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -213,6 +214,28 @@ def test_the_target_directory_lies_outside_the_clone_and_can_be_chosen(tmp_path)
         pytest.skip("no Rust toolchain here")
     path = Path(found.stdout.strip())
     assert path.parent == tmp_path / "rmwbench" and len(path.name) == len("target-") + 12
+
+
+def test_two_checkouts_share_nothing_that_they_build(tmp_path):
+    """Cargo, told to build both in one directory, would give each what the other one built: it
+    compares the times of files alone."""
+    found = []
+    for name in ("one", "other", "one"):
+        native = tmp_path / name / "native"
+        native.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name / "setup").mkdir(exist_ok=True)
+        shutil.copy(workspace.root() / "target-dir", native)
+        shutil.copy(workspace.root().parent / "setup" / "rust-here", tmp_path / name / "setup")
+        done = subprocess.run(
+            [native / "target-dir"],
+            env={k: v for k, v in os.environ.items() if k != "RMWBENCH_TARGET_DIR"},
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            pytest.skip("no Rust toolchain here")
+        found.append(done.stdout)
+    assert found[0] == found[2] != found[1]
 
 
 ROS = fake_worker.DESCRIBE | {"inherit": ["HERE"]}
