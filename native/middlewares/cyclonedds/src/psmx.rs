@@ -41,7 +41,7 @@ fn keeps_too_much(config: &EndpointConfig) -> bool {
 pub fn surprises(config: &EndpointConfig) -> Vec<String> {
     let qos = &config.qos;
     let mut notes = Vec::new();
-    if qos.history == History::KeepAll {
+    if qos.history == History::KeepAll || qos.depth > HELD_LIMIT {
         notes.push(format!("over PSMX a reader holds at most {HELD_LIMIT} messages and loses what comes beyond, reliable or not"));
     }
     if qos.durability == Durability::TransientLocal {

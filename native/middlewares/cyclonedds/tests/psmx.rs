@@ -290,21 +290,6 @@ fn reproducer_keep_all_stays_in_shared_memory_and_loses_what_a_slow_reader_canno
 }
 
 #[test]
-fn a_depth_that_no_reader_has_in_shared_memory_is_refused() {
-    isolated("a_depth_that_no_reader_has_in_shared_memory_is_refused", || {
-        let mut pair = pair_with(&[]);
-        let mut config = endpoint("deep", 100);
-        config.qos.depth = 256;
-        let reader = pair.listener.subscription(&config, Memory::new()).unwrap();
-        assert_eq!(reader.granted().qos.depth, 256);
-        config.qos.depth = 257;
-        pair.talker.publisher(&config).unwrap();
-        let refused = pair.listener.subscription(&config, Memory::new()).map(drop).unwrap_err();
-        assert_eq!(refused.kind, ErrorKind::Unsupported, "{refused:?}");
-    });
-}
-
-#[test]
 fn an_empty_pool_refuses_loans_and_is_told() {
     isolated("an_empty_pool_refuses_loans_and_is_told", || {
         let mut pair = pair_with(&[("roudi_pools", json!("1K:64 64K:4"))]);

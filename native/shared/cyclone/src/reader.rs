@@ -7,7 +7,6 @@ use rmwbench_harness::middleware::{
     Account, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait, WhenFull,
 };
 use rmwbench_harness::pump::{self, Registration};
-use rmwbench_harness::qos::History;
 
 use crate::domain::Settings;
 use crate::entity::Entity;
@@ -81,13 +80,6 @@ impl<R: Release> Reader<R> {
         let qos = qos::granted(reader.handle(), config)?;
         let lent = release::in_shared_memory(&parents, reader.handle());
         let held = if lent { R::HELD_IN_SHARED_MEMORY } else { None };
-        if let Some(held) =
-            held.filter(|held| qos.history == History::KeepLast && qos.depth > *held)
-        {
-            let why =
-                format!("depth {}: in shared memory a reader holds {held} messages", qos.depth);
-            return Err(Error::unsupported(object(), why));
-        }
         let mut notes = release::notes(&parents, reader.handle(), config, Side::Reader);
         if config.wait == Wait::Callback {
             notes.push(R::IN_WRITERS_THREAD.into());
