@@ -3,7 +3,10 @@ it."""
 
 from pathlib import Path
 
+import numpy as np
+
 from rmwbench.campaign.trial.outcome import Order, Outcome, TimeFacts, Window
+from rmwbench.lab.process.records import SENT, Section
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 
@@ -64,3 +67,25 @@ def outcome(made: Cell | None = None) -> Outcome:
             "wait": "block",
         }
     return found
+
+
+SENT_NAMES = (
+    "seq",
+    "intended_ns",
+    "begun_ns",
+    "call_ns",
+    "return_ns",
+    "cause_seq",
+    "cause_endpoint",
+    "bytes",
+    "flags",
+)
+
+
+def section(endpoint, *rows, capacity=99):
+    """Slots as a worker fills them; what a row does not name is 0."""
+    found = np.zeros(len(rows), [(name, "<i8") for name in SENT_NAMES])
+    for number, row in enumerate(rows):
+        for name, value in ({"seq": number} | row).items():
+            found[name][number] = value
+    return Section(SENT, endpoint, capacity, len(rows), 0, found)

@@ -17,10 +17,11 @@ from rmwbench.campaign.trial.outcome import Window as Told
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.campaign.trial.window import UNFINISHED, _finish
 from rmwbench.lab.process import records
-from rmwbench.lab.process.records import RECEIVED, SENT, Section, SectionPlan
+from rmwbench.lab.process.records import RECEIVED, Section, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from tests.campaign.cells import section
 from tests.campaign.ended import well
 from tests.lab import tools
 
@@ -188,20 +189,8 @@ def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_neve
     _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
     assert found.endpoints.unfinished == {1}
     assert [(e["event"], e["endpoint"]) for e in found.events] == [(UNFINISHED, 1)]
-    names = (
-        "seq",
-        "intended_ns",
-        "begun_ns",
-        "call_ns",
-        "return_ns",
-        "cause_seq",
-        "cause_endpoint",
-        "bytes",
-        "flags",
-    )
-    rows = np.zeros(5, [(name, "<i8") for name in names])
-    rows["seq"], rows["intended_ns"] = np.arange(5), 1_000_000_000 + 100_000_000 * np.arange(5)
-    found.sections = [Section(SENT, 1, 99, 5, 0, rows)]
+    due_ns = 1_000_000_000 + 100_000_000 * np.arange(5)
+    found.sections = [section(1, *({"intended_ns": one} for one in due_ns))]
     sent = trial_tables(found, "done", None, [])["sent"].to_pylist()
     assert [row["seq"] for row in sent] == list(range(17))  # 0.1 s of warm-up and 1.6 s at 10 Hz
     assert [row["call_ns"] for row in sent[5:]] == [None] * 12 and sent[-1][

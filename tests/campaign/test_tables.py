@@ -1,36 +1,13 @@
 """From what workers recorded to the tables of the bundle."""
 
-import numpy as np
-
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.changes import Changes
 from rmwbench.campaign.trial.outcome import Window
-from rmwbench.lab.process.records import SENT, Section
 from rmwbench.suite.cells import Change
-from tests.campaign.cells import cell, outcome
+from tests.campaign.cells import cell, outcome, section
 
 FAILED, LOANED = 1, 2
 CALL, RETURN, FILL = 5_000_000, 8_000_000, 2_000_000
-NAMES = (
-    "seq",
-    "intended_ns",
-    "begun_ns",
-    "call_ns",
-    "return_ns",
-    "cause_seq",
-    "cause_endpoint",
-    "bytes",
-    "flags",
-)
-
-
-def section(endpoint, *rows, capacity=99):
-    """Slots as a worker fills them; what a row does not name is 0."""
-    found = np.zeros(len(rows), [(name, "<i8") for name in NAMES])
-    for number, row in enumerate(rows):
-        for name, value in ({"seq": number} | row).items():
-            found[name][number] = value
-    return Section(SENT, endpoint, capacity, len(rows), 0, found)
 
 
 def sent(*rows):

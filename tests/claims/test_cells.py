@@ -6,9 +6,9 @@ import pytest
 
 from rmwbench.evaluations.claims.cells import Need, needed
 from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, derived, longer, place_of
-from rmwbench.evaluations.claims.model import Claims
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import find, parse, plain, read
+from tests.claims.asking import one_claim
 from tests.claims.shipped import FILES
 
 SUITE = """
@@ -31,21 +31,7 @@ SIDES = {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"], "c": ["nowhere"]}
 
 
 def asked(**test):
-    claim = {
-        "id": "c",
-        "heading": "h",
-        "says": "x",
-        "kind": "comparison",
-        "published": {"verdict": "supported", "why": "y"},
-        "test": {
-            "suite": "s",
-            "metric": "service_latency_p50",
-            "left": "a",
-            "relation": "less",
-            **test,
-        },
-    }
-    base = {
+    about = {
         "claims": "s",
         "title": "t",
         "published": "2020",
@@ -53,7 +39,8 @@ def asked(**test):
         "layer": "rclcpp",
         "sides": SIDES,
     }
-    return Claims.model_validate({**base, "items": [claim]})
+    usual = {"suite": "s", "metric": "service_latency_p50", "left": "a", "relation": "less"}
+    return one_claim(about, {**usual, **test})
 
 
 @functools.cache

@@ -9,8 +9,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.evaluations.campaign import of_shown
 from rmwbench.evaluations.claims.campaign.judge import Judge
 from rmwbench.evaluations.claims.judge import today
-from rmwbench.evaluations.claims.model import Claims
 from rmwbench.results.show import summarise
+from tests.claims.asking import one_claim
 from tests.support import synthetic_bundle
 
 BLOCKS = 6
@@ -30,15 +30,10 @@ CLAIMS = {
 
 
 def asked(conditions=None, **test):
-    claim = {
-        "id": "c",
-        "heading": "h",
-        "says": "x",
-        "kind": "comparison",
-        "published": {"verdict": "supported", "why": "y"},
-        "test": {"suite": "fixture", "workload": "camera", "left": "zenoh", **test},
-    }
-    return Claims.model_validate({**CLAIMS, "conditions": conditions or {}, "items": [claim]})
+    return one_claim(
+        {**CLAIMS, "conditions": conditions or {}},
+        {"suite": "fixture", "workload": "camera", "left": "zenoh", **test},
+    )
 
 
 def campaigns(directory, fails):

@@ -10,10 +10,10 @@ from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.metric import Measured
 from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.evaluations.claims.judge import CLOCKS, today
-from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.values import Sides, left_values
 from rmwbench.evaluations.claims.words import interval
 from rmwbench.results.model import Metric
+from tests.claims.asking import one_claim
 
 BASE = {
     "claims": "s",
@@ -28,15 +28,7 @@ BASE = {
 
 
 def asked(**test):
-    claim = {
-        "id": "c",
-        "heading": "h",
-        "says": "x",
-        "kind": "comparison",
-        "published": {"verdict": "supported", "why": "y"},
-        "test": {"suite": "f/s", "metric": "m", "left": "a", "relation": "less", **test},
-    }
-    return Claims.model_validate({**BASE, "items": [claim]})
+    return one_claim(BASE, {"suite": "f/s", "metric": "m", "left": "a", "relation": "less", **test})
 
 
 def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metric=None, **more):

@@ -14,12 +14,12 @@ from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.judge import today
 from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.measured import expanded, measured, text
-from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.render.rows import item
 from rmwbench.results.model import Metric
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
+from tests.claims.asking import one_claim
 from tests.claims.test_hold import EACH_S, hold
 from tests.claims.test_predicates import BASE, FAST, arm, campaign, one, renamed
 from tests.support import topics_bundle
@@ -29,21 +29,8 @@ SIDES = {"cyclone": ["cyclonedds"], "zenoh": ["zenoh"]}
 
 
 def asked(sides=SIDES, layer="native", **test):
-    claim = {
-        "id": "c",
-        "heading": "h",
-        "says": "x",
-        "kind": "comparison",
-        "published": {"verdict": "supported", "why": "y"},
-        "test": {
-            "suite": "fixture",
-            "metric": LATENCY,
-            "left": "cyclone",
-            "relation": "less",
-            **test,
-        },
-    }
-    return Claims.model_validate({**BASE, "layer": layer, "sides": sides, "items": [claim]})
+    usual = {"suite": "fixture", "metric": LATENCY, "left": "cyclone", "relation": "less"}
+    return one_claim({**BASE, "layer": layer, "sides": sides}, {**usual, **test})
 
 
 @pytest.fixture(scope="module")

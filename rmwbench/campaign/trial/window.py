@@ -19,8 +19,6 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 
-FOREIGN = 16  # a RECEIVED flag of docs/formats/records.md
-
 UNFINISHED = "unfinished"
 """Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
 
@@ -189,7 +187,7 @@ def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
         for section in sections:
             if section.kind == records.RECEIVED:
                 rows = section.rows
-                own = (rows["flags"] & FOREIGN) == 0
+                own = (rows["flags"] & records.FOREIGN) == 0
                 own &= rows["intended_ns"] >= since_ns.get(section.endpoint, 0)
                 waits_ns = (rows["taken_ns"] - rows["intended_ns"])[own]
                 longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))

@@ -12,12 +12,11 @@ import numpy as np
 
 from rmwbench.campaign.trial.attest.counted import Carried, Snapshot, grown, tcp_payload
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.process.records import RECEIVED
+from rmwbench.lab.process.records import FOREIGN, RECEIVED
 
 DEVICE = "eth0"
 TCP_HEADER_BYTES = 66
 """Ethernet 14, IPv4 20, TCP 32 with time stamps."""
-FOREIGN = 16
 
 
 def carried_between(outcome: Outcome) -> list[Carried]:

@@ -17,9 +17,8 @@ import numpy as np
 from rmwbench.campaign.trial.attest.counted import LOOPBACK, Carried, carried, unix_peers, window
 from rmwbench.campaign.trial.attest.hosts import carried_between, crossing_fraction
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.process.records import RECEIVED
+from rmwbench.lab.process.records import FOREIGN, RECEIVED
 
-FOREIGN = 16
 ON_INTERFACES = ("udp", "tcp")
 """Evidence for these needs no row of its own: the interface counts their bytes."""
 
