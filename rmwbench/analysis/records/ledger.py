@@ -117,7 +117,7 @@ def since_call_ns(
         return call_ns
     filled_ns = fill_ns()
     known = (call_ns != ABSENT) & (filled_ns != ABSENT)
-    return np.where(known, call_ns + np.where(known, filled_ns, 0), call_ns)
+    return call_ns + np.where(known, filled_ns, 0)
 
 
 def place_order(seq: np.ndarray) -> np.ndarray | None:

@@ -1,6 +1,6 @@
 """What must not be compared silently (rule 8): arms that differ in layer, granted QoS, path,
-publish mode, touch, into whose memory they write and take, what a full queue does, what else the machine did,
-or age carry a flag; so do versions of one middleware beside each other.
+publish mode, touch, into whose memory they write and take, what a full queue does, what else the
+machine did, or age carry a flag; so do versions of one middleware beside each other.
 
 A flag names the difference to what most contenders of the workload have; where no value has a
 majority every arm says its own.

@@ -209,10 +209,8 @@ def _count(
 def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
     """Whether a frame ended on its sender's link and never met its receiver's: bool of shape
     (rows,). The log says so; of a log that does not it is a guess."""
-    found: np.ndarray = np.where(
-        frames.ended.codes >= 0, frames.ended.among(UP), _guessed_up(frames, outages)
-    )
-    return found
+    told, untold = frames.ended.among(UP), frames.ended.codes < 0
+    return np.where(untold, _guessed_up(frames, outages), told) if untold.any() else told
 
 
 def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
