@@ -8,12 +8,13 @@ import pytest
 from rmwbench.lab.middleware import together
 
 
-def artifact(crate: str, kind: str) -> str:
+def artifact(crate: str, kind: str, fresh: bool = False) -> str:
     return json.dumps(
         {
             "reason": "compiler-artifact",
             "package_id": f"path+file:///there/native/{crate}#rmwbench-{crate}@0.1.0",
             "target": {"kind": [kind], "name": f"rmwbench-{crate}"},
+            "fresh": fresh,
         }
     )
 
@@ -23,14 +24,57 @@ def artifact(crate: str, kind: str) -> str:
     [
         (artifact("zenoh", "bin"), "rmwbench-zenoh"),
         (artifact("worker", "cdylib"), "rmwbench-worker"),
-        (artifact("zenoh", "lib"), None),  # on the way to it
-        ('{"reason": "build-finished", "success": true}', None),
-        ("[1]", None),
-        ("warning: half a line of something else", None),
     ],
 )
 def test_the_worker_itself_says_that_it_is_built(line, crate):
-    assert together.finished(line) == crate
+    found = together.artifact_of(line)
+    assert found is not None and found.is_program and found.crate == crate
+
+
+def test_a_library_is_on_the_way_to_a_worker():
+    found = together.artifact_of(artifact("zenoh", "lib"))
+    assert found is not None and not found.is_program
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        artifact("zenoh", "custom-build"),
+        '{"reason": "build-finished", "success": true}',
+        "[1]",
+        "warning: half a line of something else",
+    ],
+)
+def test_other_lines_are_no_artifacts(line):
+    assert together.artifact_of(line) is None
+
+
+def compiled(progress: together.Progress, number: int, fresh: bool = False) -> None:
+    for crate in range(number):
+        progress.see(together.Artifact(f"{'old' if fresh else 'new'}-{crate}#0.1.0", False, fresh))
+
+
+def test_the_time_left_is_what_this_machine_took_so_far_carried_on():
+    progress = together.Progress(expected_s=480, needed=100)
+    compiled(progress, 9)
+    assert progress.left_s(100) == 380  # too early: as expected
+    compiled(progress, 25)
+    assert progress.left_s(300) == pytest.approx(900)  # a slow machine
+    assert progress.told == "25 of 100 crates are compiled"
+
+
+def test_what_was_compiled_before_is_no_progress():
+    progress = together.Progress(expected_s=480, needed=100)
+    compiled(progress, 60, fresh=True)
+    compiled(progress, 20)
+    assert progress.told == "20 of 40 crates are compiled"
+    assert progress.left_s(100) == pytest.approx(100)
+
+
+def test_where_cargo_does_not_say_what_is_needed_the_time_is_as_expected():
+    progress = together.Progress(expected_s=480, needed=0)
+    compiled(progress, 50)
+    assert progress.left_s(100) == 380
 
 
 def test_what_is_built_together_takes_less_than_the_sum_and_no_less_than_the_longest(monkeypatch):
@@ -58,3 +102,18 @@ def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
     assert "--keep-going" in log.read_text()
     assert said[0].startswith("building bad, good; about ") and said[0].endswith(" min left")
     assert said[1].startswith("[1/2] good is built; about ")
+
+
+def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
+    monkeypatch.setattr(together, "SAID_EVERY_S", 0)
+    cargo = tmp_path / "cargo"
+    lines = [artifact("part", "lib"), artifact("good", "bin")]
+    printed = "\n".join(f"echo '{line}'" for line in lines)
+    cargo.write_text(f"#!/bin/sh\n[ $1 = tree ] && exec seq 100\n{printed}\n")
+    cargo.chmod(0o755)
+    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    said: list[str] = []
+    programs = [together.Program("good", "rmwbench-good", 5)]
+    together.build(programs, tmp_path, environment, said.append)
+    assert said[1].startswith("1 of 100 crates are compiled; about ")
+    assert said[2] == "[1/1] good is built"
