@@ -54,16 +54,22 @@ def compiled(progress: together.Progress, number: int, fresh: bool = False) -> N
         progress.see(together.Artifact(f"{'old' if fresh else 'new'}-{crate}#0.1.0", False, fresh))
 
 
-def test_the_time_left_is_what_this_machine_took_so_far_carried_on():
+def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
+    monkeypatch.setattr(together, "WORK_DONE", ((0.0, 0.0), (0.5, 0.25), (1.0, 1.0)))
     progress = together.Progress(expected_s=480, needed=100)
-    compiled(progress, 9)
+    compiled(progress, 19)
     assert progress.left_s(100) == 380  # too early: as expected
-    compiled(progress, 25)
+    compiled(progress, 50)
     assert progress.left_s(300) == pytest.approx(900)  # a slow machine
-    assert progress.told == "25 of 100 crates are compiled"
+    assert progress.told == "50 of 100 crates are compiled"
+    compiled(progress, 75)
+    assert progress.left_s(500) == pytest.approx(300)
+    compiled(progress, 101)  # more than cargo named
+    assert progress.left_s(800) == 0
 
 
-def test_what_was_compiled_before_is_no_progress():
+def test_what_was_compiled_before_is_no_progress(monkeypatch):
+    monkeypatch.setattr(together, "WORK_DONE", ((0.0, 0.0), (1.0, 1.0)))
     progress = together.Progress(expected_s=480, needed=100)
     compiled(progress, 60, fresh=True)
     compiled(progress, 20)

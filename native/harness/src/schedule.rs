@@ -133,6 +133,13 @@ impl Running<'_> {
         1 + self.due.by_ref().take_while(due).count() as u64
     }
 
+    /// Ends before the message due at `due_ns`: what it had to send until it left was never sent.
+    fn leave(mut self, due_ns: i64, start: &Start, report: &dyn Fn(Event)) {
+        let until_ns = start.end_ns.min(self.slot.until_ns());
+        let never_sent = self.left_over(due_ns, until_ns, start);
+        self.finish(never_sent, report);
+    }
+
     fn finish(self, never_sent: u64, report: &dyn Fn(Event)) {
         let tally = self.publisher.as_ref().map(|p| *p.tally()).unwrap_or_default();
         // Before the report: who hears of the end may ask for the account at once.
@@ -196,10 +203,8 @@ pub fn run(
             heap.retain(|Reverse((due_ns, index)): &Reverse<(i64, usize)>| {
                 let stopped = running[*index].take_if(|r| *due_ns >= r.slot.stop_ns());
                 let is_gone = stopped.is_some();
-                if let Some(mut r) = stopped {
-                    let until_ns = start.end_ns.min(r.slot.until_ns());
-                    let never_sent = r.left_over(*due_ns, until_ns, start);
-                    r.finish(never_sent, report);
+                if let Some(r) = stopped {
+                    r.leave(*due_ns, start, report);
                 }
                 !is_gone
             });
@@ -208,10 +213,7 @@ pub fn run(
         let r = running[index].as_mut().expect("a finished publisher is not in the heap");
         let end_ns = start.end_ns.min(r.slot.stop_ns());
         if due_ns >= end_ns {
-            let mut r = running[index].take().expect("checked above");
-            let until_ns = start.end_ns.min(r.slot.until_ns());
-            let never_sent = r.left_over(due_ns, until_ns, start);
-            r.finish(never_sent, report);
+            running[index].take().expect("checked above").leave(due_ns, start, report);
             continue;
         }
         if now_ns() < due_ns && !interrupt.sleep_until(due_ns, seen) {

@@ -33,7 +33,7 @@ pub struct RecordingSink {
     hold: Duration,
     relays: OnceLock<Vec<Arc<PublisherSlot>>>,
     /// Known before the relays themselves are.
-    relays_with_waits: bool,
+    publish_may_wait: bool,
 }
 
 /// A copy is known as one while fewer messages than this came since the first; middlewares that
@@ -68,7 +68,7 @@ impl RecordingSink {
             client: None,
             hold: Duration::ZERO,
             relays: OnceLock::new(),
-            relays_with_waits: false,
+            publish_may_wait: false,
         }
     }
 
@@ -87,8 +87,8 @@ impl RecordingSink {
 
     /// The same, telling the middleware whether a publisher that may wait for acknowledgements
     /// forwards each message.
-    pub fn relaying_with_waits(self, relays_with_waits: bool) -> Self {
-        RecordingSink { relays_with_waits, ..self }
+    pub fn relaying(self, publish_may_wait: bool) -> Self {
+        RecordingSink { publish_may_wait, ..self }
     }
 
     /// Names the publishers that forward each message; once, before traffic. False when it was done
@@ -294,7 +294,7 @@ impl Sink for RecordingSink {
     }
 
     fn publish_may_wait(&self) -> bool {
-        self.relays_with_waits
+        self.publish_may_wait
     }
 }
 

@@ -138,9 +138,7 @@ impl Trial<'_> {
         let config = config(spec)?;
         let publisher = if spec.kind == EndpointKind::Client {
             let sink = Arc::new(
-                self.sink(spec)
-                    .of_client(spec.endpoint)
-                    .relaying_with_waits(relayed.contains(&spec.endpoint)),
+                self.sink(spec).of_client(spec.endpoint).relaying(relayed.contains(&spec.endpoint)),
             );
             let client = node.client(&config, sink.clone() as Arc<dyn Sink>)?;
             let reading =
@@ -202,7 +200,7 @@ impl Trial<'_> {
         let sink = self
             .sink(spec)
             .holding(Duration::from_nanos(hold))
-            .relaying_with_waits(relayed.contains(&spec.endpoint));
+            .relaying(relayed.contains(&spec.endpoint));
         let sink = Arc::new(sink);
         let subscription = node.subscription(&config(spec)?, sink.clone() as Arc<dyn Sink>)?;
         let granted = subscription.granted();

@@ -7,8 +7,9 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use rmwbench_cyclone::sockets::{self, Socket};
+use rmwbench_cyclone::sockets::Socket;
 use rmwbench_harness::middleware::{modes, Error, ErrorKind, SessionConfig};
+use rmwbench_harness::modes::check_socket_buffers;
 use rmwbench_harness::shared_host;
 use serde::Deserialize;
 
@@ -257,20 +258,14 @@ impl Modes {
             ));
         }
         if let Some(asked) = self.socket_buffer_bytes {
-            for (direction, granted, limit) in [
-                ("receive", made.iter().map(|s| s.receive_bytes).max(), "rmem_max"),
-                ("send", made.iter().map(|s| s.send_bytes).max(), "wmem_max"),
-            ] {
-                // The kernel tells twice what it was asked for.
-                let granted = granted.unwrap_or(0) / 2;
-                if u32::try_from(granted).unwrap_or(0) < asked {
-                    let why = format!(
-                        "{asked}: the kernel granted a {direction} buffer of {granted} bytes (net.core.{limit} {}); as root: sysctl -w net.core.{limit}={asked}",
-                        sockets::limit(limit)
-                    );
-                    return Err(unsupported("socket_buffer_bytes", why));
-                }
-            }
+            let most = |bytes: fn(&Socket) -> i32| {
+                usize::try_from(made.iter().map(bytes).max().unwrap_or(0)).unwrap_or(0)
+            };
+            check_socket_buffers(
+                asked as usize,
+                most(|s| s.receive_bytes),
+                most(|s| s.send_bytes),
+            )?;
         }
         let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
         let (begun, mut made, mut since) = (Instant::now(), receive_threads(), Instant::now());

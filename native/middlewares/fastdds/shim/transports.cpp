@@ -261,13 +261,16 @@ Buffers granted_buffers() {
 void check_buffers(const Asked &asked) {
   if (!asked.socket_buffer_bytes) return;
   const Buffers granted = granted_buffers();
-  if (granted.receive == 0 || std::min(granted.receive, granted.send) >= *asked.socket_buffer_bytes)
-    return;
+  if (granted.receive == 0) return;
+  const std::string bytes = std::to_string(*asked.socket_buffer_bytes);
+  std::string limits;
+  if (granted.receive < *asked.socket_buffer_bytes) limits += " net.core.rmem_max=" + bytes;
+  if (granted.send < *asked.socket_buffer_bytes) limits += " net.core.wmem_max=" + bytes;
+  if (limits.empty()) return;
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode socket_buffer_bytes",
-              "asked for " + std::to_string(*asked.socket_buffer_bytes) +
-                  " bytes, and the kernel granted " + std::to_string(granted.receive) +
-                  " to receive and " + std::to_string(granted.send) +
-                  " to send; raise net.core.rmem_max and net.core.wmem_max"};
+              "asked for " + bytes + " bytes, and the kernel granted " +
+                  std::to_string(granted.receive) + " to receive and " +
+                  std::to_string(granted.send) + " to send; as root: sysctl -w" + limits};
 }
 
 }  // namespace rmwbench

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{Error, PublishError};
+use rmwbench_harness::modes::check_socket_buffers;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{
@@ -250,12 +251,8 @@ pub fn granted_buffers(options: &Options) -> Result<(usize, usize), Errno> {
 
 /// Errors: the kernel grants less than the mode asks for, as with every other middleware.
 pub fn check_buffers(options: &Options) -> Result<(), Error> {
-    let object = "mode socket_buffer_bytes";
     let asked = options.socket_buffer_bytes.unwrap_or(0) as usize;
-    let (send, receive) = granted_buffers(options).map_err(|e| Error::failed(object, e))?;
-    let (send, receive) = (send / 2, receive / 2);
-    if send.min(receive) >= asked {
-        return Ok(());
-    }
-    Err(Error::unsupported(object, format!("asked for {asked} bytes, and the kernel granted {receive} to receive and {send} to send; raise net.core.rmem_max and net.core.wmem_max")))
+    let (send, receive) =
+        granted_buffers(options).map_err(|e| Error::failed("mode socket_buffer_bytes", e))?;
+    check_socket_buffers(asked, receive, send)
 }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
 use rmwbench_harness::middleware::{modes, Error, SessionConfig};
+use rmwbench_harness::modes::check_socket_buffers;
 use rustix::io::Errno;
 use rustix::net::{socket, sockopt, AddressFamily, SocketType};
 use serde::de::DeserializeOwned;
@@ -287,15 +288,11 @@ fn check_buffers(bytes: u32) -> Result<(), Error> {
         let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
         sockopt::set_socket_send_buffer_size(&socket, bytes as usize)?;
         sockopt::set_socket_recv_buffer_size(&socket, bytes as usize)?;
-        // As the kernel counts buffers: twice what was asked for.
-        let send = sockopt::socket_send_buffer_size(&socket)? / 2;
-        Ok((send, sockopt::socket_recv_buffer_size(&socket)? / 2))
+        let send = sockopt::socket_send_buffer_size(&socket)?;
+        Ok((send, sockopt::socket_recv_buffer_size(&socket)?))
     };
     let (send, receive) = granted().map_err(|e| Error::failed("mode socket_buffer_bytes", e))?;
-    if send.min(receive) >= bytes as usize {
-        return Ok(());
-    }
-    unsupported("socket_buffer_bytes", format!("asked for {bytes} bytes, and the kernel granted {receive} to receive and {send} to send; raise net.core.rmem_max and net.core.wmem_max"))
+    check_socket_buffers(bytes as usize, receive, send)
 }
 
 fn named<T: DeserializeOwned>(config: &SessionConfig, name: &str) -> Result<Option<T>, Error> {

@@ -64,7 +64,7 @@ pub fn multicast_memberships() -> u32 {
 }
 
 /// The kernel's limit of this name in `net.core`.
-pub fn limit(name: &str) -> String {
+fn limit(name: &str) -> String {
     fs::read_to_string(format!("/proc/sys/net/core/{name}"))
         .map_or("unknown".into(), |text| text.trim().to_string())
 }
