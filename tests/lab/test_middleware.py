@@ -174,6 +174,7 @@ def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
     }
     cargo = script(
         tmp_path / "cargo",
+        "[ $1 = tree ] && exit 1\n"
         f'echo "$@" "$CARGO_TARGET_DIR" >> {tmp_path}/log\n'
         f"echo '{json.dumps(built)}'\nexit 101\n",
     )

@@ -334,6 +334,7 @@ def test_once_there_its_worker_is_built_with_the_systems_in_a_place_of_its_own(m
     }
     machine.program(
         "cargo",
+        "[ $1 = tree ] && exit 1\n"
         f'echo "$FASTDDS_PREFIX $CARGO_TARGET_DIR" >> {machine.directory}/env\n'
         f"echo '{json.dumps(built)}'",
     )

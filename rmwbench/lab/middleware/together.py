@@ -43,9 +43,9 @@ def build(
     progress = Progress(expected_s, _needed(chosen, root, environment))
     said_s, begun = 0.0, time.monotonic()
     seconds: dict[str, float] = {}
-    command = ["cargo", "build", "--release", "--keep-going", *chosen]
+    command = ["cargo", "build", "--release", "--keep-going"]
     with subprocess.Popen(
-        [*command, "--message-format", "json-render-diagnostics"],
+        [*command, "--message-format", "json-render-diagnostics", *chosen],
         cwd=root,
         env=environment,
         stdin=subprocess.DEVNULL,
