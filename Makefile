@@ -39,6 +39,7 @@ help:
 setup-run:
 	@setup/rust
 	@setup/apt run
+	@python3 setup/source_times.py restore
 	@$(UV) sync --quiet --frozen --no-dev --inexact
 
 setup-test: setup-run
@@ -53,6 +54,7 @@ cross: setup-run
 
 workers: setup-run
 	@$(RUN) rmwbench middlewares build
+	@python3 setup/source_times.py keep
 
 # One file for machines without compilers or a checkout: robots, clusters, CI. TARGET is Rust's name of another kind of machine.
 wheel: $(if $(TARGET),cross,workers)
@@ -100,6 +102,7 @@ test-rust:
 rust-suites:
 	@($(CARGO) test --release --quiet --locked --no-run)
 	@for name in $(RUST_SUITES); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
+	@python3 setup/source_times.py keep
 	@($(CARGO) test --release --quiet --locked)
 	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
 
@@ -111,6 +114,7 @@ lint-rust:
 	@$(call with,fmt,$(CARGO) fmt --all -- --check)
 	@$(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -- -D warnings)
 	@for name in $(filter-out floor synthetic null,$(FIRST_SET)) $(BENCH); do $(call with,clippy,$(CARGO) clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
+	@python3 setup/source_times.py keep
 
 lint-python:
 	@$(RUN) ruff check $(PYTHON)
