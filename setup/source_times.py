@@ -1,7 +1,7 @@
 """Spares a fresh clone what an older one in the same place has compiled.
 
     python3 setup/source_times.py keep     after a build: writes down each source and its time
-    python3 setup/source_times.py restore  before one: a source that is the same again gets that time
+    python3 setup/source_times.py restore  before one: gives that time to what is the same again
 
 Cargo takes a source that is newer than what was built from it for a changed one, and in a fresh
 clone all are new. Nothing is restored where cargo built anything after `keep`, since nobody knows
