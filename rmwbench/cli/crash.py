@@ -12,6 +12,9 @@ import time
 import traceback
 from pathlib import Path
 
+from rmwbench import home
+from rmwbench.errors import UserError
+
 MOST_KEPT = 20
 
 
@@ -31,8 +34,7 @@ def told(error: BaseException) -> str:
 
 def directory() -> Path:
     """Where the details go: the user's state directory, beside the calibrations."""
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "rmwbench" / "mistakes"
+    return home.state() / "mistakes"
 
 
 def _details(error: BaseException) -> str:
@@ -62,6 +64,6 @@ def _kept(details: str) -> Path | None:
                 for old in sorted(path.parent.glob("*.txt"))[:-MOST_KEPT]:
                     old.unlink(missing_ok=True)
             return path
-        except (OSError, RuntimeError):  # no home
+        except (OSError, UserError):  # no home
             continue
     return None

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from rmwbench import home
+
 ELF = b"\x7fELF"
 PACKAGE = Path(__file__).resolve().parents[1]
 
@@ -53,7 +55,7 @@ def package() -> tuple[str, bytes]:
 
 def cache() -> Path:
     """Of this user on this machine."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench" / "cluster"
+    return home.cache() / "cluster"
 
 
 class Store:

@@ -1,7 +1,6 @@
 """What all HTML pages are made with: the templates of this package, the styles and scripts beside
 them, and Vega."""
 
-import os
 import shlex
 from contextlib import suppress
 from functools import cache
@@ -11,6 +10,7 @@ from pathlib import Path
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.whole_file import make_directory, write_whole
 
@@ -57,7 +57,6 @@ def vega() -> str:
 def _kept() -> Path | None:
     """The file of the bundle, whether it is there or not; None where there is no home."""
     try:
-        home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:
+        return home.cache() / "vega" / f"{version('vl-convert-python')}.js"
+    except UserError:
         return None
-    return home / "rmwbench" / "vega" / f"{version('vl-convert-python')}.js"

@@ -7,6 +7,7 @@ import pytest
 from rmwbench.cli.main import main
 from rmwbench.lab.host import host_kind
 from rmwbench.suite.file.load import shipped_suites
+from tests.network.laboratory import taps
 
 SOURCES = (
     "galactic-2020",
@@ -66,6 +67,7 @@ def test_every_published_suite_fits_into_half_an_hour(plan, suite):
 
 @pytest.mark.own_host
 def test_a_plan_in_words_names_what_is_left_out(plan):
+    taps()
     code, out, _ = plan("galactic-2020/mininet", "--budget", "30m")
     assert code == 0
     assert "Not run within 30 min: 27 of 30 comparisons" in out

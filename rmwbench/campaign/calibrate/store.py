@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rmwbench import home
+from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.results.machine.model import Hardware
 
@@ -22,8 +24,8 @@ _SUMMARY = (
 
 
 def directory() -> Path:
-    state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
-    return Path(state) / "rmwbench" / "calibrations"
+    """Raises UserError where the user has no home."""
+    return home.state() / "calibrations"
 
 
 def fingerprint(machine: Mapping[str, Any]) -> str:
@@ -75,9 +77,11 @@ def write(document: Mapping[str, Any], path: Path) -> None:
 
 def newest(machine: Mapping[str, Any]) -> dict[str, Any] | None:
     """The newest readable calibration of this machine, or None. A file that cannot be read, or is
-    of another version, is passed over: it must not keep a campaign from running."""
-    place = directory()
-    if not place.is_dir():
+    of another version, is passed over, and so is a missing home: they must not keep a campaign from
+    running."""
+    try:
+        place = directory()
+    except UserError:
         return None
     for path in sorted(place.glob(f"{fingerprint(machine)}-*.json"), reverse=True):
         try:

@@ -7,6 +7,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+from rmwbench import home
 from rmwbench.errors import UserError
 
 
@@ -55,8 +56,9 @@ def newest_directory(target: Path | None = None) -> Path:
 
 
 def cache() -> Path:
-    """What the project keeps for this user between builds."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rmwbench"
+    """What the project keeps for this user between builds. Raises UserError where there is no
+    home."""
+    return home.cache()
 
 
 def cargo_environment() -> dict[str, str]:
