@@ -8,6 +8,7 @@ import pickle
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 from rmwbench.lab.host.remote import Agent
@@ -28,6 +29,7 @@ pickle.dump((result, [host.lost for host in hosts.remote.values()]), sys.stdout.
 """
 
 
+@cache
 def why_not() -> str | None:
     """Why there can be no such machines here; None where there can."""
     if os.geteuid() != 0:
@@ -35,10 +37,18 @@ def why_not() -> str | None:
     for program, package in (("ip", "iproute2"), ("unshare", "util-linux")):
         if not shutil.which(program):
             return f"there is no `{program}` ({package}) to make namespaces with"
-    done = subprocess.run(
-        ["unshare", "--time", "--monotonic", "5", "--fork", "true"], capture_output=True, text=True
-    )
-    return None if done.returncode == 0 else f"no time namespaces here: {done.stderr.strip()}"
+    name = f"rmwbench-try-{os.getpid()}"
+    try:
+        for command, what in (
+            (["unshare", "--time", "--monotonic", "5", "--fork", "true"], "time namespaces"),
+            (["ip", "netns", "add", name], "named network namespaces"),  # none in a plain chroot
+        ):
+            done = subprocess.run(command, capture_output=True, text=True)
+            if done.returncode:
+                return f"no {what} here: {done.stderr.strip()}"
+    finally:
+        subprocess.run(["ip", "netns", "del", name], capture_output=True)
+    return None
 
 
 class Pair:
