@@ -41,7 +41,8 @@ def why_not() -> str | None:
     try:
         for command, what in (
             (["unshare", "--time", "--monotonic", "5", "--fork", "true"], "time namespaces"),
-            (["ip", "netns", "add", name], "named network namespaces"),  # none in a plain chroot
+            (["ip", "netns", "add", name], "named network namespaces"),
+            (["ip", "netns", "exec", name, "true"], "processes in them"),  # none in a plain chroot
         ):
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
