@@ -42,7 +42,7 @@ def why_not() -> str | None:
         for command, what in (
             (["unshare", "--time", "--monotonic", "5", "--fork", "true"], "time namespaces"),
             (["ip", "netns", "add", name], "named network namespaces"),
-            (["ip", "netns", "exec", name, "true"], "processes in them"),  # none in a plain chroot
+            (["ip", "netns", "exec", name, "true"], "processes in them"),  # not in a plain chroot
         ):
             done = subprocess.run(command, capture_output=True, text=True)
             if done.returncode:
