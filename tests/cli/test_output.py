@@ -161,7 +161,7 @@ def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_pa
 def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
     (tmp_path / "work").mkdir()
     program = """
-    mount -t tmpfs -o size=9m tmpfs work && cp -r "$1" work/campaign && mount -o remount,ro work
+    mount -t tmpfs -o size=9m tmpfs work && cp -r "$1" work/campaign && mount -o remount,bind,ro work
     shift
     for verb in report resume clean show; do
       "$@" $verb work/campaign >/dev/null 2>error; echo "$? $(grep -c ^error: error) $(grep -c Traceback error)"
