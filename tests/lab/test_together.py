@@ -2,6 +2,7 @@
 
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -55,7 +56,7 @@ def compiled(progress: together.Progress, number: int, fresh: bool = False) -> N
 
 
 def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
-    monkeypatch.setattr(together, "WORK_DONE", ((0.0, 0.0), (0.5, 0.25), (1.0, 1.0)))
+    monkeypatch.setattr(together, "WORK_DONE", {0.0: 0.0, 0.5: 0.25, 1.0: 1.0})
     progress = together.Progress(expected_s=480, needed=100)
     compiled(progress, 19)
     assert progress.left_s(100) == 380  # too early: as expected
@@ -69,7 +70,7 @@ def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
 
 
 def test_what_was_compiled_before_is_no_progress(monkeypatch):
-    monkeypatch.setattr(together, "WORK_DONE", ((0.0, 0.0), (1.0, 1.0)))
+    monkeypatch.setattr(together, "WORK_DONE", {0.0: 0.0, 1.0: 1.0})
     progress = together.Progress(expected_s=480, needed=100)
     compiled(progress, 60, fresh=True)
     compiled(progress, 20)
@@ -92,13 +93,18 @@ def test_what_is_built_together_takes_less_than_the_sum_and_no_less_than_the_lon
     assert together.expected_minutes([9]) == 4.5
 
 
+def with_cargo(place: Path, text: str) -> dict[str, str]:
+    """An environment whose cargo is this script."""
+    cargo = place / "cargo"
+    cargo.write_text(f"#!/bin/sh\n{text}\n")
+    cargo.chmod(0o755)
+    return os.environ | {"PATH": f"{place}:{os.environ['PATH']}"}
+
+
 def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
     log = tmp_path / "log"
     good = artifact("good", "bin")
-    cargo = tmp_path / "cargo"
-    cargo.write_text(f"#!/bin/sh\necho \"$@\" > {log}\necho '{good}'\nexit 101\n")
-    cargo.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment = with_cargo(tmp_path, f"echo \"$@\" > {log}\necho '{good}'\nexit 101")
     programs = [
         together.Program("bad", "rmwbench-bad", 5),
         together.Program("good", "rmwbench-good", 1),
@@ -112,12 +118,9 @@ def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
 
 def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
     monkeypatch.setattr(together, "SAID_EVERY_S", 0)
-    cargo = tmp_path / "cargo"
     lines = [artifact("part", "lib"), artifact("good", "bin")]
     printed = "\n".join(f"echo '{line}'" for line in lines)
-    cargo.write_text(f"#!/bin/sh\n[ $1 = tree ] && exec seq 100\n{printed}\n")
-    cargo.chmod(0o755)
-    environment = os.environ | {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    environment = with_cargo(tmp_path, f"[ $1 = tree ] && exec seq 100\n{printed}")
     said: list[str] = []
     programs = [together.Program("good", "rmwbench-good", 5)]
     together.build(programs, tmp_path, environment, said.append)

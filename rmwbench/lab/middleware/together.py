@@ -9,7 +9,6 @@ import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
 
 from rmwbench.lab.middleware.catalogue import CORES
@@ -122,17 +121,15 @@ class Progress:
 
 
 LEAST_DONE = 0.1
-WORK_DONE = ((0.0, 0.0), (0.5, 0.26), (0.8, 0.43), (0.95, 0.54), (1.0, 1.0))
+WORK_DONE = {0.0: 0.0, 0.5: 0.26, 0.8: 0.43, 0.95: 0.54, 1.0: 1.0}
 """Share of the crates → share of the time: the largest come last. Of the first set, from nothing,
 on two virtual processors (2026-11-26)."""
 
 
 def _work_done(share: float) -> float:
-    for (from_share, from_done), (to_share, to_done) in pairwise(WORK_DONE):
-        if share <= to_share:
-            part = (share - from_share) / (to_share - from_share)
-            return from_done + part * (to_done - from_done)
-    return 1.0
+    import numpy as np
+
+    return float(np.interp(share, list(WORK_DONE), list(WORK_DONE.values())))
 
 
 def _needed(chosen: Sequence[str], root: Path, environment: Mapping[str, str]) -> int:
