@@ -18,6 +18,7 @@ import pytest
 
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.codes import Code
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
@@ -84,11 +85,13 @@ def test_a_stolen_processor_voids_the_trial(worker):
     probes = result.tables["probes"].to_pylist()
     (stalled,) = [row["value"] for row in probes if row["probe"] == "canary_stalled"]
     # How long a real-time thread keeps its processor is up to the kernel; the rule follows what it
-    # took.
+    # took. A hypervisor may break its own rule beside it.
     assert stalled > 0.1
-    assert (result.status == "void") == (stalled > 0.5), (stalled, result.reason)
-    if result.status == "void":
-        assert "canary" in [reason.code for reason in result.reasons]
+    codes = {reason.code for reason in result.reasons}
+    assert (Code.CANARY in codes) == (stalled > 0.5), (stalled, result.reason)
+    assert codes <= {Code.CANARY, Code.STEAL}, result.reason
+    assert (result.status == "void") == bool(codes), result.reason
+    if codes:
         assert result.cause == "machine" and all(reason.machine for reason in result.reasons)
 
 
@@ -124,7 +127,8 @@ def test_a_used_up_quota_voids_the_trial():
             BURN,
         ]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120)
-        assert done.stdout.split() == ["throttled"], (done.stdout, done.stderr)
+        codes = done.stdout.split()
+        assert "throttled" in codes and set(codes) <= {"throttled", "steal"}, (codes, done.stderr)
     finally:
         deadline = time.monotonic() + 60
         while group.is_dir():
