@@ -58,3 +58,38 @@ fn lacking(context: &Context<'_>, capabilities: &[&str]) -> Option<Outcome> {
         capabilities.iter().find_map(|name| Some(format!("{name}: {}", context.lacks(name)?)))?;
     Some(Ok(Verdict::Declared(reason)))
 }
+
+/// Runs a check with each size, from the smallest. An arm may refuse those from one on as
+/// unsupported: so much this machine does not let it have. The smallest must go.
+fn each_size(sizes: &[u32], check: impl Fn(u32) -> Result<(), String>) -> Outcome {
+    for (place, bytes) in sizes.iter().enumerate() {
+        match check(*bytes) {
+            Err(refusal) if place > 0 && refusal.contains("Unsupported") => {
+                return Ok(Verdict::Declared(format!("from {bytes} bytes: {refusal}")))
+            }
+            outcome => outcome.map_err(|e| format!("{bytes} bytes: {e}"))?,
+        }
+    }
+    Ok(Verdict::Passed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_beyond_what_the_machine_lets_an_arm_have_are_declared() {
+        let refusing = |from: u32, words: &'static str| {
+            each_size(&[1, 2, 3], move |bytes| match bytes >= from {
+                true => Err(words.to_string()),
+                false => Ok(()),
+            })
+        };
+        assert!(matches!(refusing(4, "Unsupported: x"), Ok(Verdict::Passed)));
+        assert!(
+            matches!(refusing(2, "Unsupported: x"), Ok(Verdict::Declared(why)) if why == "from 2 bytes: Unsupported: x")
+        );
+        assert!(matches!(refusing(1, "Unsupported: x"), Err(why) if why.starts_with("1 bytes: ")));
+        assert!(matches!(refusing(3, "Failed: x"), Err(why) if why == "3 bytes: Failed: x"));
+    }
+}

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rmwbench_harness::middleware::Granted;
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
 
-use super::lacking;
+use super::{each_size, lacking};
 use crate::rig::{node, periodic, publisher, subscription, Rig};
 use crate::{Context, Outcome, Verdict};
 
@@ -87,9 +87,9 @@ pub fn loan(context: &Context<'_>) -> Outcome {
         )?;
         let finished = rig.play(100)?;
         if finished[&1].failed > 0 {
-            return Err(format!("{bytes} bytes: {:?}", finished[&1]));
+            return Err(format!("{:?}", finished[&1]));
         }
-        rig.expect_complete(1, 2).map_err(|e| format!("{bytes} bytes: {e}"))
+        rig.expect_complete(1, 2)
     };
     if let Some(declared) = lacking(context, &["loan"]) {
         return match run(1000) {
@@ -98,8 +98,5 @@ pub fn loan(context: &Context<'_>) -> Outcome {
             Ok(()) => Err("declared as lacking, yet loans work".into()),
         };
     }
-    for bytes in [64, 1000, 1 << 20] {
-        run(bytes)?;
-    }
-    Ok(Verdict::Passed)
+    each_size(&[64, 1000, 1 << 20], run)
 }

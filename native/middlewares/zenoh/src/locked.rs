@@ -16,6 +16,18 @@ pub fn limit_bytes() -> Option<u64> {
     soft_limit(&fs::read_to_string("/proc/self/limits").ok()?)
 }
 
+/// The limit in bytes, where this process may not lock so many bytes beside what it has locked.
+pub fn refuses(bytes: usize) -> Option<u64> {
+    let locked = locked_bytes(&fs::read_to_string("/proc/self/status").unwrap_or_default());
+    limit_bytes().filter(|limit| locked + bytes as u64 > *limit)
+}
+
+/// The kernel writes KiB, and calls them kB.
+fn locked_bytes(status: &str) -> u64 {
+    let kib = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
+    kib.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+}
+
 /// CAP_IPC_LOCK is capability 14.
 fn has_ipc_lock(status: &str) -> bool {
     let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
@@ -47,6 +59,7 @@ mod tests {
             ),
             None
         );
+        assert_eq!(locked_bytes("VmPeak:\t    5 kB\nVmLck:\t    2048 kB\n"), 2 << 20);
         assert!(has_ipc_lock("Name: x\nCapEff:\t000001ffffffffff\n"));
         assert!(!has_ipc_lock("CapEff:\t0000000000000000\n"));
     }

@@ -137,7 +137,7 @@ impl ZenohPublisher {
             Writer::Plain(publisher)
         };
         let provider = match config.loan || shared.shm_provider {
-            true => Some(provider(config, shared).map_err(|why| Error::failed(object(), why))?),
+            true => Some(provider(config, shared)?),
             false => None,
         };
         if provider.is_some() {
@@ -180,16 +180,19 @@ impl ZenohPublisher {
     }
 }
 
+/// Errors: unsupported where this process may not lock the pool, which is the machine's word and not
+/// a failure of Zenoh.
 fn provider(
     config: &EndpointConfig,
     shared: &Shared,
-) -> Result<ShmProvider<PosixShmProviderBackend>, String> {
+) -> Result<ShmProvider<PosixShmProviderBackend>, Error> {
     let bytes = shared.modes.shm_pool_bytes.unwrap_or_else(|| pool_bytes(config, shared));
-    ShmProviderBuilder::default_backend(bytes).wait().map_err(|why| match locked::limit_bytes() {
-        Some(limit) => format!(
-            "{why}: Zenoh locks its pool, here of {bytes} bytes, and this process may lock {limit} in all (do: ulimit -l unlimited, as root)"
-        ),
-        None => why.to_string(),
+    let object = || format!("endpoint {}", config.endpoint);
+    ShmProviderBuilder::default_backend(bytes).wait().map_err(|why| match locked::refuses(bytes) {
+        Some(limit) => Error::unsupported(object(), format!(
+            "Zenoh locks its pool of shared memory, here of {bytes} bytes, and this process may lock {limit} in all; as root: ulimit -l unlimited"
+        )),
+        None => Error::failed(object(), why),
     })
 }
 
