@@ -56,6 +56,8 @@ def find(name: str) -> Tool:
         if path.is_file() and os.access(path, os.X_OK):
             status = path.stat()
             return Tool(name, path, _describe(name, path, status.st_mtime_ns, status.st_size))
+    if not places:
+        workspace.target_directory()  # raises, and says why no place is known
     raise UserError(
         f"the {name} is not built",
         expected=f"rmwbench-{name} in " + " or ".join(map(str, places)),
