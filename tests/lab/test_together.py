@@ -62,7 +62,7 @@ def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
     assert progress.left_s(100) == 380  # too early: as expected
     compiled(progress, 50)
     assert progress.left_s(300) == pytest.approx(900)  # a slow machine
-    assert progress.told == "50 of 100 crates are compiled"
+    assert progress.told == "crates compiled: 50 of 100"
     compiled(progress, 75)
     assert progress.left_s(500) == pytest.approx(300)
     compiled(progress, 101)  # more than cargo named
@@ -74,7 +74,7 @@ def test_what_was_compiled_before_is_no_progress(monkeypatch):
     progress = together.Progress(expected_s=480, needed=100)
     compiled(progress, 60, fresh=True)
     compiled(progress, 20)
-    assert progress.told == "20 of 40 crates are compiled"
+    assert progress.told == "crates compiled: 20 of 40"
     assert progress.left_s(100) == pytest.approx(100)
 
 
@@ -110,7 +110,7 @@ def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
         together.Program("good", "rmwbench-good", 1),
     ]
     said: list[str] = []
-    assert list(together.build(programs, tmp_path, environment, said.append)) == ["rmwbench-good"]
+    assert together.build(programs, tmp_path, environment, said.append) == {"rmwbench-good"}
     assert "--keep-going" in log.read_text()
     assert said[0].startswith("building bad, good; about ") and said[0].endswith(" min left")
     assert said[1].startswith("[1/2] good is built; about ")
@@ -124,5 +124,8 @@ def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
     said: list[str] = []
     programs = [together.Program("good", "rmwbench-good", 5)]
     together.build(programs, tmp_path, environment, said.append)
-    assert said[1].startswith("1 of 100 crates are compiled; about ")
+    assert said[1].startswith("crates compiled: 1 of 100; about ")
     assert said[2] == "[1/1] good is built"
+    environment = with_cargo(tmp_path, f"[ $1 = tree ] && exit 101\n{printed}")
+    together.build(programs, tmp_path, environment, said.append)
+    assert said[4].startswith("crates compiled: 1; about ")

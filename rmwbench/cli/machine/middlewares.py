@@ -1,6 +1,7 @@
 """`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and
 the command that changes it."""
 
+import time
 from typing import Annotated, Any
 
 import typer
@@ -8,6 +9,7 @@ import typer
 from rmwbench.cli.console import print_json, say, stdout_console
 from rmwbench.cli.help import PlainGroup
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.words.numbers import duration
 
 SCHEMA, VERSION = "rmwbench/middlewares", 1
 
@@ -137,12 +139,16 @@ def build(
         if gone := place.remove_orphan(recipe):
             say(f"{recipe.middleware}: removed {gone}, whose libraries are gone")
     chosen = building.with_newest(chosen, newer)
+    begun = time.monotonic()
     results = building.build(chosen, announce)
+    took_s = time.monotonic() - begun
     place.remove_replaced(chosen, {result.middleware for result in results if not result.problem})
     results += [result for result in problems if result.problem]
+    if there := [result.middleware for result in results if not result.problem]:
+        say(f"built in {duration(took_s)}: {', '.join(there)}")
     for result in results:
-        outcome = result.problem or f"built within {result.seconds:.0f} s"
-        say(f"{result.middleware}: {outcome}")
+        if result.problem:
+            say(f"{result.middleware}: {result.problem}")
     for text in offers(chosen):
         say(text)
     failed = {result.middleware for result in results if result.problem}

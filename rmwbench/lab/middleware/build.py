@@ -4,7 +4,6 @@ What is missing is found before anything is compiled, and named in one command: 
 of the second missing package after waiting for the first build.
 """
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
@@ -103,20 +102,17 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
         of_target = [recipe for recipe in ours if recipe.target == target]
         variables = environment | _own(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]
-        seconds = together.build(programs, root, variables, announce)
+        built = together.build(programs, root, variables, announce)
         for recipe in of_target:
             command = f"cargo build --release --locked -p {recipe.crate}"
-            found[recipe.middleware] = (
-                Built(recipe.middleware, None, seconds[recipe.crate])
-                if recipe.crate in seconds
-                else Built(recipe.middleware, f"not built; alone: `{command}` in {root}", 0.0)
+            problem = f"not built; alone: `{command}` in {root}"
+            found[recipe.middleware] = Built(
+                recipe.middleware, None if recipe.crate in built else problem
             )
     for recipe in chosen:
         if recipe.middleware == ros2.NAME:
             announce(f"building {ros2.NAME}: {recipe.summary}")
-            begun = time.monotonic()
-            problem = ros2.build()
-            found[ros2.NAME] = Built(ros2.NAME, problem, time.monotonic() - begun)
+            found[ros2.NAME] = Built(ros2.NAME, ros2.build())
     return [found[recipe.middleware] for recipe in chosen]
 
 

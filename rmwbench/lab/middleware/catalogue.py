@@ -73,7 +73,6 @@ class Built:
 
     middleware: str
     problem: str | None
-    seconds: float
 
 
 def recipes() -> dict[str, Recipe]:

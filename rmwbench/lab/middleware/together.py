@@ -32,16 +32,15 @@ def build(
     root: Path,
     environment: Mapping[str, str],
     announce: Callable[[str], None],
-) -> dict[str, float]:
-    """Crate → seconds until it was built; one that could not be built is absent. Cargo's own
-    progress and its errors go to the terminal."""
+) -> set[str]:
+    """The crates that could be built. Cargo's own progress and its errors go to the terminal."""
     names = {program.crate: program.name for program in programs}
     chosen = ["--locked", *(word for crate in names for word in ("-p", crate))]
     expected_s = 60 * expected_minutes([program.minutes for program in programs])
     announce(f"building {', '.join(names.values())}{_left(expected_s)}")
     progress = Progress(expected_s, _needed(chosen, root, environment))
     said_s, begun = 0.0, time.monotonic()
-    seconds: dict[str, float] = {}
+    built: set[str] = set()
     command = ["cargo", "build", "--release", "--keep-going"]
     with subprocess.Popen(
         [*command, "--message-format", "json-render-diagnostics", *chosen],
@@ -58,16 +57,16 @@ def build(
             progress.see(artifact)
             now_s = time.monotonic() - begun
             left = _left(progress.left_s(now_s))
-            if artifact.is_program and artifact.crate in names.keys() - seconds.keys():
-                seconds[artifact.crate] = now_s
-                left = left if len(seconds) < len(names) else ""
-                announce(f"[{len(seconds)}/{len(names)}] {names[artifact.crate]} is built{left}")
+            if artifact.is_program and artifact.crate in names.keys() - built:
+                built.add(artifact.crate)
+                left = left if len(built) < len(names) else ""
+                announce(f"[{len(built)}/{len(names)}] {names[artifact.crate]} is built{left}")
             elif left and now_s >= said_s + SAID_EVERY_S:
                 announce(f"{progress.told}{left}")
             else:
                 continue
             said_s = now_s
-    return seconds
+    return built
 
 
 SAID_EVERY_S = 60.0
@@ -113,7 +112,8 @@ class Progress:
 
     @property
     def told(self) -> str:
-        return f"{len(self._compiled)} of {self._to_compile} crates are compiled"
+        of = f" of {self._to_compile}" if self._needed else ""
+        return f"crates compiled: {len(self._compiled)}{of}"
 
     @property
     def _to_compile(self) -> int:

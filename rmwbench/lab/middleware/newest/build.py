@@ -10,7 +10,6 @@ import os
 import re
 import shutil
 import subprocess
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -106,10 +105,10 @@ def told(recipe: Recipe, made: Plan) -> list[str]:
 def build(recipe: Recipe, made: Plan, announce: Callable[[str], None]) -> Built:
     """Gets the sources, compiles and installs them; the compilers' progress goes to the terminal.
     Raises UserError where they cannot be got."""
-    version, begun = made.source.version, time.monotonic()
+    version = made.source.version
     name = f"{recipe.middleware} {version}"
     if is_there(recipe, made):
-        return Built(name, None, 0.0)
+        return Built(name, None)
     prefix, work = place.prefix(recipe, version), place.home(recipe) / "work"
     for rest in (work, prefix):
         shutil.rmtree(rest, ignore_errors=True)
@@ -120,10 +119,10 @@ def build(recipe: Recipe, made: Plan, announce: Callable[[str], None]) -> Built:
         announce(f"[{number}/{len(trees)}] {source.name} {source.version}{left}")
         problem = _compile(tree, prefix, _newest(recipe).cmake if last else ())
         if problem:
-            return Built(name, f"{source.name}: {problem}", time.monotonic() - begun)
+            return Built(name, f"{source.name}: {problem}")
     _finish(made, prefix)
     shutil.rmtree(work)
-    return Built(name, None, time.monotonic() - begun)
+    return Built(name, None)
 
 
 def flags(tree: Path) -> dict[str, str]:
