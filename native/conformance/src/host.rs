@@ -9,8 +9,11 @@ use std::process::{Command, Stdio};
 
 use rustix::thread::{unshare_unsafe, UnshareFlags};
 
+use crate::open_files;
+
 /// Enters fresh network, mount and IPC namespaces; must run before the first thread starts.
 pub fn isolate() -> Result<(), String> {
+    open_files::raise_limit();
     let (uid, gid) = (rustix::process::getuid().as_raw(), rustix::process::getgid().as_raw());
     let mut flags = UnshareFlags::NEWNET | UnshareFlags::NEWNS | UnshareFlags::NEWIPC;
     if uid != 0 {

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 
 use rustix::process::Signal;
 
-use crate::skipped;
+use crate::{open_files, skipped};
 
 const INSIDE: &str = "RMWBENCH_TEST_INSIDE";
 const ENTER: &str = "mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs /tmp && ip link set lo up && exec \"$0\" \"$@\"";
@@ -85,6 +85,7 @@ fn inside(test: &str, starter: &[&str], body: impl FnOnce()) -> Option<Output> {
         skipped(test, &format!("no namespaces can be made here: {reason}"));
         return None;
     }
+    open_files::raise_limit();
     let output = Command::new(starter[0])
         .args(&starter[1..])
         .args(NAMESPACES)

@@ -89,6 +89,9 @@ fn reads(endpoint: &EndpointSpec) -> bool {
     endpoint.kind != EndpointKind::Publisher
 }
 
+/// How the error begins of endpoints that did not match in time.
+pub const NO_MATCH: &str = "match: ";
+
 pub struct Rig<'a> {
     pub context: &'a Context<'a>,
     nonce: u64,
@@ -203,7 +206,7 @@ impl<'a> Rig<'a> {
             })
             .collect::<Result<_, _>>()?;
         for (worker, id) in self.workers.iter_mut().zip(ids) {
-            worker.expect_ok(id).map_err(|e| format!("match: {e}"))?;
+            worker.expect_ok(id).map_err(|e| format!("{NO_MATCH}{e}"))?;
         }
         let expected: Vec<usize> = self
             .specs

@@ -90,8 +90,10 @@ class Connection:
     def drain(self) -> None:
         """Sends all of it; a peer that reads nothing for SILENCE_S is gone. Raises Disconnected."""
         deadline, left = time.monotonic() + SILENCE_S, len(self._outgoing)
+        writable = select.poll()
+        writable.register(self._socket, select.POLLOUT)
         while self._outgoing:
-            select.select([], [self._socket], [], 0.5)
+            writable.poll(500)
             self.flush()
             if len(self._outgoing) < left:
                 deadline, left = time.monotonic() + SILENCE_S, len(self._outgoing)

@@ -18,6 +18,7 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
+from rmwbench.lab import open_files
 from rmwbench.lab.host import marker
 
 _MESSAGE_BYTES = 1 << 18
@@ -145,6 +146,7 @@ class Host:
         ours.setsockopt(socket.SOL_SOCKET, socket.SO_PASSCRED, 1)
         device = "shared" if shared else ",".join(("tap", *self._beside)) if tap else "veth"
         command, kept = self._command(theirs.fileno(), targets, device, clock_offset_s)
+        open_files.raise_limit()
         with theirs:
             self._init = subprocess.Popen(
                 [sys.executable, "-I", "-S", "-E", *command],
@@ -362,7 +364,9 @@ class Host:
             # Popen.wait with a time-out naps for up to 50 ms at a time; a pidfd wakes at once.
             ended = os.pidfd_open(self._init.pid)
             try:
-                if not select.select([ended], [], [], timeout_s)[0]:
+                waiting = select.poll()
+                waiting.register(ended, select.POLLIN)
+                if not waiting.poll(1000 * timeout_s):
                     self._init.kill()
             finally:
                 os.close(ended)

@@ -14,6 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rmwbench.lab import open_files
 from rmwbench.lab.machine import card, processes, tries
 from rmwbench.lab.machine.probe import edge_probes, read_edge
 from rmwbench.lab.network import kernel_tries
@@ -75,7 +76,7 @@ def limits() -> dict[str, Any]:
     except (OSError, ValueError):
         slack = None
     return {
-        "files": soft(resource.RLIMIT_NOFILE),
+        "files": open_files.attainable(),
         "memlock_bytes": soft(resource.RLIMIT_MEMLOCK),
         "processes": _fewest(soft(resource.RLIMIT_NPROC), card.container_processes()),
         "may_lock_any": has_capability(CAP_IPC_LOCK),

@@ -36,11 +36,7 @@ fn the_program() {
     let (floor, arm) = (&rmwbench_floor::Floor, Arm::profile("untouched"));
     let code = match which.as_str() {
         "one" => rmwbench_conformance::main(WORKER, floor, &[arm]),
-        _ => rmwbench_conformance::main_of_processes(
-            WORKER,
-            floor,
-            &[(arm.clone(), &[]), (arm, &[])],
-        ),
+        _ => rmwbench_conformance::main(WORKER, floor, &[arm.clone(), arm]),
     };
     exit(i32::from(code != ExitCode::SUCCESS));
 }

@@ -157,7 +157,7 @@ def limits(facts: Facts) -> Finding:
     )
     problems = []
     if files is not None and files < WANTED_FILES:
-        problems.append(f"{files} open files (ulimit -n {WANTED_FILES})")
+        problems.append(f"{files} open files (as root: ulimit -n {WANTED_FILES})")
     if processes is not None and processes < WANTED_PROCESSES:
         problems.append(f"{processes} processes (ulimit -u, or the container's --pids-limit)")
     if memlock is not None and memlock < 64 << 20 and not fact(facts, "limits", "may_lock_any"):

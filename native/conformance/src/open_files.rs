@@ -1,0 +1,26 @@
+//! How many files a process may open: as many as the orchestrator's workers
+//! (`rmwbench/lab/open_files.py`), which is more than the 1 024 that users often begin with.
+
+use rustix::process::{getrlimit, setrlimit, Resource, Rlimit};
+
+use crate::skipped;
+
+const ENOUGH: u64 = 65_536;
+
+/// For this process and what it starts from now on, as far as the hard limit goes.
+pub fn raise_limit() {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let attainable = maximum.map_or(ENOUGH, |hard| hard.min(ENOUGH));
+    if current.is_some_and(|soft| soft < attainable) {
+        let _ = setrlimit(Resource::Nofile, Rlimit { current: Some(attainable), maximum });
+    }
+}
+
+/// Whether a process may open so many; where it may not, `test` is [`skipped`].
+pub fn may_open(test: &str, files: u64) -> bool {
+    let limit = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    if limit < files {
+        skipped(test, &format!("it opens up to {files} files, and may open {limit} (ulimit -Hn)"));
+    }
+    limit >= files
+}
