@@ -85,14 +85,14 @@ def test_a_stolen_processor_voids_the_trial(worker):
     probes = result.tables["probes"].to_pylist()
     (stalled,) = [row["value"] for row in probes if row["probe"] == "canary_stalled"]
     # How long a real-time thread keeps its processor is up to the kernel; the rule follows what it
-    # took. A hypervisor may break its own rule beside it.
+    # took. A hypervisor may break its own rule beside it, and a worker may start late for it.
     assert stalled > 0.1
     codes = {reason.code for reason in result.reasons}
     assert (Code.CANARY in codes) == (stalled > 0.5), (stalled, result.reason)
-    assert codes <= {Code.CANARY, Code.STEAL}, result.reason
+    assert codes <= {Code.CANARY, Code.STEAL, Code.START_LATE}, result.reason
     assert (result.status == "void") == bool(codes), result.reason
-    if codes:
-        assert result.cause == "machine" and all(reason.machine for reason in result.reasons)
+    if Code.CANARY in codes:
+        assert result.cause == "machine"
 
 
 BURN = """
