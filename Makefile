@@ -94,8 +94,8 @@ endif
 
 # Workers each by a cargo of its own, so that feature unification never rebuilds one for another. All of it is compiled before
 # any of it runs: compilers beside a suite cost its checks their time limits. Then three at a time: a suite mostly waits, in
-# namespaces of its own; in this order, since Zenoh's takes longest. Two arms of each at a time cost Cyclone DDS messages of
-# 32 MiB, which as installed it does not repair in time beside others. Cargo is no part of make's own count of processes.
+# namespaces of its own; in this order, since Zenoh's takes longest. Two arms of each at a time were tried, and Cyclone DDS
+# as installed lost messages of 32 MiB. Cargo is no part of make's own count of processes.
 RUST_SUITES = $(shell setup/crates first | grep -vxE 'floor|synthetic|null' | sort -r) bench bench-cyclonedds
 test-rust:
 	@setup/count-skipped $(MAKE) --no-print-directory rust-suites

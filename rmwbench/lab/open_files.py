@@ -19,5 +19,6 @@ def attainable() -> int:
 def raise_limit() -> None:
     """For this process and those that it starts from now on."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < attainable():
-        resource.setrlimit(resource.RLIMIT_NOFILE, (attainable(), hard))
+    wanted = attainable()
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))

@@ -91,7 +91,9 @@ def test_a_stolen_processor_voids_the_trial(worker):
     assert (Code.CANARY in codes) == (stalled > 0.5), (stalled, result.reason)
     assert codes <= {Code.CANARY, Code.STEAL, Code.START_LATE}, result.reason
     assert (result.status == "void") == bool(codes), result.reason
-    if Code.CANARY in codes:
+    of_machine = [reason for reason in result.reasons if reason.code != Code.START_LATE]
+    assert all(reason.machine for reason in of_machine)
+    if of_machine:
         assert result.cause == "machine"
 
 

@@ -24,26 +24,24 @@ pub fn refuses(bytes: usize) -> Option<u64> {
 
 /// The kernel writes KiB, and calls them kB.
 fn locked_bytes(status: &str) -> u64 {
-    let kib = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-    kib.and_then(|text| text.split_whitespace().next()?.parse::<u64>().ok()).unwrap_or(0) * 1024
+    let kib = first_word_after("VmLck:", status).and_then(|word| word.parse::<u64>().ok());
+    kib.unwrap_or(0) * 1024
 }
 
 /// CAP_IPC_LOCK is capability 14.
 fn has_ipc_lock(status: &str) -> bool {
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    effective
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+    first_word_after("CapEff:", status)
+        .and_then(|mask| u64::from_str_radix(mask, 16).ok())
         .is_some_and(|mask| mask & 1 << 14 != 0)
 }
 
 fn soft_limit(limits: &str) -> Option<u64> {
-    limits
-        .lines()
-        .find_map(|line| line.strip_prefix("Max locked memory"))?
-        .split_whitespace()
-        .next()?
-        .parse()
-        .ok()
+    first_word_after("Max locked memory", limits)?.parse().ok()
+}
+
+/// Of the line that begins so.
+fn first_word_after<'a>(name: &str, text: &'a str) -> Option<&'a str> {
+    text.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()
 }
 
 #[cfg(test)]
