@@ -98,7 +98,7 @@ endif
 # as installed lost messages of 32 MiB. Cargo is no part of make's own count of processes.
 RUST_SUITES = $(shell setup/crates first | grep -vxE 'floor|synthetic|null' | sort -r) bench bench-cyclonedds
 test-rust:
-	@setup/count-skipped $(MAKE) --no-print-directory rust-suites
+	@setup/rust-test-summary $(MAKE) --no-print-directory rust-suites
 
 rust-suites:
 	@($(CARGO) test --release --quiet --locked --no-run)

@@ -396,7 +396,7 @@ fn attempt(context: &Context<'_>, check: fn(&Context<'_>) -> Outcome) -> Attempt
         &context.arm.modes,
     )
     .and_then(|_daemons| check(context))
-    .or_else(|message| match message.starts_with(rig::NO_MATCH) && context.shows(MATCH) {
+    .or_else(|message| match context.shown().contains(MATCH) {
         true => Ok(Verdict::Passed),
         false => Err(message),
     });

@@ -17,7 +17,7 @@ use rmwbench_harness::records::{received_flag, sent_flag, Kind};
 use serde_json::Value;
 
 use crate::process::{Slot, Worker, PATIENCE};
-use crate::Context;
+use crate::{Context, MATCH};
 
 pub const MS: i64 = 1_000_000;
 /// Slots per endpoint: more than any check sends.
@@ -88,9 +88,6 @@ fn sends(endpoint: &EndpointSpec) -> bool {
 fn reads(endpoint: &EndpointSpec) -> bool {
     endpoint.kind != EndpointKind::Publisher
 }
-
-/// How the error begins of endpoints that did not match in time.
-pub const NO_MATCH: &str = "match: ";
 
 pub struct Rig<'a> {
     pub context: &'a Context<'a>,
@@ -206,7 +203,10 @@ impl<'a> Rig<'a> {
             })
             .collect::<Result<_, _>>()?;
         for (worker, id) in self.workers.iter_mut().zip(ids) {
-            worker.expect_ok(id).map_err(|e| format!("{NO_MATCH}{e}"))?;
+            if let Err(error) = worker.expect_ok(id) {
+                self.context.shows(MATCH);
+                return Err(format!("match: {error}"));
+            }
         }
         let expected: Vec<usize> = self
             .specs

@@ -225,7 +225,8 @@ pub fn service_dies(context: &Context<'_>) -> Outcome {
     let by_second = rig.received(1)?.iter().filter(|s| s.peer == 19).count();
     let unheard = context.lacks("reliable").is_none() && by_second == 0;
     if before == 0 || (unheard && !context.shows("services, the service dies")) {
-        return Err(format!("{before} answers before the service was killed, {by_second} of the service that came after it"));
+        let heard = rig.received(19)?.len();
+        return Err(format!("{before} answers before the service was killed, {by_second} of the service that came after it, which got {heard} requests"));
     }
     Ok(Verdict::Passed)
 }

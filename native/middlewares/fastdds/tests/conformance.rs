@@ -8,6 +8,8 @@ const NO_LOAN: &str =
 const NO_ZERO_COPY: &str = "a transport copies; data sharing would not";
 const OVERRUN: &str =
     "an overrun data-sharing reader may read what is being written again, and 2.9.1's may crash";
+const STALE_PORT: &str =
+    "2.x makes a killed process's shared-memory ports anew for its successor, and a process that goes on writing into the deleted ones is not heard (eProsima/Fast-DDS#4728)";
 const RETURN: &str =
     "2.9.1 with security may not know a killed participant's successor again within seconds";
 const UNMATCHED: &str =
@@ -30,6 +32,10 @@ fn copying(profile: &str) -> Arm {
     Arm::profile(profile).lacks("loan", NO_LOAN).lacks("zero_copy", NO_ZERO_COPY)
 }
 
+fn shares_memory(arm: Arm) -> Arm {
+    arm.rare_fault("services, the service dies", STALE_PORT)
+}
+
 /// One with the heartbeat that Fast DDS is installed with.
 fn as_installed(profile: &str) -> Arm {
     let version = rmwbench_fastdds::FastDds::new().describe().version;
@@ -43,14 +49,14 @@ fn as_installed(profile: &str) -> Arm {
 
 fn main() -> ExitCode {
     let arms = [
-        as_installed("untouched"),
-        copying("tuned"),
-        copying("shm"),
-        Arm::profile("data_sharing")
+        shares_memory(as_installed("untouched")),
+        shares_memory(copying("tuned")),
+        shares_memory(copying("shm")),
+        shares_memory(Arm::profile("data_sharing"))
             .rare_fault("keep_last", OVERRUN)
             .rare_fault("keep_all", OVERRUN),
-        copying("discovery_server").checks(ESSENTIALS),
-        copying("untouched").mode("discovery", "peers").checks(ESSENTIALS),
+        shares_memory(copying("discovery_server")).checks(ESSENTIALS),
+        shares_memory(copying("untouched")).mode("discovery", "peers").checks(ESSENTIALS),
         copying("tuned")
             .mode("security", true)
             .rare_fault("services, the service dies", RETURN)
