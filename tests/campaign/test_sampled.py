@@ -139,8 +139,9 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     last = max(r["bytes"] for r in inside) * 2  # on its way at either edge
     assert sent >= payload - last
     assert {s["peer_process"] for s in of(end).values()} == {"listener"}
+    # A snapshot reads one counter after the other: a message may pass between two of them.
     wire = grown(counters, "interface.lo.tx_bytes")["local"]
-    assert wire >= sent
+    assert wire >= sent - last
     values, _ = cost.cost(
         counters,
         published=len(inside),
