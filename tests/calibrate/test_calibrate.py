@@ -12,6 +12,7 @@ import re
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -141,6 +142,14 @@ def newly_failed(judged, directory=None, document=None, workloads=None):
     }
 
 
+def only(workload, *names):
+    """The grid's workload with the arms of these names, all where there are none: what a sabotage
+    touches is judged again, and no more."""
+    found = next(one for one in grid.truths(quick=True) if one.name == workload)
+    arms = tuple(arm for arm in found.arms if not names or arm.name in names)
+    return replace(found, arms=arms)
+
+
 def arm_of(document, workload, name):
     found = next(w for w in document["workloads"] if w["workload"] == workload)
     return next(arm for arm in found["arms"] if arm["arm"] == name)
@@ -184,7 +193,8 @@ def test_an_analysis_that_is_off_by_ten_percent_is_seen(judged, factor):
         for metric, value in arm["metrics"].items():
             if "latency" in metric and "value" in value:
                 value |= {end: float(value[end]) * factor for end in ("value", "low", "high")}
-    seen = newly_failed(judged, document=document)
+    touched = [only("stream", "constant", "lognormal", "bimodal"), only("tail", "pareto")]
+    seen = newly_failed(judged, document=document, workloads=touched)
     assert seen >= {
         (name, "latency") for name in ("constant", "lognormal", "pareto", "bimodal")
     } - {key for key in unknown(judged)}
@@ -215,7 +225,9 @@ def test_records_that_are_stretched_by_ten_percent_are_not_excused_by_the_machin
         )
 
     assert ("constant", "latency") in newly_failed(
-        judged, *rewritten(judged, tmp_path, "received", trial, change)
+        judged,
+        *rewritten(judged, tmp_path, "received", trial, change),
+        workloads=[only("stream", "constant")],
     )
 
 
@@ -228,7 +240,9 @@ def test_one_lost_row_is_seen(judged, tmp_path):
         trial,
         lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
     )
-    assert ("plain", "nothing") in newly_failed(judged, *copied)
+    assert ("plain", "nothing") in newly_failed(
+        judged, *copied, workloads=[only("stream", "plain")]
+    )
 
 
 def test_one_doubled_record_is_seen(judged, tmp_path):
@@ -236,7 +250,9 @@ def test_one_doubled_record_is_seen(judged, tmp_path):
     copied = rewritten(
         judged, tmp_path, "received", trial, lambda t: pa.concat_tables([t, t.slice(120, 1)])
     )
-    assert ("plain", "nothing") in newly_failed(judged, *copied)
+    assert ("plain", "nothing") in newly_failed(
+        judged, *copied, workloads=[only("stream", "plain")]
+    )
 
 
 def test_a_row_that_only_the_records_lost_is_seen(judged, tmp_path):
@@ -249,7 +265,9 @@ def test_a_row_that_only_the_records_lost_is_seen(judged, tmp_path):
         trial,
         lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
     )
-    assert ("plain", "nothing") in newly_failed(judged, copied, judged[1])
+    assert ("plain", "nothing") in newly_failed(
+        judged, copied, judged[1], workloads=[only("stream", "plain")]
+    )
 
 
 def test_a_lost_row_is_seen_where_rows_are_lost_anyway(judged, tmp_path):
@@ -261,7 +279,9 @@ def test_a_lost_row_is_seen_where_rows_are_lost_anyway(judged, tmp_path):
         trial,
         lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
     )
-    assert ("bernoulli", "loss") in newly_failed(judged, *copied)
+    assert ("bernoulli", "loss") in newly_failed(
+        judged, *copied, workloads=[only("stream", "bernoulli")]
+    )
 
 
 @pytest.mark.parametrize(
@@ -284,30 +304,27 @@ def test_an_arm_with_other_settings_than_the_truth_assumes_is_seen(
     """What ran is the grid's; the truth is asked for something else."""
     if (name, truth) in unknown(judged):
         pytest.skip("the machine took the arm's trials")
-    stream, *rest = grid.truths(quick=True)
-    arms = [
-        grid.Arm(arm.name, {**arm.options, setting: other}) if arm.name == name else arm
-        for arm in stream.arms
-    ]
-    workloads = [grid.Workload(stream.name, stream.title, tuple(arms), stream.settings), *rest]
-    assert (name, truth) in newly_failed(judged, workloads=workloads)
+    touched = only("stream", name)
+    (arm,) = touched.arms
+    other_arm = grid.Arm(arm.name, {**arm.options, setting: other})
+    touched = replace(touched, arms=(other_arm,))
+    assert (name, truth) in newly_failed(judged, workloads=[touched])
 
 
 def test_a_blocking_call_that_blocks_less_is_seen(judged, monkeypatch):
     if ("blocking", "publish_block_ns") in unknown(judged):
         pytest.skip("the machine took the arm's trials")
-    before = outcomes(*judged)["blocking", "publish_block_ns"].outcome
+    key, touched = ("blocking", "publish_block_ns"), [only("stream", "blocking")]
+    before = outcomes(*judged, touched)[key].outcome
     monkeypatch.setattr(checks, "BLOCK_NS", 600_000)
-    assert (before, outcomes(*judged)["blocking", "publish_block_ns"].outcome) == (
-        recovery.RECOVERED,
-        recovery.FAILED,
-    )
+    after = outcomes(*judged, touched)[key].outcome
+    assert (before, after) == (recovery.RECOVERED, recovery.FAILED)
 
 
 def test_a_law_whose_formula_is_off_is_seen(judged, monkeypatch):
     right = law.quantile_ns
     monkeypatch.setattr(law, "quantile_ns", lambda found, q: 1.2 * right(found, q))
-    after = outcomes(*judged)
+    after = outcomes(*judged, [only("stream", "constant", "bimodal")])
     assert after["constant", "latency"].outcome in (recovery.FAILED, recovery.UNKNOWN)
     assert after["bimodal", "latency"].outcome in (recovery.FAILED, recovery.UNKNOWN)
 
@@ -336,7 +353,7 @@ def test_a_wrong_verdict_is_seen(judged, workload, name, verdict, key):
         pytest.skip("the machine took the arms' trials")
     document = copy.deepcopy(judged[1])
     arm_of(document, workload, name)["verdict"]["verdict"] = verdict
-    assert key in newly_failed(judged, document=document)
+    assert key in newly_failed(judged, document=document, workloads=[only(workload)])
 
 
 def test_a_wrong_ratio_is_seen(judged):
@@ -346,7 +363,7 @@ def test_a_wrong_ratio_is_seen(judged):
     document = copy.deepcopy(judged[1])
     ratio = arm_of(document, "apart", "30 ms of two")["verdict"]["ratio"]
     ratio |= {"value": 9.0, "low": 8.0, "high": 10.0}
-    assert key in newly_failed(judged, document=document)
+    assert key in newly_failed(judged, document=document, workloads=[only("apart")])
 
 
 def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
@@ -359,12 +376,13 @@ def test_a_lie_that_is_believed_is_seen(judged, tmp_path):
         if line.get("cell") == cell and line.get("status") == "void":
             line |= {"status": "done", "reason": None}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    seen = newly_failed(judged, copied, show_document(Bundle(copied)))
+    seen = newly_failed(judged, copied, show_document(Bundle(copied)), [only("path")])
     assert ("tcp called memory", "path, a lie") in seen
 
 
 def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judged, tmp_path):
     trial = a_trial(judged, "stream", "constant")
+    touched = [only("stream", "constant")]
     copied = tmp_path / "copy"
     shutil.copytree(judged[0], copied)
     journal = copied / "journal.jsonl"
@@ -373,7 +391,7 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judge
         if line.get("trial") == trial and line["type"] == "trial":
             line |= {"status": "failed", "reason": "worker talker: died"}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    after = outcomes(copied, show_document(Bundle(copied)), judged[2])
+    after = outcomes(copied, show_document(Bundle(copied)), judged[2], touched)
     assert after["constant", "latency"].outcome == recovery.FAILED
     assert "died" in after["constant", "latency"].reason
     # The machine's own reasons are: then nothing can be told.
@@ -384,7 +402,7 @@ def test_a_trial_lost_for_another_reason_than_the_machine_is_not_an_excuse(judge
         ):
             line |= {"status": "void", "reason": "machine: steal", "cause": "machine"}
     journal.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    after = outcomes(copied, show_document(Bundle(copied)), judged[2])
+    after = outcomes(copied, show_document(Bundle(copied)), judged[2], touched)
     assert after["constant", "latency"].outcome == recovery.UNKNOWN
 
 
@@ -392,7 +410,9 @@ def test_an_arm_that_the_report_lost_is_seen(judged):
     document = copy.deepcopy(judged[1])
     stream = next(w for w in document["workloads"] if w["workload"] == "stream")
     stream["arms"] = [arm for arm in stream["arms"] if arm["arm"] != "burst"]
-    assert ("burst", "loss") in newly_failed(judged, document=document)
+    assert ("burst", "loss") in newly_failed(
+        judged, document=document, workloads=[only("stream", "burst")]
+    )
 
 
 def test_a_difference_in_a_pair_is_counted(run):
