@@ -103,48 +103,70 @@ def test_ros_generators_do_not_run_in_our_own_environment():
     assert ros2._environment(foreign) == foreign
 
 
-def pythons(tmp_path, monkeypatch, **with_numpy: bool) -> str:
-    """A PATH of directories with a python3 each."""
-    for name, has in with_numpy.items():
+def pythons(tmp_path, monkeypatch, **modules: str | None) -> str:
+    """A PATH of directories with a python3 each that has those modules, or that does not run; of
+    this interpreter itself only the standard library is seen."""
+    for name, has in modules.items():
         program = tmp_path / name / "python3"
         program.parent.mkdir()
-        program.write_text(f"#!/bin/sh\nexit {0 if has else 1}\n")
+        for module in (has or "").split():
+            (program.parent / f"{module}.py").touch()
+        runs = f'PYTHONPATH={program.parent} exec {sys.executable} -S "$@"'
+        program.write_text("#!/bin/sh\n" + ("exit 1" if has is None else runs) + "\n")
         program.chmod(0o755)
-    path = os.pathsep.join(str(tmp_path / name) for name in with_numpy)
+    path = os.pathsep.join(str(tmp_path / name) for name in modules)
     monkeypatch.setenv("PATH", path)
     return path
 
 
-def test_the_generators_run_in_the_first_python_that_has_numpy(tmp_path, monkeypatch):
-    path = pythons(tmp_path, monkeypatch, pyenv=False, system=True, later=True)
+def test_the_generators_run_in_the_first_python_that_has_what_they_import(tmp_path, monkeypatch):
+    needed = " ".join(ros2.GENERATORS_NEED)
+    have = {"broken": None, "pyenv": "numpy", "system": needed, "later": needed}
+    path = pythons(tmp_path, monkeypatch, **have)
     assert ros2.python({"PATH": path}) == tmp_path / "system" / "python3"
 
 
-def test_without_numpy_the_build_says_what_to_install(target, tmp_path, monkeypatch):
+def test_what_the_generators_lack_is_said_with_what_to_install(target, tmp_path, monkeypatch):
     install(tmp_path / "jazzy", "28.1.0", monkeypatch)
-    path = pythons(tmp_path, monkeypatch, pyenv=False)
+    pythons(tmp_path, monkeypatch, pyenv="em", system="numpy lark")
     monkeypatch.setattr(ros2.shutil, "which", lambda name: f"/usr/bin/{name}")
     with pytest.raises(UserError) as caught:
         ros2.check()
-    assert f"{path}/python3" in caught.value.render()
-    assert "python3-numpy" in caught.value.render()
+    said = caught.value.render()
+    assert f"{tmp_path}/system/python3 lacks em, catkin_pkg" in said
+    assert "apt-get install -y python3-empy python3-catkin-pkg-modules\n" in said + "\n"
+
+
+def test_no_python_at_all_is_said_with_all_that_is_needed(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    pythons(tmp_path, monkeypatch)
+    monkeypatch.setattr(ros2.shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(UserError) as caught:
+        ros2.check()
+    assert "no python3 on PATH" in caught.value.render()
+    assert "python3-numpy python3-empy python3-lark" in caught.value.render()
 
 
 def test_the_first_step_that_fails_is_named_and_the_last(target, tmp_path, monkeypatch):
     install(tmp_path / "jazzy", "28.1.0", monkeypatch)
-    commands = []
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", f"/fastcdr{os.pathsep}{tmp_path / 'jazzy'}")
+    commands, paths = [], []
 
-    def run(command, **_):
+    def run(command, *, env, **_):
         commands.append(command)
-        return subprocess.CompletedProcess(command, 3 if command[0] == "cmake" else 0)
+        paths.append(env["CMAKE_PREFIX_PATH"].split(os.pathsep))
+        return subprocess.CompletedProcess(command, 3 if command[0] == "cmake" else 0, stdout="")
 
     monkeypatch.setattr(ros2.subprocess, "run", run)
     monkeypatch.setattr(workspace, "target_directory", lambda: target)
     problem = ros2.build()
-    steps = [command for command in commands if "import numpy" not in command]
+    steps = [command for command in commands if "-c" not in command]
     assert [command[0] for command in steps] == ["cargo", "cmake"]
     assert any(part.startswith("-DPython3_EXECUTABLE=/") for part in steps[1])
     assert "rmwbench_msgs" in problem and "status 3" in problem
+    assert str(tmp_path / "jazzy") not in problem, "its prefixes are many, and in the environment"
+    ours, *others = paths[-1]
+    assert ours.startswith(str(target)) and others == [str(tmp_path / "jazzy"), "/fastcdr"]
 
 
 def test_what_another_clone_configured_is_made_anew(tmp_path):

@@ -26,6 +26,15 @@ NOT_SOURCED = "no ROS 2 is sourced"
 SOURCE_FIX = "source the ROS 2 of yours first, for example `. /opt/ros/jazzy/setup.sh`"
 _BUILD_MINUTES = 5.0
 
+GENERATORS_NEED = {
+    "numpy": "python3-numpy",
+    "em": "python3-empy",
+    "lark": "python3-lark",
+    "catkin_pkg": "python3-catkin-pkg-modules",
+}
+"""What ROS 2's generators import, and the packages of Debian and Ubuntu that have it: what
+package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_cmake_core names."""
+
 
 def recipes() -> dict[str, Recipe]:
     """The one recipe, or none outside a checkout."""
@@ -71,20 +80,25 @@ def check() -> None:
             fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
         )
     environment = _environment(dict(os.environ))
-    if python(environment) is None:
-        raise UserError(
-            "the worker on rclcpp is built with ROS 2's generators, which need a Python with NumPy",
-            expected="a python3 on PATH that can import numpy",
-            actual=", ".join(map(str, _pythons(environment))) or "no python3 on PATH",
-            fix="apt-get install -y python3-numpy",
-        )
+    if python(environment) is not None:
+        return
+    lacking = {found: _lacks(found, environment) for found in _pythons(environment)}
+    last = list(lacking.values())[-1] if lacking else list(GENERATORS_NEED)
+    raise UserError(
+        "the worker on rclcpp is built with ROS 2's generators, and no Python here has what they import",
+        expected=f"a python3 on PATH that can import {', '.join(GENERATORS_NEED)}",
+        actual="; ".join(f"{found} lacks {', '.join(names)}" for found, names in lacking.items())
+        or "no python3 on PATH",
+        fix=f"apt-get install -y {' '.join(GENERATORS_NEED[name] for name in last)}",
+    )
 
 
 def python(environment: Mapping[str, str]) -> Path | None:
-    """The first python3 of that PATH that has NumPy. CMake takes the first of all, and stops where
-    it has none, for example where a version manager's stands before the system's, for which ROS 2
-    was built."""
-    return next((found for found in _pythons(environment) if _has_numpy(found, environment)), None)
+    """The first python3 of that PATH that has all that the generators import. CMake takes the
+    first of all, and stops where something is missing, for example where a version manager's stands
+    before the system's, or the system's before that of the environment for which ROS 2 was
+    built."""
+    return next((found for found in _pythons(environment) if not _lacks(found, environment)), None)
 
 
 def worker_directory() -> Path | None:
@@ -101,16 +115,20 @@ def build() -> str | None:
     assert root is not None and home is not None, "check() comes first"
     environment = _environment(workspace.cargo_environment())
     python3 = python(environment)
+    install = home / "install"
+    # A ROS 2 has a hundred prefixes; as an argument they would bury the rest of a failed command.
+    # What is there already names packages without ament, for example Fast CDR in a workspace.
+    given = environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
+    places = dict.fromkeys(map(str, [install, *prefixes(), *filter(None, given)]))
+    environment["CMAKE_PREFIX_PATH"] = os.pathsep.join(places)
     harness = ["cargo", "build", "--release", "--locked", "-p", HARNESS]
     steps = [(harness, root)]
-    install = home / "install"
     for package in PACKAGES:
         source, tree = root.parent / "ros2" / package, home / package
         if not is_configured_from(source, tree):
             shutil.rmtree(tree, ignore_errors=True)
         configure = ["cmake", "-S", str(source), "-B", str(tree), "-DBUILD_TESTING=OFF"]
         configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_INSTALL_PREFIX={install}"]
-        configure += [f"-DCMAKE_PREFIX_PATH={install};{';'.join(map(str, prefixes()))}"]
         configure += [f"-DPython3_EXECUTABLE={python3}"]
         if shutil.which("ninja") and not (tree / "CMakeCache.txt").exists():
             configure += ["-G", "Ninja"]
@@ -174,10 +192,20 @@ def _pythons(environment: Mapping[str, str]) -> list[Path]:
     return [path for one in directories if one and os.access(path := Path(one, "python3"), os.X_OK)]
 
 
-def _has_numpy(python3: Path, environment: Mapping[str, str]) -> bool:
-    command = [str(python3), "-c", "import numpy"]
-    ended = subprocess.run(command, env=dict(environment), capture_output=True)
-    return ended.returncode == 0
+def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
+    """Which of the generators' modules that Python cannot find: all of them where it does not
+    run."""
+    code = (
+        "import importlib.util, sys; "
+        "print(*(name for name in sys.argv[1:] if importlib.util.find_spec(name) is None))"
+    )
+    ended = subprocess.run(
+        [str(python3), "-c", code, *GENERATORS_NEED],
+        env=dict(environment),
+        capture_output=True,
+        text=True,
+    )
+    return ended.stdout.split() if ended.returncode == 0 else list(GENERATORS_NEED)
 
 
 def _environment(base: dict[str, str]) -> dict[str, str]:
