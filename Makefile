@@ -93,9 +93,9 @@ rust: test-rust
 endif
 
 # Workers each by a cargo of its own, so that feature unification never rebuilds one for another. All of it is compiled before
-# any of it runs: compilers beside a suite cost its checks their time limits. Then three at a time: a suite mostly waits, in
-# namespaces of its own; in this order, since Zenoh's takes longest. Two arms of each at a time were tried, and Cyclone DDS
-# as installed lost messages of 32 MiB. Cargo is no part of make's own count of processes.
+# any of it runs: compilers beside a suite cost its checks their time limits. Then two at a time, each with two arms at a time: a
+# suite mostly waits, in namespaces of its own; in this order, since Zenoh's takes longest. Cargo is no part of make's own count
+# of processes.
 RUST_SUITES = $(shell setup/crates first | grep -vxE 'floor|synthetic|null' | sort -r) bench bench-cyclonedds
 test-rust:
 	@setup/rust-test-summary $(MAKE) --no-print-directory rust-suites
@@ -105,7 +105,7 @@ rust-suites:
 	@for name in $(RUST_SUITES); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
 	@python3 setup/source_times.py keep
 	@($(CARGO) test --release --quiet --locked)
-	@$(MAKE) --no-print-directory --jobs 3 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
 
 rust-suite-%:
 	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)

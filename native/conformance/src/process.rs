@@ -104,13 +104,17 @@ impl Worker {
 
     /// Waits for the answer to a posted command.
     pub fn answer(&mut self, id: u64) -> Result<Reply, String> {
-        let deadline = Instant::now() + PATIENCE;
+        self.answer_within(id, PATIENCE)
+    }
+
+    fn answer_within(&mut self, id: u64, patience: Duration) -> Result<Reply, String> {
+        let deadline = Instant::now() + patience;
         loop {
             if let Some(reply) = self.replies.remove(&id) {
                 return Ok(reply);
             }
             if !self.pump(deadline)? {
-                return Err(format!("no answer to command {id} within {PATIENCE:?}"));
+                return Err(format!("no answer to command {id} within {patience:?}"));
             }
         }
     }
@@ -121,7 +125,12 @@ impl Worker {
     }
 
     pub fn expect_ok(&mut self, id: u64) -> Result<Value, String> {
-        match self.answer(id)? {
+        self.expect_ok_within(id, PATIENCE)
+    }
+
+    /// Of a command that the worker itself may take its time for.
+    pub fn expect_ok_within(&mut self, id: u64, patience: Duration) -> Result<Value, String> {
+        match self.answer_within(id, patience)? {
             Reply::Ok(value) => Ok(value),
             Reply::Error(error) => Err(format!("{:?}: {error}", error.kind)),
         }
