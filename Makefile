@@ -1,6 +1,6 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
 .PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
-.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-long test-timed
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-long test-traffic test-timed
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -88,7 +88,7 @@ rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
 # Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text lint-cpp types workers check test-long test-rust test-timed
+test: preflight setup-test lint-python lint-text lint-cpp types workers check test-long test-rust test-traffic test-timed
 rust: test-rust
 endif
 
@@ -135,22 +135,26 @@ types:
 
 # Both kinds wait for a third of their time: two at a time would leave processors idle.
 test-untimed:
-	@$(RUN) pytest -n 3 --dist worksteal -m "not timing and not long"
+	@$(RUN) pytest -n 3 --dist worksteal -m "not timing and not traffic and not long"
 
 test-long:
-	@$(RUN) pytest -n 3 --dist worksteal -m "long and not timing"
+	@$(RUN) pytest -n 3 --dist worksteal -m "long and not timing and not traffic"
 
-# What a starved machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
+# Real traffic that what runs beside it cannot change: whole files, as many at a time as tests/conftest.py says. What a starved
+# machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
+test-traffic:
+	@$(RUN) pytest -n auto --dist loadfile -m "traffic and not timing" -rR
+
 test-timed:
 	@$(RUN) pytest -m timing -rR
 
-test-python: lint-python test-untimed test-long test-timed
+test-python: lint-python test-untimed test-long test-traffic test-timed
 
 test-all: test
 	@setup/apt all
 	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
 	@$(UV) sync --quiet --frozen --extra cluster
-	@$(RUN) pytest -m timing tests/cluster -rR
+	@$(RUN) pytest -m "timing or traffic" tests/cluster -rR
 
 # Needs a nightly compiler; ten minutes for each target.
 fuzz-native:

@@ -62,8 +62,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """A test of real traffic is run once more where the machine is proved to have starved it, and
     in no other case."""
     for item in items:
-        if item.get_closest_marker("timing"):
+        if _is_real(item):
             item.add_marker(pytest.mark.flaky(reruns=1, condition=partial(_starved, item)))
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """How many tests of `traffic` run at a time: they mostly wait. Without namespaces of its own,
+    one trial would hear another's messages."""
+    return 1 if why_not_own() else 4
+
+
+def _is_real(item: pytest.Item) -> bool:
+    return any(item.get_closest_marker(name) for name in ("timing", "traffic"))
 
 
 def _starved(item: pytest.Item) -> bool:
@@ -73,7 +83,7 @@ def _starved(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item):
-    if not item.get_closest_marker("timing"):
+    if not _is_real(item):
         return (yield)
     watch = item.stash[_WATCH] = Watch().start()
     try:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.lab import tools
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 
 @pytest.fixture

@@ -30,7 +30,7 @@ def cell_of(middleware, level):
     return cell
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host
 @pytest.mark.parametrize(
     ("middleware", "level", "status"),
@@ -52,7 +52,7 @@ def test_who_needs_shared_memory_is_not_heard_from_another_container(middleware,
         assert row["status"] == "done"
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host
 def test_what_a_process_costs_is_counted_once_in_a_container_too():
     worker = tools.worker("cyclonedds")

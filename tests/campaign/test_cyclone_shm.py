@@ -17,7 +17,7 @@ from rmwbench.lab.middleware import Worker
 from tests.lab import tools
 from tests.support.command import exit_code
 
-pytestmark = [pytest.mark.timing, pytest.mark.own_host]  # RouDi has one name on a machine
+pytestmark = [pytest.mark.traffic, pytest.mark.own_host]  # RouDi has one name on a machine
 
 ARMS = """
 suite: shm

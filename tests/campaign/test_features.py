@@ -19,7 +19,7 @@ from tests.campaign.ended import well
 from tests.campaign.evidence import Found
 from tests.lab import tools
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 HEAD = """
 suite: mini
@@ -78,6 +78,7 @@ def test_the_harness_allocates_nothing_per_message():
         )
 
 
+@pytest.mark.timing  # what it measures, others change
 def test_planted_allocations_are_counted_in_the_process_that_makes_them():
     planted = (
         "{name: a, middleware: synthetic, options: {memory_growth_bytes: publisher=64 reader=256}}"
@@ -104,6 +105,7 @@ workloads: [{{name: w, message: Bytes(64), rate_hz: 500, timeline: {{steady_s: 4
 """
 
 
+@pytest.mark.timing  # what it measures, others change
 @pytest.mark.parametrize("leak", [0, 512])
 def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
     result = run("synthetic", SOAK.format(leak=leak))
@@ -134,6 +136,7 @@ workloads: [{name: w, message: Bytes(64), rate_hz: 500, timeline: {steady_s: 4}}
 """
 
 
+@pytest.mark.timing  # what it measures, others change
 def test_planted_processor_time_is_found_in_every_second():
     result = run("synthetic", BURN)
     found = Found({name: table.to_pylist() for name, table in result.tables.items()})

@@ -11,7 +11,7 @@ from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
 from tests.lab import tools
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 SUITE = """
 suite: mini

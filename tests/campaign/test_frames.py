@@ -52,7 +52,7 @@ def carried_whole(result):
     return told, cost, {row["probe"]: row["value"] for row in result.tables["probes"].to_pylist()}
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
     told, cost, probes = carried_whole(run_trial(order_of(frames="photo"), tools.worker("floor")))
     assert cost["frames 1"] == "source" and "frames 1 gstreamer" not in cost
@@ -61,7 +61,7 @@ def test_drawn_frames_arrive_whole_and_how_far_they_shrink_is_told():
 
 
 @needs_gstreamer
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.parametrize(
     ("middleware", "arm"),
     [("floor", FLOOR), ("iceoryx2", "middleware: iceoryx2, loan: true")],

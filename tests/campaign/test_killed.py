@@ -72,7 +72,7 @@ def ran(result: TrialResult) -> TrialResult:
     return result
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker):
     result = ran(run(worker, planner=DIES, hold_ms=90))
     (event,) = events(result, "killed")
@@ -101,7 +101,7 @@ def test_a_reader_that_dies_holding_a_message_comes_back_as_a_new_process(worker
     assert path.startswith("/tmp/rmwbench-") and "/rmwbench-floor" in path
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
     result = ran(run(worker, driver=DIES))
     assert events(result, "killed")[0]["text"] == "killed_s"  # nobody was to hold anything
@@ -121,7 +121,7 @@ def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
     assert (outage.down_ns - begin, outage.up_ns - begin) == (350_000_000, 700_000_000)
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, monkeypatch):
     spawned = spawn.Spawner.spawn
 

@@ -12,7 +12,7 @@ from tests.lab import tools
 from tests.support.command import exit_code
 from tests.support.shown import show_document
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 SUITE = """
 suite: provoked

@@ -99,7 +99,7 @@ def needs_the_first_set():
         pytest.skip("making an interface needs root")
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host
 def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, needs_the_first_set):
     before = segments()
@@ -137,7 +137,7 @@ def test_no_trial_is_heard_on_another_interface_and_nothing_stays(tmp_path, need
     assert not left
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host
 def test_the_same_listener_hears_a_middleware_that_is_not_kept(tmp_path, needs_the_first_set):
     """Without it the test above could not fail: Cyclone DDS as installed, in the network that is

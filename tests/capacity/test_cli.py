@@ -52,7 +52,7 @@ def test_an_unknown_workload_gets_a_suggestion(user):
     assert "no workload `smal`" in error and "did you mean `small`?" in error
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_a_small_search_ends_in_a_bundle_that_show_and_report_know(user):
     done = user.types(
         *SEARCH, LIMIT, "--from", "100", "--to", "400", "--budget", "25s", "--out", "c", "--json"
@@ -70,7 +70,7 @@ def test_a_small_search_ends_in_a_bundle_that_show_and_report_know(user):
     assert refused.returncode == 2 and "not made by `rmwbench run`" in refused.stderr
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_a_search_that_is_stopped_leaves_a_valid_bundle(user):
     # A limit that no busy machine breaks: an arm that fails at once would end the search before it
     # is stopped.

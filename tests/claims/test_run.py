@@ -127,7 +127,7 @@ def test_only_what_was_asked_for_would_run(capsys):
         assert code == 2 and out == "" and "do: " in err
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resumed(
     claims, capsys, tmp_path
 ):
@@ -138,7 +138,7 @@ def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resum
     assert [one["claims"] for one in session.load(out).campaigns.values()] == [["reversed"]]
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, monkeypatch):
     out = tmp_path / "out"
     original, ran = running.run_trial, []

@@ -19,7 +19,10 @@ from tests.campaign.cells import order
 from tests.campaign.evidence import Found
 from tests.cluster.pair import AHEAD_S, Pair, why_not
 
-pytestmark = [pytest.mark.timing, pytest.mark.skipif(why_not() is not None, reason=why_not() or "")]
+pytestmark = [
+    pytest.mark.traffic,
+    pytest.mark.skipif(why_not() is not None, reason=why_not() or ""),
+]
 
 CANDIDATES = ("cyclonedds", "zenoh")
 SUITE = """

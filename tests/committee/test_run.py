@@ -16,7 +16,7 @@ from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.lab import tools
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 SUITE = """
 suite: NAME
@@ -87,6 +87,7 @@ def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_not
     assert bundle.campaign["plan"]["blocks"]["minimum"] == DECIDABLE_BLOCKS
 
 
+@pytest.mark.timing  # no block but the one that it takes may be lost to the machine
 def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(
     session, monkeypatch
 ):

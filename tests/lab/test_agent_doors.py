@@ -23,7 +23,7 @@ from rmwbench.lab.host.permitted import Refused
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.sampling import allocations
 
-pytestmark = [pytest.mark.timing, pytest.mark.own_host]
+pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
 TOKEN = "a-word"
 ENVIRONMENT_PRINTER = """#!{python}

@@ -77,7 +77,7 @@ def test_one_of_half_the_rate_made_half_and_one_that_stopped_made_what_it_made()
     assert (gone.made, gone.kept) == (0, 0.0) and gone.due == 48
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host
 def test_drawn_frames_are_in_the_ring_from_the_start_and_seen_at_their_rate():
     assert frames.missing(cell_of("photo")) is None
@@ -125,7 +125,7 @@ def test_a_process_has_room_for_so_many_rings_and_says_so():
 
 @needs_gstreamer
 @pytest.mark.own_host
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_the_ring_holds_gstreamers_picture_and_its_rate():
     """SMPTE's bars: the first pixel is grey at 75 %, the one at the end of the first row blue."""
     with started() as sources:

@@ -22,7 +22,7 @@ from rmwbench.lab.process.crew import Crew
 from tests.lab import fake_worker
 from tests.lab.test_worker import failure, life
 
-pytestmark = [pytest.mark.timing, pytest.mark.own_host]
+pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
 TOKEN = "a-word"
 

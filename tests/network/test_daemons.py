@@ -72,7 +72,7 @@ def test_a_level_that_says_which_daemons_it_needs_says_so_in_the_profiles_place(
     assert daemons(side, describing()) == needed
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 def test_each_host_has_its_router_in_a_trial(tmp_path):
     taps()
     tools.built("link")

@@ -16,7 +16,7 @@ from rmwbench.lab.host import Hosts
 from tests.lab import tools
 from tests.network.laboratory import cell, taps
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 RANGE = """{links: {all: {both: {rate_mbps: 54, loss: 0.05, delay_ms: 1}}},
       changes: [{at_s: 0.5, host: robot, change: blackhole}, {at_s: 1.0, host: robot, change: up}]}"""

@@ -20,7 +20,7 @@ from rmwbench.lab.host import Host, Hosts, marker
 from tests.lab import tools
 from tests.network.laboratory import cell, taps
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 RANGE = """{links: {all: {both: {rate_mbps: 54, loss: 0.02, delay_ms: 1}}},
       changes: [{at_s: 0.4, host: robot, change: blackhole}, {at_s: 0.9, host: robot, change: up}]}"""

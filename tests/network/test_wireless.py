@@ -20,7 +20,7 @@ from tests.network.laboratory import cell, links, taps
 from tests.network.test_emulation import SEND, Lab, verdicts
 from tests.network.test_trial import namespaces_of, order, ours, processes_in
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 S = 1_000_000_000
 LIMIT = "{packets_per_s: 100, burst_packets: 10, protocol: udp}"

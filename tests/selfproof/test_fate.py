@@ -13,7 +13,7 @@ import pytest
 
 from tests.selfproof import proof
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 SINGLE = ["bernoulli", "burst", "duplicate", "reorder", "corrupt"]
 ARMS = [*SINGLE, "everything"]

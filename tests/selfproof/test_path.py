@@ -5,7 +5,7 @@ import pytest
 
 from tests.selfproof import proof
 
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 
 @pytest.fixture(scope="module")

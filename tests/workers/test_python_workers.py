@@ -384,7 +384,7 @@ def run(arm: str, workload: str, name: str) -> TrialResult:
     return run_trial(Order(1, made, 0, 0, seed=3, nonce=0x0123_4567_89AB_CDEF), tools.worker(name))
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host  # these workers do not keep to loopback by themselves
 @pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
 def test_messages_arrive_whole_and_in_order(name, any_machine):
@@ -405,7 +405,7 @@ def test_messages_arrive_whole_and_in_order(name, any_machine):
     assert granted[1]["wait"] == "block" and granted[0]["notes"] and granted[1]["take"] == "typed"
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host  # these workers do not keep to loopback by themselves
 @pytest.mark.parametrize("name", ["cyclonedds-python", "zenoh-python"])
 def test_a_reader_that_leaves_disturbs_nobody(name, any_machine):
@@ -417,7 +417,7 @@ def test_a_reader_that_leaves_disturbs_nobody(name, any_machine):
     assert by_reader[3] and by_reader[4] and by_reader[3][-1] < by_reader[4][0]
 
 
-@pytest.mark.timing
+@pytest.mark.traffic
 @pytest.mark.own_host  # these workers do not keep to loopback by themselves
 def test_zenoh_answers_each_client_its_own_requests(any_machine):
     result = run("{name: a, middleware: zenoh-python, wait: callback}", CALLS, "zenoh-python")
