@@ -231,15 +231,13 @@ def test_records_that_are_stretched_by_ten_percent_are_not_excused_by_the_machin
     )
 
 
+def without_row_120(table):
+    return pa.concat_tables([table.slice(0, 120), table.slice(121)])
+
+
 def test_one_lost_row_is_seen(judged, tmp_path):
     trial = a_trial(judged, "stream", "plain")
-    copied = rewritten(
-        judged,
-        tmp_path,
-        "received",
-        trial,
-        lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
-    )
+    copied = rewritten(judged, tmp_path, "received", trial, without_row_120)
     assert ("plain", "nothing") in newly_failed(
         judged, *copied, workloads=[only("stream", "plain")]
     )
@@ -258,13 +256,7 @@ def test_one_doubled_record_is_seen(judged, tmp_path):
 def test_a_row_that_only_the_records_lost_is_seen(judged, tmp_path):
     """The report then still says the truth, because it reads another copy of the row."""
     trial = a_trial(judged, "stream", "plain")
-    copied, _ = rewritten(
-        judged,
-        tmp_path,
-        "received",
-        trial,
-        lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
-    )
+    copied, _ = rewritten(judged, tmp_path, "received", trial, without_row_120)
     assert ("plain", "nothing") in newly_failed(
         judged, copied, judged[1], workloads=[only("stream", "plain")]
     )
@@ -272,13 +264,7 @@ def test_a_row_that_only_the_records_lost_is_seen(judged, tmp_path):
 
 def test_a_lost_row_is_seen_where_rows_are_lost_anyway(judged, tmp_path):
     trial = a_trial(judged, "stream", "bernoulli")
-    copied = rewritten(
-        judged,
-        tmp_path,
-        "received",
-        trial,
-        lambda t: pa.concat_tables([t.slice(0, 120), t.slice(121)]),
-    )
+    copied = rewritten(judged, tmp_path, "received", trial, without_row_120)
     assert ("bernoulli", "loss") in newly_failed(
         judged, *copied, workloads=[only("stream", "bernoulli")]
     )
