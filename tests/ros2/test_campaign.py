@@ -203,31 +203,32 @@ def test_fast_dds_publishes_as_asked(tmp_path, mode):
     )
 
 
-@pytest.mark.skipif(not sourced.has_roudi(), reason=sourced.NO_ROUDI)
+NEEDS_ROUDI = pytest.mark.skipif(not sourced.has_roudi(), reason=sourced.NO_ROUDI)
+CYCLONE = {"middleware": "rclcpp/rmw_cyclonedds_cpp", "modes": {"transport": "shm"}}
+FAST = {"middleware": "rclcpp/rmw_fastrtps_cpp"}
+
+
+@NEEDS_ROUDI
 def test_roudi_has_the_chunks_that_were_asked_for(tmp_path):
     sourced.worker("rmw_cyclonedds_cpp")
-    shm = {"middleware": "rclcpp/rmw_cyclonedds_cpp", "modes": {"transport": "shm"}}
     pools = {"roudi_pools": "64K:200 9M:60"}
-    arms = {"as installed": shm, "pools": {**shm, "options": pools}}
+    arms = {"as installed": CYCLONE, "pools": {**CYCLONE, "options": pools}}
     bundle = Bundle(run(tmp_path, arms, message="Array8m"))
     arm_of = {row["cell"]: row["arm"] for row in bundle.rows("cells")}
     ends = Counter((arm_of[row["cell"]], row["status"]) for row in bundle.rows("trials"))
     assert ends == {("as installed", "failed"): 2, ("pools", "done"): 2}
 
 
-def test_pools_that_make_no_sense_are_refused_with_the_form(tmp_path):
-    sourced.worker("rmw_cyclonedds_cpp")
-    for rmw, pools, words in (
-        ("rmw_cyclonedds_cpp", "8M", "expected SIZE:COUNT"),
-        ("rmw_cyclonedds_cpp", "8M:0", "expected SIZE:COUNT"),
-        ("rmw_cyclonedds_cpp", "8G:1", "expected SIZE:COUNT"),
-        ("rmw_fastrtps_cpp", "8M:1", "has no RouDi"),
-    ):
-        arm = {"middleware": f"rclcpp/{rmw}", "options": {"roudi_pools": pools}}
-        if rmw == "rmw_cyclonedds_cpp":
-            arm["modes"] = {"transport": "shm"}
-        place = tmp_path / f"{rmw}-{pools}"
-        place.mkdir()
-        lines = f"  - {json.dumps({'name': 'a', **arm})}"
-        text = SUITE.format(arms=lines, topology="", message="Bytes(1000)")
-        assert words in told(place, text)
+@pytest.mark.parametrize(
+    ("arm", "pools", "words"),
+    [
+        pytest.param(CYCLONE, "8M", "expected SIZE:COUNT", marks=NEEDS_ROUDI),
+        pytest.param(CYCLONE, "8M:0", "expected SIZE:COUNT", marks=NEEDS_ROUDI),
+        pytest.param(CYCLONE, "8G:1", "expected SIZE:COUNT", marks=NEEDS_ROUDI),
+        (FAST, "8M:1", "has no RouDi"),
+    ],
+)
+def test_pools_that_make_no_sense_are_refused_with_the_form(tmp_path, arm, pools, words):
+    sourced.worker(arm["middleware"].removeprefix("rclcpp/"))
+    lines = f"  - {json.dumps({'name': 'a', **arm, 'options': {'roudi_pools': pools}})}"
+    assert words in told(tmp_path, SUITE.format(arms=lines, topology="", message="Bytes(1000)"))
