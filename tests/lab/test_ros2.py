@@ -121,8 +121,9 @@ def pythons(tmp_path, monkeypatch, **modules: str | None) -> str:
 
 def test_the_generators_run_in_the_first_python_that_has_what_they_import(tmp_path, monkeypatch):
     needed = " ".join(ros2.GENERATORS_NEED)
-    have = {"broken": None, "pyenv": "numpy", "system": needed, "later": needed}
+    have = {"gone": None, "pyenv": "numpy", "broken": needed, "system": needed, "later": needed}
     path = pythons(tmp_path, monkeypatch, **have)
+    (tmp_path / "broken" / "numpy.py").write_text("raise OSError('built for another Python')")
     assert ros2.python({"PATH": path}) == tmp_path / "system" / "python3"
 
 

@@ -80,9 +80,10 @@ def check() -> None:
             fix="apt-get install -y cmake g++" if reason.startswith("cmake") else SOURCE_FIX,
         )
     environment = _environment(dict(os.environ))
-    if python(environment) is not None:
-        return
     lacking = {found: _lacks(found, environment) for found in _pythons(environment)}
+    if [] in lacking.values():
+        return
+    # The last on PATH is the system's, for which these packages are.
     last = list(lacking.values())[-1] if lacking else list(GENERATORS_NEED)
     raise UserError(
         "the worker on rclcpp is built with ROS 2's generators, and no Python here has what they import",
@@ -193,11 +194,13 @@ def _pythons(environment: Mapping[str, str]) -> list[Path]:
 
 
 def _lacks(python3: Path, environment: Mapping[str, str]) -> list[str]:
-    """Which of the generators' modules that Python cannot find: all of them where it does not
+    """Which of the generators' modules that Python cannot import: all of them where it does not
     run."""
     code = (
-        "import importlib.util, sys; "
-        "print(*(name for name in sys.argv[1:] if importlib.util.find_spec(name) is None))"
+        "import sys\n"
+        "for name in sys.argv[1:]:\n"
+        "    try: __import__(name)\n"
+        "    except Exception: print(name)\n"
     )
     ended = subprocess.run(
         [str(python3), "-c", code, *GENERATORS_NEED],
