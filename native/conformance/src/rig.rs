@@ -345,6 +345,7 @@ impl<'a> Rig<'a> {
                 expect,
                 timeout_ns: timeout.as_nanos() as i64,
                 quiet_ns: None,
+                quiet_latencies: None,
             })?);
         }
         let mut complete = true;

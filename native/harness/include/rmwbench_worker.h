@@ -392,6 +392,12 @@ typedef struct rmwbench_middleware {
   const rmwbench_mode_daemons *(*mode_daemons)(void);
   /* The names of the daemons that each host has for itself; ends with NULL. */
   const char *const *(*daemons_each_host)(void);
+
+  /* As `publisher_message`, of a request: valid until `client_request` is called with it. */
+  uint8_t *(*client_message)(rmwbench_client *client, size_t bytes);
+  /* The same of the reply to a request that is being handled, whose `context` it gets: valid until
+   * its `send` is called with it. */
+  uint8_t *(*reply_message)(void *context, size_t bytes);
 } rmwbench_middleware;
 
 /* ---- What the harness offers

@@ -217,17 +217,31 @@ pub trait Sink: Send + Sync {
     }
 }
 
+/// How one request is answered. A function of the payload is one, for APIs whose users answer from
+/// memory of theirs.
+pub trait Reply {
+    /// The payload of the API's own reply, `bytes` long, where its users write into one before they
+    /// send it: as [`Publisher::message`], until [`Reply::send`] is called with it.
+    fn message(&mut self, _bytes: usize) -> Option<NonNull<[u8]>> {
+        None
+    }
+
+    /// Sends the answer to the request's client; returns when the middleware's call does.
+    fn send(&mut self, payload: &[u8]) -> Result<(), PublishError>;
+}
+
+impl<Send: FnMut(&[u8]) -> Result<(), PublishError>> Reply for Send {
+    fn send(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        self(payload)
+    }
+}
+
 /// Where a service's requests go. Called by the middleware's thread, from several at once if it has
 /// several.
 pub trait Handler: Send + Sync {
-    /// Handles one request. `reply` sends the answer to its client and returns when the
-    /// middleware's call does; it is called once, or not at all for what no client of this trial
+    /// Handles one request. It is answered once, or not at all for what no client of this trial
     /// sent.
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    );
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply);
 }
 
 /// One message in the reader's hands. The two stamps are defined in `docs/formats/records.md`;

@@ -69,6 +69,10 @@ pub enum Command {
         /// absent: only the time-out ends it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         quiet_ns: Option<i64>,
+        /// It is that long at least, and as long as so many times the longest latency of what came
+        /// since the drain began. Only where writers and readers have one clock.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        quiet_latencies: Option<u32>,
     },
     Destroy {
         #[serde(default)]

@@ -282,8 +282,12 @@ impl PublisherSlot {
         })
     }
 
-    /// It sends nothing any more, not even what was due before `now_ns`.
+    /// It sends nothing any more, not even what was due before `now_ns`. Told so again, it has left
+    /// before.
     pub fn leave(&self, now_ns: i64) {
+        if self.stop_ns() == 0 {
+            return;
+        }
         // In this order: who sees the stop knows until when there was a schedule.
         self.left_ns.fetch_min(self.stop_ns().min(now_ns), Ordering::AcqRel);
         self.stop_ns.store(0, Ordering::Release);
@@ -403,6 +407,23 @@ mod tests {
             self.published.lock().unwrap().push((payload.as_ptr().addr(), payload.to_vec()));
             Ok(())
         }
+    }
+
+    #[test]
+    fn who_leaves_twice_has_left_once() {
+        let recorder = Recorder {
+            section: None,
+            endpoint: 1,
+            nonce: 7,
+            payload_bytes: 100,
+            touched_bytes: 36,
+            loan: true,
+        };
+        let publisher = RecordedPublisher::new(Box::new(Lender { refuses: false }), recorder);
+        let slot = PublisherSlot::new(1, publisher);
+        slot.leave(100);
+        slot.leave(200);
+        assert_eq!(slot.until_ns(), 100, "what was due before and not sent is left over");
     }
 
     #[test]

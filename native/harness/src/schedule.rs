@@ -246,7 +246,10 @@ pub fn run(
 fn saturate(r: &mut Running, limit: u64, start: &Start, interrupt: &Interrupt) {
     loop {
         let seen = interrupt.count();
-        if r.slot.stop_ns() <= start.at_ns || interrupt.sleep_until(start.at_ns, seen) {
+        if r.slot.stop_ns() <= start.at_ns {
+            return;
+        }
+        if interrupt.sleep_until(start.at_ns, seen) {
             break;
         }
     }

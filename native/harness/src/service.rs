@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::clock::now_ns;
-use crate::middleware::{Delivery, Handler, PublishError};
+use crate::middleware::{Delivery, Handler, Reply};
 use crate::publisher::{Attempt, Cause, Recorder, Tally, Way};
 use crate::sink::RecordingSink;
 
@@ -65,11 +65,7 @@ impl RecordedService {
 
 impl Handler for RecordedService {
     #[inline]
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
         let Some((header, callback_ns)) = self.sink.record(request) else { return };
         let begun_ns = now_ns();
         let (seq, spare) = {
@@ -81,16 +77,23 @@ impl Handler for RecordedService {
             replies.under_way += 1;
             (replies.tally.next(header.phase), replies.messages.pop())
         };
-        let mut message = spare.unwrap_or_else(|| self.recorder.message());
+        let mut ours = spare.unwrap_or_else(|| self.recorder.message());
+        let own = reply.message(self.recorder.payload_bytes as usize);
+        // SAFETY: the trait promises that it stays valid until `send` was called with it, and that
+        // nobody else touches it.
+        let message = match own {
+            Some(mut message) => unsafe { message.as_mut() },
+            None => &mut ours[..],
+        };
         let cause = Cause { endpoint: header.writer, seq: header.seq };
         let attempt =
             Attempt { begun_ns, seq, intended_ns: callback_ns, phase: header.phase, cause };
         // A failed reply is recorded as failed: the ledger shows it.
-        let result =
-            self.recorder.send(attempt, Way::Copy { message: &mut message, publish: reply });
+        let way = Way::Copy { message, publish: &mut |payload| reply.send(payload) };
+        let result = self.recorder.send(attempt, way);
         let mut replies = self.replies();
         replies.tally.note(header.phase, seq, result);
-        replies.messages.push(message);
+        replies.messages.push(ours);
         replies.under_way -= 1;
     }
 }
@@ -99,7 +102,10 @@ impl Handler for RecordedService {
 mod tests {
     use std::sync::Barrier;
 
+    use std::ptr::NonNull;
+
     use super::*;
+    use crate::middleware::PublishError;
     use crate::payload::{Header, Phase, Touch};
 
     fn service() -> RecordedService {
@@ -135,11 +141,7 @@ mod tests {
         payload
     }
 
-    fn ask(
-        service: &RecordedService,
-        payload: &[u8],
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn ask(service: &RecordedService, payload: &[u8], reply: &mut dyn Reply) {
         service.handle(
             &Delivery { notified_ns: 1, taken_ns: 2, payload, zero_copy: false, lossy: false },
             reply,
@@ -153,7 +155,7 @@ mod tests {
         for payload in
             [request(7, Phase::Probe), request(7, Phase::Warmup), request(8, Phase::Steady)]
         {
-            ask(&service, &payload, &mut |reply| {
+            ask(&service, &payload, &mut |reply: &[u8]| {
                 let header = Header::read(reply).unwrap();
                 replies.push((
                     header.writer,
@@ -173,6 +175,35 @@ mod tests {
         assert_eq!((service.tally().attempted(), service.tally().last_sent_seq()), (2, Some(1)));
     }
 
+    /// An API whose users write into its reply.
+    #[derive(Default)]
+    struct Own {
+        message: Vec<u8>,
+        sent_from: Option<*const u8>,
+    }
+
+    impl Reply for Own {
+        fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+            self.message.resize(bytes, 0);
+            Some(NonNull::from(&mut self.message[..]))
+        }
+
+        fn send(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+            self.sent_from = Some(payload.as_ptr());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_reply_is_written_into_the_apis_own_message_where_it_has_one() {
+        let (service, mut own) = (service(), Own::default());
+        ask(&service, &request(7, Phase::Steady), &mut own);
+        assert_eq!(own.sent_from, Some(own.message.as_ptr()), "nothing is copied");
+        let header = Header::read(&own.message).unwrap();
+        assert_eq!((header.writer, header.seq, header.cause_seq), (9, 0, 7));
+        assert!(crate::payload::verify(&own.message[64..], 9, 0));
+    }
+
     #[test]
     fn replies_of_several_threads_are_under_way_together_and_their_numbers_dense() {
         let service = service();
@@ -183,12 +214,16 @@ mod tests {
                 let (service, both, seqs) = (&service, &both, &seqs);
                 scope.spawn(move || {
                     for n in 0..50 {
-                        ask(service, &request(2 * n + thread, Phase::Steady), &mut |reply| {
-                            both.wait(); // never returns if one reply waits for the other
-                            assert_eq!(service.at_rest().map(|t| t.attempted()), None);
-                            seqs.lock().unwrap().push(Header::read(reply).unwrap().seq);
-                            Ok(())
-                        });
+                        ask(
+                            service,
+                            &request(2 * n + thread, Phase::Steady),
+                            &mut |reply: &[u8]| {
+                                both.wait(); // never returns if one reply waits for the other
+                                assert_eq!(service.at_rest().map(|t| t.attempted()), None);
+                                seqs.lock().unwrap().push(Header::read(reply).unwrap().seq);
+                                Ok(())
+                            },
+                        );
                     }
                 });
             }
@@ -203,11 +238,11 @@ mod tests {
     #[test]
     fn nothing_is_answered_after_a_stop_and_failures_are_counted() {
         let service = service();
-        ask(&service, &request(0, Phase::Steady), &mut |_| Err(PublishError::Full));
-        ask(&service, &request(1, Phase::Steady), &mut |_| Ok(()));
-        ask(&service, b"somebody else's", &mut |_| panic!("not of this trial"));
+        ask(&service, &request(0, Phase::Steady), &mut |_: &[u8]| Err(PublishError::Full));
+        ask(&service, &request(1, Phase::Steady), &mut |_: &[u8]| Ok(()));
+        ask(&service, b"somebody else's", &mut |_: &[u8]| panic!("not of this trial"));
         service.stop(0);
-        ask(&service, &request(2, Phase::Steady), &mut |_| panic!("after the stop"));
+        ask(&service, &request(2, Phase::Steady), &mut |_: &[u8]| panic!("after the stop"));
         let tally = service.at_rest().unwrap();
         assert_eq!((tally.attempted(), tally.failed(), tally.last_sent_seq()), (2, 1, Some(1)));
     }

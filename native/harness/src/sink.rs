@@ -27,6 +27,8 @@ pub struct RecordingSink {
     lately: Vec<AtomicU64>,
     /// What is taken at or after this time is late.
     late_ns: AtomicI64,
+    /// See [`RecordingSink::longest_ns`].
+    longest_ns: AtomicI64,
     /// The client whose replies these are.
     client: Option<u32>,
     /// How long each message is kept; none for most.
@@ -65,6 +67,7 @@ impl RecordingSink {
             writers: (0..places).map(|_| Writer::default()).collect(),
             lately: (0..LATELY).map(|_| AtomicU64::new(0)).collect(),
             late_ns: AtomicI64::new(i64::MAX),
+            longest_ns: AtomicI64::new(0),
             client: None,
             hold: Duration::ZERO,
             relays: OnceLock::new(),
@@ -102,6 +105,16 @@ impl RecordingSink {
     /// MiB that came in time may still be being read when the drain ends.
     pub fn set_late(&self, at_ns: i64) {
         self.late_ns.store(at_ns, Ordering::Relaxed);
+    }
+
+    /// The longest time from a message's intended time until it was taken, probes apart, since
+    /// [`RecordingSink::forget_longest`]. Writer and reader must have one clock.
+    pub fn longest_ns(&self) -> i64 {
+        self.longest_ns.load(Ordering::Relaxed)
+    }
+
+    pub fn forget_longest(&self) {
+        self.longest_ns.store(0, Ordering::Relaxed);
     }
 
     /// First message per writer heard so far: (writer, time_ns).
@@ -148,6 +161,10 @@ impl RecordingSink {
         }
         if header.phase == Phase::Probe {
             return;
+        }
+        let took_ns = callback_ns - header.intended_ns;
+        if took_ns > self.longest_ns.load(Ordering::Relaxed) {
+            self.longest_ns.fetch_max(took_ns, Ordering::Relaxed);
         }
         match self.client {
             None => self.count(writer, header.writer, header.seq),

@@ -247,11 +247,15 @@ impl<'m> Trial<'m> {
                 self.stop(&endpoints, at_ns.unwrap_or_else(now_ns));
                 json!({})
             }),
-            Command::Drain { expect, timeout_ns, quiet_ns } => {
+            Command::Drain { expect, timeout_ns, quiet_ns, quiet_latencies } => {
                 match self.known(&expect.keys().copied().collect::<Vec<_>>()) {
                     Ok(()) => {
                         let now = now_ns();
-                        let quiet = quiet_ns.map(|quiet_ns| Quiet::new(quiet_ns, now));
+                        let latencies = i64::from(quiet_latencies.unwrap_or(0));
+                        let quiet = quiet_ns.map(|quiet_ns| Quiet::new(quiet_ns, latencies, now));
+                        for reading in expect.keys().filter_map(|e| self.readers.get(e)) {
+                            reading.sink.forget_longest();
+                        }
                         self.waiting.push(Waiting::Drain {
                             id,
                             deadline_ns: now.saturating_add(timeout_ns),

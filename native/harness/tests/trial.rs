@@ -287,6 +287,18 @@ fn saturation_waits_for_its_start_although_another_publisher_is_stopped() {
 }
 
 #[test]
+fn saturation_that_is_stopped_before_its_start_sends_nothing() {
+    let mut play = play();
+    play.ok(create("n", vec![publisher(1, json!({"kind": "saturation", "limit": 10}))]));
+    let start = start(400, 1_000, 0);
+    let stop_ns = start["at_ns"].as_i64().unwrap() - 200 * MS;
+    play.ok(start);
+    play.ok(json!({"cmd": "stop", "endpoints": [1], "at_ns": stop_ns}));
+    let end = play.finished(1, Duration::from_secs(2)).unwrap();
+    assert_eq!(end["scheduled"], 0, "it sent between the stop and its start: {end}");
+}
+
+#[test]
 fn nonsense_is_refused_before_anything_runs() {
     let bad = [
         publisher(1, json!({"kind": "periodic", "period_ns": 0})),
@@ -358,6 +370,26 @@ fn a_collect_that_is_read_before_the_timer_has_the_snapshots() {
     trial.accept(parse_request(r#"{"id": 2, "cmd": "collect"}"#).ok().unwrap());
     let lines = serde_json::to_string(&trial.advance()).unwrap();
     assert!(lines.contains("steady_begin") && lines.contains("steady_end"), "{lines}");
+}
+
+#[test]
+fn a_drain_waits_longer_once_it_shows_how_slow_the_stream_is() {
+    let mut play = play();
+    play.ok(create("n", vec![endpoint(2, "subscription", "t")]));
+    let asked = json!({
+        "cmd": "drain", "expect": {"2": {"1": 9}}, "timeout_ns": 5_000 * MS,
+        "quiet_ns": 100 * MS, "quiet_latencies": 3,
+    });
+    let stage = play.stage.clone();
+    let slow = std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(50));
+        let taken_ns = now_ns();
+        stage.deliver_intended(2, 1, 0, taken_ns - 200 * MS);
+        taken_ns
+    });
+    let drained = play.ok(asked);
+    let silent_ns = drained["time_ns"].as_i64().unwrap() - slow.join().unwrap();
+    assert!(silent_ns >= 600 * MS, "it ended {} ms after a message of 200 ms", silent_ns / MS);
 }
 
 #[test]

@@ -19,7 +19,7 @@ START_LEAD_PER_PROCESS_NS = 2_000_000  # a hundred workers take a while to be to
 START_LEAD_MACHINES_NS = 400_000_000  # a WiFi between machines may hold a command up for as long
 # A drain of reliable endpoints ends when nothing came for the longest of these.
 DRAIN_QUIET_S = 1.0
-DRAIN_QUIET_LATENCIES = 3.0  # times the longest latency that the arm has shown
+DRAIN_QUIET_LATENCIES = 3  # times the longest latency that the arm has shown
 # until a lost tail is repeated: heartbeatPeriod as installed, natively and through a client library
 HEARTBEAT_S = {"fastdds": 3.0, "rmw_fastrtps_cpp": 3.0, "rmw_fastrtps_dynamic_cpp": 3.0}
 

@@ -118,7 +118,7 @@ def drain(
 
     Best-effort readers wait for the suite's `drain_s`. Reliable ones wait until everything came, or
     until nothing came for so long that nothing more is to be expected; `files` are the workers'
-    records, which say how long that is.
+    records, which say how long that is when the drain begins. What comes later makes it longer.
     """
     timeline = outcome.order.cell.timeline
     last = {
@@ -131,6 +131,8 @@ def drain(
         False: {"timeout_ns": round(timeline.drain_s * 1e9)},
         True: {"timeout_ns": round(timeline.drain_most_s * 1e9), "quiet_ns": quiet_ns},
     }
+    if _has_one_clock(outcome):
+        limits_of[True]["quiet_latencies"] = timeouts.DRAIN_QUIET_LATENCIES
     posted = []
     for process in outcome.order.cell.processes:
         if process.name not in crew.living:
@@ -176,7 +178,7 @@ def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
     """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over
     several clocks. A message of another trial tells no intended time, and the age of a late reader's
     history is no latency (`was_moving` of rmwbench/analysis/metrics/latency.py)."""
-    if outcome.times.clocks is not None and outcome.times.clocks.foreign:
+    if not _has_one_clock(outcome):
         return 0
     longest_ns, since_ns = 0, _there_since_ns(outcome)
     for fd in files.values():
@@ -192,6 +194,10 @@ def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
                 waits_ns = (rows["taken_ns"] - rows["intended_ns"])[own]
                 longest_ns = max(longest_ns, int(waits_ns.max(initial=0)))
     return longest_ns
+
+
+def _has_one_clock(outcome: Outcome) -> bool:
+    return outcome.times.clocks is None or not outcome.times.clocks.foreign
 
 
 def _there_since_ns(outcome: Outcome) -> dict[int, int]:

@@ -12,7 +12,7 @@ use super::table::{slice, Calls, Loans, Message, Services};
 use super::told::{account, created, granted, published};
 use crate::middleware::{
     Account, Delivery, Endpoint, EndpointConfig, Error, Granted, Handler, PublishError, Publisher,
-    Sink, Subscription,
+    Reply, Sink, Subscription,
 };
 
 /// An object of the middleware that is an endpoint. A callback that it was created with lives as
@@ -105,7 +105,8 @@ pub fn client(
         (services.client_create)(node, raw, &raw_sink, error)
     };
     let object = object(node, config, services.client, sink, create)?;
-    Ok(Box::new(Sender { object, send: services.request, loans: None, message: None }))
+    let message = services.request_message;
+    Ok(Box::new(Sender { object, send: services.request, loans: None, message }))
 }
 
 pub fn service(
@@ -114,7 +115,7 @@ pub fn service(
     handler: Arc<dyn Handler>,
 ) -> Result<Box<dyn Endpoint>, Error> {
     let services = services(node, config)?;
-    let handler = Box::new(handler);
+    let handler = Box::new(Served { handler, message: services.reply_message });
     let raw_handler = raw::Handler { context: (&raw const *handler).cast_mut().cast(), handle };
     // SAFETY: as for a subscription.
     let create = |node, raw: &raw::EndpointConfig, error| unsafe {
@@ -140,7 +141,7 @@ struct Sender<T, Callback> {
     object: Object<T, Callback>,
     send: raw::Send<T>,
     loans: Option<Loans>,
-    message: Option<Message>,
+    message: Option<Message<T>>,
 }
 
 impl<T, Callback> Endpoint for Sender<T, Callback> {
@@ -168,9 +169,8 @@ impl<T, Callback> Publisher for Sender<T, Callback> {
 
     #[inline]
     fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
-        // Only a publisher has messages: `publisher` alone sets it.
         // SAFETY: the header promises `bytes` of memory that stays until it is published, or NULL.
-        let start = unsafe { (self.message?)(self.object.object.as_ptr().cast(), bytes) };
+        let start = unsafe { (self.message?)(self.object.object.as_ptr(), bytes) };
         Some(NonNull::slice_from_raw_parts(NonNull::new(start)?, bytes))
     }
 
@@ -218,11 +218,36 @@ unsafe extern "C" fn handle(
     reply: *const raw::Reply,
 ) {
     // SAFETY: the context is the box of `service`; request and reply are valid for this call.
-    let (handler, request, reply) =
-        unsafe { (&*context.cast::<Arc<dyn Handler>>(), delivery_of(&*request), &*reply) };
-    handler.handle(&request, &mut |payload| {
-        published(unsafe { (reply.send)(reply.context, payload.as_ptr(), payload.len()) })
-    });
+    let (served, request, reply) =
+        unsafe { (&*context.cast::<Served>(), delivery_of(&*request), &*reply) };
+    served.handler.handle(&request, &mut Answer { reply, message: served.message });
+}
+
+/// What a service's callback needs.
+struct Served {
+    handler: Arc<dyn Handler>,
+    message: Option<Message<c_void>>,
+}
+
+/// The answer to one request.
+struct Answer<'a> {
+    reply: &'a raw::Reply,
+    message: Option<Message<c_void>>,
+}
+
+impl Reply for Answer<'_> {
+    #[inline]
+    fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+        // SAFETY: the header promises `bytes` of memory that stays until it is sent, or NULL.
+        let start = unsafe { (self.message?)(self.reply.context, bytes) };
+        Some(NonNull::slice_from_raw_parts(NonNull::new(start)?, bytes))
+    }
+
+    #[inline]
+    fn send(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        // SAFETY: the payload is valid for the call.
+        published(unsafe { (self.reply.send)(self.reply.context, payload.as_ptr(), payload.len()) })
+    }
 }
 
 #[inline]

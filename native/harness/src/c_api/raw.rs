@@ -281,6 +281,8 @@ pub struct Middleware {
     pub profile_shared_memory: Option<unsafe extern "C" fn(*const c_char) -> *const SharedMemory>,
     pub mode_daemons: Option<unsafe extern "C" fn() -> *const ModeDaemons>,
     pub daemons_each_host: Option<unsafe extern "C" fn() -> *const *const c_char>,
+    pub client_message: Option<unsafe extern "C" fn(*mut Client, usize) -> *mut u8>,
+    pub reply_message: Option<unsafe extern "C" fn(*mut c_void, usize) -> *mut u8>,
 }
 
 /// `struct_bytes` of the shortest table of this ABI version; functions that came later are NULL in

@@ -1,7 +1,7 @@
 //! A table's functions, checked: those that must be there are, and a group that may be missing is
 //! there as a whole or not at all.
 
-use std::ffi::{c_char, CStr};
+use std::ffi::{c_char, c_void, CStr};
 use std::mem::zeroed;
 use std::ptr::copy_nonoverlapping;
 
@@ -21,7 +21,7 @@ pub struct Table {
     pub publisher: Calls<raw::Publisher>,
     pub publish: raw::Send<raw::Publisher>,
     pub loans: Option<Loans>,
-    pub message: Option<Message>,
+    pub message: Option<Message<raw::Publisher>>,
     pub subscription_create: raw::CreateWith<raw::Sink, raw::Subscription>,
     pub subscription: Calls<raw::Subscription>,
     pub services: Option<Services>,
@@ -42,8 +42,8 @@ pub struct Hosts {
     pub daemons_each_host: Option<unsafe extern "C" fn() -> *const *const c_char>,
 }
 
-/// The payload of a publisher's own message.
-pub type Message = unsafe extern "C" fn(*mut raw::Publisher, usize) -> *mut u8;
+/// The payload of the own message of a publisher, of a client, or of a reply (its context).
+pub type Message<T> = unsafe extern "C" fn(*mut T, usize) -> *mut u8;
 
 /// What every kind of endpoint has.
 pub struct Calls<T> {
@@ -72,6 +72,8 @@ pub struct Services {
     pub client_create: raw::CreateWith<raw::Sink, raw::Client>,
     pub client: Calls<raw::Client>,
     pub request: raw::Send<raw::Client>,
+    pub request_message: Option<Message<raw::Client>>,
+    pub reply_message: Option<Message<c_void>>,
     pub service_create: raw::CreateWith<raw::Handler, raw::Service>,
     pub service: Calls<raw::Service>,
 }
@@ -153,6 +155,8 @@ pub unsafe fn load(table: *const raw::Middleware) -> Result<Table, Error> {
             client_create: present!(client_create),
             client: calls!(client_destroy, client_matched, client_granted, client_account),
             request: present!(client_request),
+            request_message: t.client_message,
+            reply_message: t.reply_message,
             service_create: present!(service_create),
             service: calls!(service_destroy, service_matched, service_granted, service_account),
         })

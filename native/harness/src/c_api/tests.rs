@@ -12,8 +12,8 @@ use super::{raw, CMiddleware};
 use crate::message_type::MessageType;
 use crate::middleware::{
     Configuration, Delivery, EndpointConfig, ErrorKind, Handler, Middleware, OneHost, Profile,
-    PublishError, PublishMode, SessionConfig, SharedHost, SharedMemory, Sink, Take, TakenAs, Wait,
-    WhenFull,
+    PublishError, PublishMode, Reply, SessionConfig, SharedHost, SharedMemory, Sink, Take, TakenAs,
+    Wait, WhenFull,
 };
 use crate::qos::{History, Qos};
 
@@ -186,6 +186,23 @@ unsafe extern "C" fn client_request(
         raw::Delivery { notified_ns: 1, taken_ns: 2, payload, bytes, zero_copy: 0, lossy: 0 };
     handle(context as *mut c_void, &request, &raw::Reply { context: client.cast(), send });
     raw::OK
+}
+
+static REQUEST: Mutex<[u8; 4]> = Mutex::new([0; 4]);
+static ANSWER: Mutex<[u8; 5]> = Mutex::new([0; 5]);
+
+unsafe extern "C" fn client_message(_: *mut raw::Client, bytes: usize) -> *mut u8 {
+    assert_eq!(bytes, 4);
+    REQUEST.lock().unwrap().as_mut_ptr()
+}
+
+unsafe extern "C" fn reply_message(client: *mut c_void, bytes: usize) -> *mut u8 {
+    assert!(!client.is_null(), "the reply's own context");
+    if bytes == 5 {
+        ANSWER.lock().unwrap().as_mut_ptr()
+    } else {
+        null_mut()
+    }
 }
 
 unsafe extern "C" fn service_create(
@@ -377,6 +394,8 @@ fn table() -> raw::Middleware {
         profile_shared_memory: Some(profile_shared_memory),
         mode_daemons: Some(mode_daemons),
         daemons_each_host: Some(daemons_each_host),
+        client_message: Some(client_message),
+        reply_message: Some(reply_message),
     }
 }
 
@@ -405,6 +424,8 @@ fn least() -> raw::Middleware {
         profile_shared_memory: None,
         mode_daemons: None,
         daemons_each_host: None,
+        client_message: None,
+        reply_message: None,
         ..table()
     }
 }
@@ -558,14 +579,13 @@ fn messages_statuses_and_accounts_cross_the_boundary_whole() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
         assert_eq!((request.notified_ns, request.taken_ns), (1, 2));
+        let own = reply.message(5).map(|message| message.cast::<u8>().as_ptr());
+        assert_eq!(own, Some(ANSWER.lock().unwrap().as_mut_ptr()));
+        assert!(reply.message(6).is_none(), "NULL is not a message");
         assert_eq!(
-            reply(&[request.payload, b"!"].concat()),
+            reply.send(&[request.payload, b"!"].concat()),
             Err(PublishError::Full),
             "what the reply came to crosses the boundary too"
         );
@@ -597,6 +617,8 @@ fn a_request_reaches_the_handler_and_its_reply_the_client() {
     drop((node, session));
     assert_eq!(client.publish(b"four"), Ok(()));
     assert_eq!(*sink.0.lock().unwrap(), [(3, 4, b"four!".to_vec(), false, false)]);
+    let own = client.message(4).map(|message| message.cast::<u8>().as_ptr());
+    assert_eq!(own, Some(REQUEST.lock().unwrap().as_mut_ptr()));
     assert_eq!((client.matched(), service.matched(), service.granted().qos.depth), (3, 3, 7));
     assert_eq!(client.publish_loaned(4, &mut |_| unreachable!()), Err(PublishError::Unsupported));
     drop((client, service));

@@ -16,22 +16,26 @@ use crate::usage;
 /// stream that has ended says no more.
 pub(super) struct Quiet {
     quiet_ns: i64,
+    latencies: i64,
     heard: u64,
     since_ns: i64,
 }
 
 impl Quiet {
-    pub(super) fn new(quiet_ns: i64, now: i64) -> Self {
-        Quiet { quiet_ns, heard: 0, since_ns: now }
+    /// For `quiet_ns`, or `latencies` times the longest latency that the drain shows, if that is
+    /// longer.
+    pub(super) fn new(quiet_ns: i64, latencies: i64, now: i64) -> Self {
+        Quiet { quiet_ns, latencies, heard: 0, since_ns: now }
     }
 
-    /// Takes note of how many messages were heard by `now`, and tells whether nothing came for long
-    /// enough.
-    fn is_over(&mut self, heard: u64, now: i64) -> bool {
+    /// Takes note of how many messages were heard by `now` and of their longest latency, and tells
+    /// whether nothing came for long enough.
+    fn is_over(&mut self, heard: u64, longest_ns: i64, now: i64) -> bool {
         if heard != self.heard {
             (self.heard, self.since_ns) = (heard, now);
         }
-        now.saturating_sub(self.since_ns) >= self.quiet_ns
+        let quiet_ns = self.quiet_ns.max(self.latencies.saturating_mul(longest_ns));
+        now.saturating_sub(self.since_ns) >= quiet_ns
     }
 }
 
@@ -130,9 +134,10 @@ impl Trial<'_> {
         quiet: Option<&mut Quiet>,
         expect: &BTreeMap<u32, BTreeMap<u32, u64>>,
     ) -> Option<Result<Value, Error>> {
-        let heard =
-            expect.keys().filter_map(|reader| Some(self.readers.get(reader)?.sink.heard())).sum();
-        let is_quiet = quiet.is_some_and(|quiet| quiet.is_over(heard, now));
+        let sinks = || expect.keys().filter_map(|e| Some(&self.readers.get(e)?.sink));
+        let heard = sinks().map(|sink| sink.heard()).sum();
+        let longest_ns = sinks().map(|sink| sink.longest_ns()).max().unwrap_or(0);
+        let is_quiet = quiet.is_some_and(|quiet| quiet.is_over(heard, longest_ns, now));
         let complete = expect.iter().all(|(reader, writers)| {
             let reading = self.readers.get(reader);
             reading.is_none_or(|r| {
@@ -186,11 +191,19 @@ mod tests {
 
     #[test]
     fn a_drain_is_quiet_only_after_its_time_without_a_message() {
-        let mut quiet = Quiet::new(100, 1000);
-        assert!(!quiet.is_over(0, 1099));
-        assert!(!quiet.is_over(1, 1100));
-        assert!(!quiet.is_over(1, 1199));
-        assert!(!quiet.is_over(2, 1200));
-        assert!(quiet.is_over(2, 1300));
+        let mut quiet = Quiet::new(100, 0, 1000);
+        assert!(!quiet.is_over(0, 0, 1099));
+        assert!(!quiet.is_over(1, 5000, 1100));
+        assert!(!quiet.is_over(1, 5000, 1199));
+        assert!(!quiet.is_over(2, 5000, 1200));
+        assert!(quiet.is_over(2, 5000, 1300));
+    }
+
+    #[test]
+    fn a_drain_that_shows_a_longer_latency_waits_longer_for_the_next_message() {
+        let mut quiet = Quiet::new(100, 3, 1000);
+        assert!(!quiet.is_over(1, 200, 1050));
+        assert!(!quiet.is_over(1, 200, 1649));
+        assert!(quiet.is_over(1, 200, 1650));
     }
 }

@@ -141,7 +141,7 @@ impl Publisher for Client {
         let seq = Header::read(request).unwrap().seq;
         let times = stage.replies.lock().unwrap().get(&seq).copied().unwrap_or(1);
         for handler in stage.handlers.lock().unwrap().values() {
-            handler.handle(&delivery(request), &mut |reply| {
+            handler.handle(&delivery(request), &mut |reply: &[u8]| {
                 self.part.publish(reply)?;
                 (0..times).for_each(|_| self.sink.deliver(&delivery(reply)));
                 Ok(())
@@ -329,13 +329,17 @@ impl Play {
 
 impl Stage {
     pub fn deliver(&self, reader: u32, writer: u32, seq: u64) {
+        self.deliver_intended(reader, writer, seq, now_ns());
+    }
+
+    pub fn deliver_intended(&self, reader: u32, writer: u32, seq: u64, intended_ns: i64) {
         let sink = self.sinks.lock().unwrap()[&reader].clone();
         let mut payload = vec![0; 64];
         Header {
             writer,
             nonce: NONCE,
             seq,
-            intended_ns: now_ns(),
+            intended_ns,
             cause_seq: 0,
             cause_endpoint: 0,
             size: 64,

@@ -114,12 +114,8 @@ fn secured_participants_talk_and_others_do_not_hear_them() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
-        reply(&[request.payload[0]; 5]).unwrap();
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
+        reply.send(&[request.payload[0]; 5]).unwrap();
     }
 }
 

@@ -25,14 +25,10 @@ struct Echo {
 }
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
         assert!(0 < request.notified_ns && request.notified_ns <= request.taken_ns);
         self.requests.lock().unwrap().push(request.payload.to_vec());
-        reply(&[request.payload[0]; REPLY_BYTES as usize]).unwrap();
+        reply.send(&[request.payload[0]; REPLY_BYTES as usize]).unwrap();
     }
 }
 

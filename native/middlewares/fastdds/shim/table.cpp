@@ -188,6 +188,8 @@ extern "C" const rmwbench_middleware rmwbench_fastdds_middleware = {
     nullptr,
     nullptr,
     nullptr,
+    nullptr,  // client_message, reply_message: as publisher_message
+    nullptr,
 };
 
 // The sizes of the header's structs as this compiler sees them: the Rust side's test compares them

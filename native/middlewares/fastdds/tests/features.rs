@@ -404,12 +404,8 @@ fn writers_filter_for_their_readers_and_say_so() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
-        reply(request.payload).unwrap();
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
+        reply.send(request.payload).unwrap();
     }
 }
 

@@ -215,7 +215,7 @@ pub struct Replies {
 impl Sink for Answering {
     #[inline]
     fn deliver(&self, request: &Delivery<'_>) {
-        self.handler.handle(request, &mut |payload| self.reply(payload));
+        self.handler.handle(request, &mut |payload: &[u8]| self.reply(payload));
     }
 }
 

@@ -18,34 +18,36 @@ pub struct Shared {
     pub options: Options,
     // The control thread hands links to the receive loops: it ends first.
     pub control: Control,
+    readers: Loops,
+    clients: Loops,
+}
+
+/// Receive loops by how they wait, each started by the first endpoint that waits so.
+#[derive(Default)]
+struct Loops {
     blocking: Mutex<Option<Arc<Waiter>>>,
     spinning: Mutex<Option<Arc<Waiter>>>,
-    clients: Mutex<Option<Arc<Waiter>>>,
 }
 
 impl Shared {
     pub fn new(control: Control, options: Options) -> Shared {
-        let [blocking, spinning, clients] = [const { Mutex::new(None) }; 3];
-        Shared { options, control, blocking, spinning, clients }
+        Shared { options, control, readers: Loops::default(), clients: Loops::default() }
     }
 
-    /// The session's receive loop of that kind, started by its first subscription.
+    /// The session's receive loop of that kind for subscriptions and services.
     pub fn waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
-        self.waiter_at(if wait == Wait::Poll { &self.spinning } else { &self.blocking }, wait)
+        self.waiter_of(&self.readers, wait)
     }
 
     /// The loop for the answers to this session's clients, apart from that of its services: a
     /// service that waits until its answer fits into the channel must not keep the client from
     /// reading it.
     pub fn client_waiter(&self, wait: Wait) -> Result<Arc<Waiter>, Error> {
-        self.waiter_at(&self.clients, wait)
+        self.waiter_of(&self.clients, wait)
     }
 
-    fn waiter_at(
-        &self,
-        place: &Mutex<Option<Arc<Waiter>>>,
-        wait: Wait,
-    ) -> Result<Arc<Waiter>, Error> {
+    fn waiter_of(&self, loops: &Loops, wait: Wait) -> Result<Arc<Waiter>, Error> {
+        let place = if wait == Wait::Poll { &loops.spinning } else { &loops.blocking };
         let mut place = place.lock().unwrap();
         if let Some(waiter) = &*place {
             return Ok(waiter.clone());

@@ -60,12 +60,8 @@ fn endpoint(number: u32, request_bytes: u32, reply_bytes: u32) -> EndpointConfig
 struct Echo(usize);
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
-        reply(&vec![request.payload[0]; self.0]).unwrap();
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
+        reply.send(&vec![request.payload[0]; self.0]).unwrap();
     }
 }
 
@@ -136,6 +132,40 @@ fn each_client_hears_its_own_answers_and_a_client_of_other_types_is_refused() {
     );
     drop(clients);
     until("the clients are gone", || service.matched() == 0);
+}
+
+/// Of each answer, whether nobody waited for it.
+#[derive(Default)]
+struct Awaited(Mutex<Vec<bool>>);
+
+impl Sink for Awaited {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        self.0.lock().unwrap().push(delivery.notified_ns == delivery.taken_ns);
+    }
+}
+
+#[test]
+fn each_client_of_a_process_waits_as_it_asked() {
+    let domain = Domain::new(7);
+    let (mut asking, mut adding) = (domain.session("unix"), domain.session("unix"));
+    let (mut askers, mut adder) = (asking.node("askers").unwrap(), adding.node("adder").unwrap());
+    let service = adder.service(&endpoint(9, 64, 64), Arc::new(Echo(64))).unwrap();
+    let heard = [0, 1].map(|_| Arc::new(Awaited::default()));
+    let mut clients = [(0, Wait::Block), (1, Wait::Poll)].map(|(place, wait)| {
+        let asked = EndpointConfig { wait, ..endpoint(place as u32 + 1, 64, 64) };
+        askers.client(&asked, heard[place].clone()).unwrap()
+    });
+    until("match", || service.matched() == 2 && clients.iter().all(|c| c.matched() == 1));
+    for k in 0..20 {
+        for client in &mut clients {
+            client.publish(&[k; 64]).unwrap();
+        }
+        until("answers", || heard.iter().all(|h| h.0.lock().unwrap().len() == k as usize + 1));
+    }
+    let all =
+        |place: usize, polled: bool| heard[place].0.lock().unwrap().iter().all(|p| *p == polled);
+    assert!(all(0, false), "it was woken for each answer");
+    assert!(all(1, true), "it looked for each answer itself");
 }
 
 #[test]

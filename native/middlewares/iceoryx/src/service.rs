@@ -57,7 +57,7 @@ impl IceoryxService {
         let refused = Arc::new(AtomicU64::new(0));
         let counted = refused.clone();
         let deliver = Box::new(move |request: *const u8, delivery: &Delivery<'_>| {
-            handler.handle(delivery, &mut |reply| answering.reply(request, reply, &counted));
+            handler.handle(delivery, &mut |reply: &[u8]| answering.reply(request, reply, &counted));
         });
         let taken = Taken::new(config.endpoint, config.wait, origin, &session, deliver)?;
         Ok(IceoryxService { taken, name, granted: queues.granted, refused, session })

@@ -73,7 +73,7 @@ fn a_message_that_no_pool_holds_is_refused() {
 struct Silent;
 
 impl Handler for Silent {
-    fn handle(&self, _: &Delivery<'_>, _: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>) {}
+    fn handle(&self, _: &Delivery<'_>, _: &mut dyn Reply) {}
 }
 
 #[test]

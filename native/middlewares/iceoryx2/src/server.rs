@@ -131,7 +131,7 @@ impl Reader for Requests {
         self.counts.requests.fetch_add(1, Ordering::Relaxed);
         let client = request.origin().value();
         let delivery = Delivery::taken(notified_ns, request.payload(), true);
-        self.handler.handle(&delivery, &mut |reply| {
+        self.handler.handle(&delivery, &mut |reply: &[u8]| {
             let response = request.loan_slice_uninit(reply.len()).map_err(loan_error)?;
             match response.write_from_slice(reply).send() {
                 Ok(()) => self.wake(client),

@@ -53,7 +53,7 @@ impl Publisher for NullClient {
     fn publish(&mut self, request: &[u8]) -> Result<(), PublishError> {
         for server in self.service.servers.read().unwrap().iter() {
             let request = Delivery::taken(0, request, false);
-            server.handler.handle(&request, &mut |reply| {
+            server.handler.handle(&request, &mut |reply: &[u8]| {
                 self.sink.deliver(&Delivery::taken(0, reply, false));
                 self.heard += 1;
                 Ok(())

@@ -80,7 +80,7 @@ unsafe extern "C" fn handle(
         zero_copy: false,
         lossy: false,
     };
-    desk.handler.handle(&delivery, &mut |reply| {
+    desk.handler.handle(&delivery, &mut |reply: &[u8]| {
         // SAFETY: as above; the call copies.
         unsafe { sys::rmwbench_response(response, reply.as_ptr(), reply.len()) };
         Ok(())

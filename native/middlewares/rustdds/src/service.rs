@@ -187,8 +187,9 @@ impl Outlet for Answering {
             // A client may ask to have its own name told back.
             Mapping::Identity => (&[][..], Some(sample.related.unwrap_or(sample.identity))),
         };
-        self.handler
-            .handle(&sample.delivery, &mut |payload| self.replies.write(header, payload, related));
+        self.handler.handle(&sample.delivery, &mut |payload: &[u8]| {
+            self.replies.write(header, payload, related)
+        });
     }
 }
 

@@ -57,12 +57,8 @@ fn a_match_that_many_make_at_once_is_counted_whole() {
 struct Echo;
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
-        reply(request.payload).unwrap();
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
+        reply.send(request.payload).unwrap();
     }
 }
 

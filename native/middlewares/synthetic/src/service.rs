@@ -141,7 +141,7 @@ struct Answering {
 
 impl Sink for Answering {
     fn deliver(&self, request: &Delivery<'_>) {
-        self.handler.handle(request, &mut |payload| {
+        self.handler.handle(request, &mut |payload: &[u8]| {
             self.replies.lock().expect("a reply panicked").publish(payload)
         });
     }

@@ -42,18 +42,14 @@ fn payload(writer: u32, seq: u64, cause: (u32, u64)) -> Vec<u8> {
 struct Adder(Mutex<Vec<(u32, u64)>>);
 
 impl Handler for Adder {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
         let header = Header::read(request.payload).unwrap();
         let seq = {
             let mut handled = self.0.lock().unwrap();
             handled.push((header.writer, header.seq));
             handled.len() as u64 - 1
         };
-        reply(&payload(SERVICE, seq, (header.writer, header.seq))).unwrap();
+        reply.send(&payload(SERVICE, seq, (header.writer, header.seq))).unwrap();
     }
 }
 

@@ -47,7 +47,7 @@ impl ZenohService {
             let empty = ZBytes::new();
             let payload = query.payload().unwrap_or(&empty);
             counted.hand_over(payload, notified_ns, |request| {
-                handler.handle(request, &mut |bytes| reply(&query, bytes))
+                handler.handle(request, &mut |bytes: &[u8]| reply(&query, bytes))
             });
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;

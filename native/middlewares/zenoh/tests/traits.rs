@@ -743,15 +743,11 @@ fn a_late_joiner_gets_the_last_messages_of_each_writer_and_then_the_new_ones_in_
 struct Answering(AtomicUsize);
 
 impl Handler for Answering {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
         self.0.fetch_add(1, Ordering::SeqCst);
         // An empty request is not answered.
         if !request.payload.is_empty() {
-            reply(&[request.payload, b"!"].concat()).unwrap();
+            reply.send(&[request.payload, b"!"].concat()).unwrap();
         }
     }
 }
@@ -807,13 +803,9 @@ fn each_client_gets_its_own_replies_and_what_nobody_answers_is_counted() {
 fn a_request_that_waits_too_long_is_a_timeout() {
     struct Slow;
     impl Handler for Slow {
-        fn handle(
-            &self,
-            _: &Delivery<'_>,
-            reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-        ) {
+        fn handle(&self, _: &Delivery<'_>, reply: &mut dyn Reply) {
             std::thread::sleep(Duration::from_millis(400));
-            let _ = reply(b"late");
+            let _ = reply.send(b"late");
         }
     }
     let mut config = session_config("unixsock", 55);

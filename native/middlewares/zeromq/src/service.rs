@@ -90,7 +90,7 @@ impl Intake for Server {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.handler.handle(
             &Delivery::taken(notified_ns, &request, self.zero_copy),
-            &mut |reply| {
+            &mut |reply: &[u8]| {
                 let socket = self.link.lock();
                 socket.send(&*client, zmq::SNDMORE | zmq::DONTWAIT).map_err(failed)?;
                 socket.send(Message::from(reply), zmq::DONTWAIT).map_err(failed)

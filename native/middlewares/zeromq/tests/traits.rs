@@ -178,13 +178,9 @@ fn what_zeromq_lacks_is_unsupported() {
 struct Echo(Mutex<()>);
 
 impl Handler for Echo {
-    fn handle(
-        &self,
-        request: &Delivery<'_>,
-        reply: &mut dyn FnMut(&[u8]) -> Result<(), PublishError>,
-    ) {
+    fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
         let _open = self.0.lock().unwrap();
-        reply(&[request.payload[0]; 3]).unwrap();
+        reply.send(&[request.payload[0]; 3]).unwrap();
     }
 }
 

@@ -7,6 +7,7 @@ use rmwbench_harness::middleware::{
     Account, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait, WhenFull,
 };
 use rmwbench_harness::pump::{self, Registration};
+use rmwbench_harness::qos::Reliability;
 
 use crate::domain::Settings;
 use crate::entity::Entity;
@@ -157,8 +158,13 @@ impl<R: Release> Reader<R> {
             messages: self.intake.shared.load(Ordering::Relaxed),
             note: "read in the chunk of shared memory that the writer filled".into(),
         });
+        // What a reliable reader has no room for is sent again.
+        let refused = match self.granted.qos.reliability {
+            Reliability::Reliable => 0,
+            Reliability::BestEffort => u64::from(rejected),
+        };
         Account {
-            reader_drops: self.counts_drops.then(|| u64::from(lost) + u64::from(rejected)),
+            reader_drops: self.counts_drops.then(|| u64::from(lost) + refused),
             counters,
             evidence: shared.into_iter().chain(R::evidence(&self.intake.heard)).collect(),
         }

@@ -126,7 +126,7 @@ impl<R: Release> CycloneService<R> {
         let writer = replies.clone();
         let deliver = Box::new(move |body: &[u8], request: &Delivery<'_>| {
             let Some(header) = body.get(..HEADER_BYTES) else { return };
-            handler.handle(request, &mut |reply| writer.write(header, reply));
+            handler.handle(request, &mut |reply: &[u8]| writer.write(header, reply));
         });
         let requests = Reader::new(config, &request, deliver, parents)?;
         Ok(CycloneService { requests, replies })

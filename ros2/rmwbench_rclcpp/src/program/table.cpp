@@ -117,6 +117,9 @@ void client_destroy(rmwbench_client *client) { library->client_destroy(client); 
 rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
   return library->client_request(client, payload, bytes);
 }
+uint8_t *client_message(rmwbench_client *client, size_t bytes) {
+  return library->client_message(client, bytes);
+}
 uint32_t client_matched(rmwbench_client *client) { return library->client_matched(client); }
 void client_granted(rmwbench_client *client, rmwbench_granted *granted) {
   library->client_granted(client, granted);
@@ -136,6 +139,10 @@ void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
 }
 void service_account(rmwbench_service *service, const rmwbench_account *account) {
   library->service_account(service, account);
+}
+
+uint8_t *reply_message(void *context, size_t bytes) {
+  return library->reply_message(context, bytes);
 }
 
 // As the table hands names out: ended by NULL. The texts stay the RMW's, which lives as long as the
@@ -248,6 +255,8 @@ const rmwbench_middleware table = {
     nullptr,  // profile_shared_memory
     mode_daemons,
     daemons_each_host,
+    client_message,
+    reply_message,
 };
 
 }  // namespace rmwbench

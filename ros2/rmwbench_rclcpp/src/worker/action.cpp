@@ -74,6 +74,18 @@ class GoalClient final : public rmwbench_client {
   std::unique_ptr<ActionClient> client_;
 };
 
+// The library of actions makes the message.
+class Result final : public Answer {
+ public:
+  explicit Result(const Succeed &succeed) : succeed_(succeed) {}
+  rmwbench_status send(const uint8_t *payload, size_t bytes) override {
+    return succeed_(payload, bytes);
+  }
+
+ private:
+  const Succeed &succeed_;
+};
+
 class GoalServer final : public rmwbench_service {
  public:
   GoalServer(rmwbench_node &node, const rmwbench_endpoint_config &config,
@@ -84,7 +96,8 @@ class GoalServer final : public rmwbench_service {
     server_ = library().make_server(
         action_,
         [requests = requests_](const uint8_t *payload, size_t bytes, const Succeed &succeed) {
-          requests->arrive(payload, bytes, succeed);
+          Result result(succeed);
+          requests->arrive(payload, bytes, result);
         });
   }
 

@@ -32,6 +32,8 @@ struct rmwbench_subscription {
 struct rmwbench_client {
   virtual ~rmwbench_client() = default;
   virtual rmwbench_status request(const uint8_t *payload, size_t bytes) = 0;
+  // NULL where no request is written in place.
+  virtual uint8_t *message(size_t) { return nullptr; }
   virtual uint32_t matched() const = 0;
   virtual void granted(rmwbench_granted &granted) const = 0;
   virtual void account(const rmwbench_account &account) const = 0;

@@ -6,6 +6,7 @@
 #include "fault.hpp"
 #include "images.hpp"
 #include "registry.hpp"
+#include "requests.hpp"
 #include "service.hpp"
 #include "settings.hpp"
 
@@ -143,6 +144,14 @@ rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, 
   return sent([&] { return client->request(payload, bytes); });
 }
 
+uint8_t *client_message(rmwbench_client *client, size_t bytes) {
+  try {
+    return client->message(bytes);
+  } catch (...) {  // no memory: `request` says what it comes to
+    return nullptr;
+  }
+}
+
 uint32_t client_matched(rmwbench_client *client) {
   return told([&] { return client->matched(); });
 }
@@ -218,6 +227,8 @@ const rmwbench_middleware table = {
     nullptr,
     nullptr,
     nullptr,
+    client_message,
+    reply_message,
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace {
 
 rmwbench_status send(void *context, const uint8_t *payload, size_t bytes) {
   try {
-    return (*static_cast<const Answer *>(context))(payload, bytes);
+    return static_cast<Answer *>(context)->send(payload, bytes);
   } catch (const rclcpp::exceptions::RCLErrorBase &error) {
     return error.ret == RCL_RET_TIMEOUT ? RMWBENCH_TIMEOUT : RMWBENCH_FAILED;
   } catch (...) {
@@ -19,7 +19,15 @@ rmwbench_status send(void *context, const uint8_t *payload, size_t bytes) {
 
 }  // namespace
 
-void Requests::arrive(const uint8_t *payload, size_t bytes, const Answer &answer) {
+uint8_t *reply_message(void *context, size_t bytes) {
+  try {
+    return static_cast<Answer *>(context)->message(bytes);
+  } catch (...) {  // no memory: `send` says what it comes to
+    return nullptr;
+  }
+}
+
+void Requests::arrive(const uint8_t *payload, size_t bytes, Answer &answer) {
   const LoopStamps stamps = loop_stamps();
   const int64_t taken_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
   const Gate::Pass pass(gate_);
@@ -31,7 +39,7 @@ void Requests::arrive(const uint8_t *payload, size_t bytes, const Answer &answer
                                    bytes,
                                    0,
                                    0};
-  const rmwbench_reply reply{const_cast<Answer *>(&answer), send};
+  const rmwbench_reply reply{&answer, send};
   handler_.handle(handler_.context, &delivery, &reply);
 }
 

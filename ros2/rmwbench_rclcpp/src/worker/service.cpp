@@ -3,7 +3,8 @@
 
 #include "service.hpp"
 
-#include <functional>
+#include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -37,17 +38,23 @@ struct Payload {
   size_t bytes;
 };
 
-// What a call is made of: how a payload is put into a request and a response, and read from them.
+// What a call is made of: where a payload is written into a request and a response, or how it is
+// put into one, and how it is read from them.
 struct BytesCall {
   using Type = rmwbench_msgs::srv::Bytes;
 
   explicit BytesCall(rclcpp::Node &) {}
 
-  static void put(const uint8_t *payload, size_t bytes, Type::Request &request) {
-    request.data.assign(payload, payload + bytes);
+  static uint8_t *room(Type::Request &request, size_t bytes) {
+    request.data.resize(bytes);
+    return request.data.data();
   }
   static Payload of(const Type::Request &request) {
     return {request.data.data(), request.data.size()};
+  }
+  static uint8_t *room(Type::Response &response, size_t bytes) {
+    response.data.resize(bytes);
+    return response.data.data();
   }
   void answer(const uint8_t *payload, size_t bytes, const Type::Request &,
               Type::Response &response) const {
@@ -72,11 +79,13 @@ struct ParameterCall {
     if (!node.has_parameter(NAME)) node.declare_parameter(NAME, std::vector<uint8_t>{});
   }
 
-  static void put(const uint8_t *payload, size_t bytes, Type::Request &request) {
+  static uint8_t *room(Type::Request &request, size_t bytes) {
     request.parameters.resize(1);
     request.parameters[0].name = NAME;
     request.parameters[0].value.type = rcl_interfaces::msg::ParameterType::PARAMETER_BYTE_ARRAY;
-    request.parameters[0].value.byte_array_value.assign(payload, payload + bytes);
+    auto &value = request.parameters[0].value.byte_array_value;
+    value.resize(bytes);
+    return value.data();
   }
 
   static Payload of(const Type::Request &request) {
@@ -84,6 +93,9 @@ struct ParameterCall {
     const auto &value = request.parameters[0].value.byte_array_value;
     return {value.data(), value.size()};
   }
+
+  // The answer is text.
+  static uint8_t *room(Type::Response &, size_t) { return nullptr; }
 
   void answer(const uint8_t *payload, size_t bytes, const Type::Request &request,
               Type::Response &response) const {
@@ -143,12 +155,18 @@ class ServiceClient final : public rmwbench_client {
     receiving_.released(object);
   }
 
+  // Whoever sends several requests of one kind keeps one and fills it anew.
+  uint8_t *message(size_t bytes) override {
+    if (request_.use_count() != 1) request_ = std::make_shared<typename Type::Request>();
+    room_ = Call::room(*request_, bytes);
+    return room_;
+  }
+
   rmwbench_status request(const uint8_t *payload, size_t bytes) override {
-    auto message = std::make_shared<typename Type::Request>();
-    Call::put(payload, bytes, *message);
+    if (payload != room_ || room_ == nullptr) std::copy_n(payload, bytes, message(bytes));
     try {
       client_->async_send_request(
-          message, [inbox = inbox_](typename rclcpp::Client<Type>::SharedFuture future) {
+          request_, [inbox = inbox_](typename rclcpp::Client<Type>::SharedFuture future) {
             const auto reply = future.get();
             std::vector<uint8_t> room;
             const Payload found = Call::of(*reply, room);
@@ -199,6 +217,8 @@ class ServiceClient final : public rmwbench_client {
 
   Receiving receiving_;
   std::shared_ptr<Inbox> inbox_;
+  std::shared_ptr<typename Type::Request> request_;
+  uint8_t *room_ = nullptr;
   const rclcpp::QoS asked_;
   typename rclcpp::Client<Type>::SharedPtr client_;
   const Source *source_ = nullptr;
@@ -220,17 +240,8 @@ class Service final : public rmwbench_service {
                             const std::shared_ptr<rmw_request_id_t> id,
                             const std::shared_ptr<typename Type::Request> request) {
       const Payload asked = Call::of(*request);
-      // By rcl: rclcpp's own call logs a time-out and returns as after a reply that was sent.
-      const auto reply = [&](const uint8_t *payload, size_t bytes) {
-        typename Type::Response response;
-        call.answer(payload, bytes, *request, response);
-        const rcl_ret_t sent =
-            rcl_send_response(service->get_service_handle().get(), id.get(), &response);
-        if (sent == RCL_RET_OK) return RMWBENCH_OK;
-        rcl_reset_error();
-        return sent == RCL_RET_TIMEOUT ? RMWBENCH_TIMEOUT : RMWBENCH_FAILED;
-      };
-      requests->arrive(asked.data, asked.bytes, std::ref(reply));  // no memory for its captures
+      Response response(call, *service->get_service_handle(), *id, *request);
+      requests->arrive(asked.data, asked.bytes, response);
     };
     service_ = receiving_.node->create_service<Type>(
         config.topic, handle, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
@@ -280,6 +291,35 @@ class Service final : public rmwbench_service {
 
  private:
   using Type = typename Call::Type;
+
+  // By rcl: rclcpp's own call logs a time-out and returns as after a reply that was sent.
+  class Response final : public Answer {
+   public:
+    Response(const Call &call, rcl_service_t &service, rmw_request_id_t &id,
+             const typename Type::Request &request)
+        : call_(call), service_(service), id_(id), request_(request) {}
+
+    uint8_t *message(size_t bytes) override {
+      room_ = Call::room(message_, bytes);
+      return room_;
+    }
+
+    rmwbench_status send(const uint8_t *payload, size_t bytes) override {
+      if (payload != room_ || room_ == nullptr) call_.answer(payload, bytes, request_, message_);
+      const rcl_ret_t sent = rcl_send_response(&service_, &id_, &message_);
+      if (sent == RCL_RET_OK) return RMWBENCH_OK;
+      rcl_reset_error();
+      return sent == RCL_RET_TIMEOUT ? RMWBENCH_TIMEOUT : RMWBENCH_FAILED;
+    }
+
+   private:
+    const Call &call_;
+    rcl_service_t &service_;
+    rmw_request_id_t &id_;
+    const typename Type::Request &request_;
+    typename Type::Response message_;
+    uint8_t *room_ = nullptr;
+  };
 
   bool take() {
     const auto header = service_->create_request_header();
