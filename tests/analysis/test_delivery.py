@@ -1,6 +1,8 @@
 """Discovery or delivery: every lost message is in one of the parts, and trials that waited for the
 match have none."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -18,8 +20,11 @@ from rmwbench.analysis.metrics.network.delivery import (
     per_bin,
     split,
 )
+from rmwbench.analysis.metrics.network.streams import pairs_of
 from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.joining import Life, passes
 from tests.analysis.test_outage import pair
+from tests.analysis.test_under_way import MESSAGES, WARMUP, recorded
 from tests.analysis.test_wire import PATIENT
 
 LATE = ((0, np.inf), (0, np.inf))
@@ -59,6 +64,51 @@ def test_only_readers_tell_when_they_matched():
     assert found[DISCOVERY] == (1, 2)
     assert UNMATCHED not in found
     assert "only readers" in reasons[UNMATCHED]
+
+
+def test_a_late_client_is_not_asked_when_it_matched():
+    call = pair([None, 105], lives=LATE)
+    call = replace(call, reader=replace(call.reader, endpoint=call.writer.endpoint))
+    found, reasons = split([call], [])
+    assert found[DISCOVERY] == (1, 2)
+    assert UNMATCHED not in found and "only readers" in reasons[UNMATCHED]
+    found, reasons = split([call, pair([None, 105, 205], lives=LATE)], matched(50))
+    assert found[UNMATCHED] == (1, 3) and reasons == {}
+
+
+JOINED = [
+    {"endpoint": n, "kind": kind, "node": kind, "host": "robot", "topic": "t", "joins_ns": 0}
+    for n, kind in ((1, "publisher"), (2, "subscription"))
+]
+
+
+@pytest.mark.parametrize(("reliable", "lost", "waiting"), [(True, 0, 7), (False, 7, 0)])
+def test_what_is_under_way_is_not_lost(reliable, lost, waiting):
+    """The stream of the ledger's own test, which loses nothing where it is reliable and only slow:
+    the trial stopped waiting before the last seven of thirty could come."""
+    columns, ends, window = recorded(400, 0.15, reliable=reliable)
+    (found,) = pairs_of(columns, JOINED, ends, window)
+    assert np.count_nonzero(found.under_way) == waiting
+    counts, _ = split([found], matched(window.begin_ns))
+    assert counts[TAIL] == (lost, 30) and counts[AFTER_FIRST] == (lost, 30)
+    assert counts[DISCOVERY] == counts[DELIVERY] == (0, 30)
+
+
+def test_what_was_overtaken_is_lost_however_much_is_under_way():
+    columns, ends, window = recorded(400, 0.15, lost=(WARMUP + 5,))
+    counts, _ = split(pairs_of(columns, JOINED, ends, window), [])
+    assert counts[DELIVERY] == (1, 30) and counts[TAIL] == (0, 30)
+
+
+def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
+    passed = passes(np.arange(MESSAGES), 50)
+    columns, ends, window = recorded(5, 5.0, lost=np.flatnonzero(~passed))
+    filtered = {2: Life(begin_ns=window.begin_ns + 10**8, percent=50)}
+    (found,) = pairs_of(columns, JOINED, ends, window, filtered)
+    wanted = int(np.count_nonzero(passed[WARMUP:]))
+    assert 0 < wanted < 30
+    counts, _ = split([found], matched(window.begin_ns))
+    assert counts[DISCOVERY] == counts[DELIVERY] == counts[TAIL] == (0, wanted)
 
 
 def test_a_trial_that_waited_says_so():

@@ -27,8 +27,10 @@ def pair(
     writer=("talker", "robot"),
     reader=("listener", "base"),
     lives=((-np.inf, np.inf),) * 2,
+    under_way=(),
 ):
-    """A message every 100 ns, due at 0, 100, …; `taken`: their times, None where lost."""
+    """A message every 100 ns, due at 0, 100, …; `taken`: their times, None where lost, or
+    `under_way` by its place."""
     due = np.arange(len(taken)) * 100 if due is None else np.array(due)
     got = np.array([ABSENT if t is None else t for t in taken], np.int64)
     ends = [
@@ -36,7 +38,8 @@ def pair(
         for n, (place, life) in enumerate(zip((writer, reader), lives, strict=True), start=1)
     ]
     sent = np.ones(len(taken), bool)
-    return Pair("t", *ends, due, due + 1, got, sent, np.array(again, np.int64))
+    waiting = np.isin(np.arange(len(taken)), under_way)
+    return Pair("t", *ends, due, due + 1, got, sent, waiting, np.array(again, np.int64))
 
 
 def event(time_ns, name, process="robot", text=None):
@@ -173,6 +176,30 @@ def test_a_writer_that_came_back_silent_did_not_recover():
     assert told([old, new], [restart])[0]["recovery_time"] == np.inf
 
 
+def test_a_writer_that_came_back_and_had_nothing_to_send_yet_is_not_waited_for():
+    old = pair([5, 105, None], lives=((-np.inf, 300), (-np.inf, np.inf)))
+    new = pair([], lives=((600, np.inf), (-np.inf, np.inf)))
+    restart = Outage("restart", "talker", "restart", 300, 600)
+    assert recoveries([old, new], [restart], created={new.writer.endpoint}) == []
+
+
+def test_a_reader_that_came_back_is_not_waited_for_where_nothing_was_due():
+    """A viewer with a transform at 100 Hz and a map of which no message was due after it."""
+    before, after = (-np.inf, 300), (600, np.inf)
+    always = (-np.inf, np.inf)
+    viewer = {"reader": ("viewer", "base")}
+    transform = [
+        pair([5, 105, 205], lives=(always, before), **viewer),
+        pair([607, 705], due=[600, 700], lives=(always, after), **viewer),
+    ]
+    latched = [
+        replace(pair([5], lives=(always, before), **viewer), topic="map"),
+        replace(pair([], lives=(always, after), **viewer), topic="map"),
+    ]
+    values, _ = told([*transform, *latched], [Outage("restart", "viewer", "killed", 300, 600)])
+    assert values["recovery_time"] == 7
+
+
 def test_a_restarted_writer_is_one_stream_with_its_former_self():
     old = pair([5, 105, 205], lives=((-np.inf, 300), (-np.inf, np.inf)))
     new = pair([None, 790, 880], due=[650, 750, 850], lives=((600, np.inf), (-np.inf, np.inf)))
@@ -180,6 +207,49 @@ def test_a_restarted_writer_is_one_stream_with_its_former_self():
     assert values["recovery_time"] == 190
     assert values["outage_stall"] == 790 - 205
     assert values["lost_before_recovery"] == 1
+
+
+ROUTERS = [
+    Outage("daemon", "router robot", "killed", 300, 600),
+    Outage("daemon", "router base", "killed", 300, 602),
+]
+
+
+def test_two_outages_at_once_count_a_message_once():
+    taken = [5, 105, 205, None, None, 650, 606, None, 805, 905]
+    values, _ = told([pair(taken, again=[700])], ROUTERS)
+    # What was published at 601 is new after the first return, and not after the second.
+    assert (values["lost_in_outage"], values["repaired_after_outage"]) == (2, 2)
+    assert (values["lost_before_recovery"], values["lost_after_recovery"]) == (1, 0)
+    assert (values["duplicates_after_outage"], values["recovery_time"]) == (1, 805 - 602)
+
+
+def test_three_messages_that_two_daemons_cost_are_three():
+    taken = [5, 105, 205, None, None, None, 606, 705, 805, 905]
+    assert told([pair(taken)], ROUTERS)[0]["lost_in_outage"] == 3
+
+
+def test_bytes_of_two_recoveries_at_once_are_counted_once():
+    frames = log(
+        (0, "robot", "base", "delivered", "discovery", 70, {"in_ns": 603}),
+        (1, "robot", "base", "delivered", "discovery", 50, {"in_ns": 601}),
+    )
+    taken = [5, 105, 205, None, None, None, 606, 705, 805, 905]
+    assert told([pair(taken)], ROUTERS, frames)[0]["recovery_bytes"] == 120
+
+
+def test_what_is_under_way_is_not_lost_in_an_outage():
+    taken = [5, 105, 205, None, None, None, 606, None, None, None]
+    values, _ = told([pair(taken, under_way=(5, 8, 9))], [OUTAGE])
+    assert (values["lost_in_outage"], values["lost_after_recovery"]) == (2, 1)
+
+
+def test_a_stream_whose_reader_left_before_its_writer_came_has_no_stall():
+    apart = pair([], lives=((400, np.inf), (-np.inf, 200)))
+    values, _ = told([apart], [])
+    assert values == {}
+    beside = pair([5, 105, 205, 305, 405, 505, 605, 705, 805, 905])
+    assert told([apart, beside], [])[0]["stall_outside_outages"] == 100
 
 
 def test_bytes_to_recover_are_all_but_new_data_and_only_until_then():
@@ -210,13 +280,16 @@ def test_without_an_outage_there_is_a_reason_for_everything():
 @PATIENT
 @given(
     st.lists(st.one_of(st.none(), st.integers(1, 150)), min_size=1, max_size=10),
-    st.integers(0, 900),
-    st.integers(1, 300),
+    st.lists(st.tuples(st.integers(0, 900), st.integers(1, 300)), min_size=1, max_size=2),
 )
-def test_what_is_lost_and_what_arrives_add_up(delays, down, length):
-    outage = Outage("network", "robot", "blackhole", down, down + length)
+def test_what_is_lost_and_what_arrives_add_up(delays, times):
+    found = [
+        Outage("network", host, "blackhole", down, down + length)
+        for host, (down, length) in zip(("robot", "base"), times, strict=False)
+    ]
+    down = min(outage.down_ns for outage in found)
     one = pair([None if d is None else i * 100 + d for i, d in enumerate(delays)])
-    values, reasons = told([one], [outage])
+    values, reasons = told([one], sorted(found, key=lambda outage: outage.down_ns))
     assert values.keys() | reasons.keys() >= set(METRICS)
     assert not values.keys() & reasons.keys()
     lost = sum(d is None and i * 100 >= down for i, d in enumerate(delays))

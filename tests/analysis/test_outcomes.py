@@ -157,6 +157,14 @@ def test_a_limit_along_a_chain_has_room_for_what_is_under_way_on_its_ways(count,
     assert of_arm([limit], nothing, one, 5).outcome == outcome
 
 
+@pytest.mark.parametrize(("count", "outcome"), [(400, UNDECIDED), (2, ACCEPTABLE)])
+def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way(count, outcome):
+    lost = {"lost_after_first": interval(0.0, 0.005, "fraction", 1000)}
+    one = replace(waiting(count), metrics=lost)
+    limit = AtMost(metric="lost_after_first", at_most=0.01)
+    assert of_arm([limit], NOTHING, one, 5).outcome == outcome
+
+
 def test_what_no_metric_says_has_a_reason():
     assert of_arm(ACCEPTED, NOTHING, arm(done=0), 5).reason == "no trial was run"
     assert (

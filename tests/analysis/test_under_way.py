@@ -7,7 +7,14 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.causes.tail import explain, pairs
-from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.metrics.aggregate import (
+    WITHOUT_UNDER_WAY,
+    Trial,
+    fraction_of,
+    under_way_of,
+)
+from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST, SPLIT
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import Ledger
@@ -18,7 +25,7 @@ BEGIN_NS = 10 * SECOND
 MESSAGES, WARMUP = 35, 5
 
 
-def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]:
+def recorded(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Columns, list, Window]:
     """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for
     the `lost`."""
     place = np.arange(MESSAGES)
@@ -39,7 +46,12 @@ def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]
     }  # fmt: skip
     ends = [Endpoint(1, "publisher", "t", reliable), Endpoint(2, "subscription", "t", reliable)]
     window = Window(BEGIN_NS, BEGIN_NS + SECOND, drain_end_ns=end_ns)
-    found = measure(Columns(sent, {k: v[came] for k, v in received.items()}), ends, window)
+    return Columns(sent, {k: v[came] for k, v in received.items()}), ends, window
+
+
+def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]:
+    """Its ledger and its samples."""
+    found = measure(*recorded(latency_ms, drain_s, reliable=reliable, lost=lost))
     return found.ledger, found.samples
 
 
@@ -78,6 +90,15 @@ def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
         wanted=10, delivered=7, under_way=1, lost_end=2
     )
     assert ledger.still_under_way(moving=True) == Ledger(wanted=10, delivered=7, under_way=3)
+
+
+def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way():
+    ledger = Ledger(wanted=100, delivered=60, under_way=40)
+    late = Trial(1, 0, Messages(ledger=ledger), SECOND, fractions={AFTER_FIRST: (0, 100)})
+    for name in SPLIT:
+        assert name in WITHOUT_UNDER_WAY
+    assert fraction_of(AFTER_FIRST, late) == (0, 100)
+    assert under_way_of(AFTER_FIRST, late) == (40, 100)
 
 
 def late_reader(*, history) -> tuple[Columns, Window, dict]:

@@ -68,8 +68,8 @@ def log(*rows):
 
 
 def measured(frames, payload_bytes=100, outages=(), rates=None):
-    wire = wire_of(frames, outages, WINDOW, payload_bytes)
-    return wire, *values(wire, frames, WINDOW, rates or {})
+    wire = wire_of(frames, outages, WINDOW, payload_bytes, rates or {})
+    return wire, *values(wire, frames, WINDOW)
 
 
 def test_each_byte_has_one_class_and_the_parts_add_up():
@@ -190,6 +190,137 @@ def test_the_busiest_link_is_told_against_its_rate():
     assert "no link has a rate" in measured(frames)[3][USED]
 
 
+SECOND_NS = 1_000_000_000
+SECOND = Window(SECOND_NS, 2 * SECOND_NS)
+
+
+def test_a_link_with_a_full_queue_is_used_all_the_time_and_no_more():
+    """1000 frames a second for a link that carries 8 of them: none comes out while it is logged."""
+    frames = log(
+        *(
+            (
+                i,
+                "robot",
+                "base",
+                "under_way",
+                "data",
+                1500,
+                {"direction": "up", "in_ns": SECOND_NS + i * SECOND_NS // 1000},
+            )
+            for i in range(1000)
+        )
+    )
+    wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
+    amounts, _, _ = values(wire, frames, SECOND)
+    assert wire.entered["robot", "up"] == 1000 and wire.carried["robot", "up"] == 0
+    assert amounts[USED] <= 1 and amounts[USED] == pytest.approx(1)
+
+
+def test_what_found_the_queue_full_took_nothing_of_the_link():
+    frames = log(
+        (0, "robot", "base", "delivered", "data", 100),
+        (1, "robot", "base", "queue_full_up", "data", 100, {"direction": "up"}),
+        (2, "robot", "base", "policed_up", "data", 100, {"direction": "up"}),
+    )
+    _, amounts, _, _ = measured(frames, rates={("robot", "up"): 8e9})
+    assert amounts[USED] == pytest.approx(0.1)
+
+
+def test_a_frame_that_was_lost_behind_the_rate_has_taken_its_time():
+    """Ten equal frames fill the window, and three of them are lost."""
+    frames = log(
+        *(
+            (
+                i,
+                "robot",
+                "base",
+                "lost_up" if i < 3 else "delivered",
+                "data",
+                100,
+                {"direction": "up" if i < 3 else "down", "in_ns": 1000},
+            )
+            for i in range(10)
+        )
+    )
+    wire, amounts, fractions, _ = measured(frames, rates={("robot", "up"): 8e9})
+    assert amounts[USED] == pytest.approx(1) and fractions[LOST] == (3, 10)
+    assert wire.lost == {("robot", "up", "lost_up"): 3}
+
+
+def test_a_link_let_through_what_left_it_in_the_window():
+    """Ten frames of 0.2 s each, and all of them came before the window."""
+    frames = log(
+        *((i, "robot", "base", "delivered", "data", 2500, {"in_ns": 50_000_000}) for i in range(10))
+    )
+    wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
+    assert wire.carried == {("robot", "up"): 12_500, ("base", "down"): 12_500}
+    assert wire.entered == {("robot", "up"): 0, ("base", "down"): 0}
+    assert values(wire, frames, SECOND)[0][USED] == pytest.approx(1)
+
+
+@PATIENT
+@given(
+    st.lists(st.tuples(st.integers(0, 3000), st.integers(60, 1514), st.booleans()), max_size=40),
+    st.sampled_from((1e8, 1e9, 1e11)),
+)
+def test_no_link_is_used_for_longer_than_the_window(came, rate_bps):
+    frames = log(
+        *(
+            (
+                i,
+                "robot",
+                "base",
+                "delivered" if through else "under_way",
+                "data",
+                size,
+                {"in_ns": in_ns, "direction": "down" if through else "up"},
+            )
+            for i, (in_ns, size, through) in enumerate(sorted(came))
+        )
+    )
+    rates = {("robot", "up"): rate_bps, ("base", "down"): rate_bps / 2}
+    wire, amounts, _, _ = measured(frames, rates=rates)
+    assert 0 <= amounts[USED] <= 1
+    for link, rate in rates.items():
+        longest_bits = 8 * 1514
+        assert 8 * wire.carried.get(link, 0) <= rate * 1000e-9 + longest_bits
+
+
+def test_a_multicast_frame_lost_on_its_way_up_is_lost_for_every_destination():
+    others = ("base", "tablet", "desk")
+    lost = [(i, "robot", None, "lost_up", "data", 100, {"direction": "up"}) for i in range(500)]
+    came = [
+        (i, "robot", other, "delivered", "data", 100, {"direction": "down"})
+        for i in range(500, 1000)
+        for other in others
+    ]
+    wire, _, fractions, _ = measured(log(*lost, *came))
+    assert fractions[LOST] == (1500, 3000)
+    assert wire.lost == {("robot", "up", "lost_up"): 500}
+
+
+def test_a_frame_for_nobody_is_lost_once():
+    frames = log(
+        (0, "robot", None, "no_destination", "data", 100, {"direction": "up"}),
+        (1, "robot", "base", "delivered", "data", 100),
+        (2, "robot", "tablet", "delivered", "data", 100),
+    )
+    assert measured(frames)[2][LOST] == (1, 3)
+
+
+def test_a_multicast_frame_that_nobody_wanted_there_met_no_link():
+    down = {"direction": "down"}
+    frames = log(
+        (0, "robot", "base", "delivered", "data", 100, down),
+        (0, "robot", "tablet", "multicast_unwanted", "data", 100, down),
+        (1, "robot", None, "multicast_unwanted", "data", 100, {"direction": "up"}),
+    )
+    wire, _, fractions, _ = measured(frames)
+    assert wire.entered == {("robot", "up"): 2, ("base", "down"): 1}
+    assert wire.carried == {("robot", "up"): 200, ("base", "down"): 100}
+    assert fractions[LOST] == (0, 1)
+
+
 def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
     links = {
         "robot": {"up": {"nic": {"rate_bps": 5}}, "down": {"rate_bps": 7}},
@@ -222,15 +353,15 @@ def test_each_network_of_a_host_has_its_own_links():
         (4000, "robot", "base", "lost_up", "data", 1500, lost),
         (4001, "robot", "base", "lost_up", "data", 1500, lost | {"interface": "eth0"}),
     )
-    wire = wire_of(frames, (), second, 1)
+    rates = rates_of({"network": BESIDE | {"changes": [{"host": "base", "up": {}}]}})
+    assert rates == {("robot", "up"): 1e6, ("robot wlan0", "up"): 54e6}
+    wire = wire_of(frames, (), second, 1, rates)
     assert wire.lost == {("robot", "up", "lost_up"): 1, ("robot wlan0", "up", "lost_up"): 1}
     assert wire.carried["robot wlan0", "up"] == wire.carried["base wlan0", "down"] == 6_000_000
     assert wire.entered["robot", "up"] == 1 and ("base", "down") not in wire.entered
     assert wire.sent["robot", "data"][0] == 4002
-    rates = rates_of({"network": BESIDE | {"changes": [{"host": "base", "up": {}}]}})
-    assert rates == {("robot", "up"): 1e6, ("robot wlan0", "up"): 54e6}
-    amounts, _, _ = values(wire, frames, second, rates)
-    assert amounts[USED] == pytest.approx(48 / 54)
+    amounts, _, _ = values(wire, frames, second)
+    assert amounts[USED] == pytest.approx(4001 * 0.012 / 54)  # the lost one took its time, too
 
 
 def test_frames_of_two_networks_that_cannot_be_told_apart_use_no_link():
@@ -281,7 +412,11 @@ def test_every_frame_is_accounted_for_once(rows):
         amounts[BYTES]
     )
     lost = [row for row in rows if row[3] not in ("delivered", "under_way", "multicast_unwanted")]
-    assert sum(wire.lost.values()) == len(lost) == fractions[LOST][0]
+    assert sum(wire.lost.values()) == len(lost)
+    known = {host for row in rows for host in row[1:3] if host}
+    to_all = [row for row in lost if row[2] is None and row[3] != "no_destination"]
+    for_each = max(1, len(known) - 1)
+    assert fractions[LOST][0] == len(lost) + len(to_all) * (for_each - 1)
     for host in HOSTS:
         up = {row[0]: row for row in rows if row[1] == host}
         assert wire.entered.get((host, "up"), 0) == len(up)
@@ -289,7 +424,8 @@ def test_every_frame_is_accounted_for_once(rows):
         assert wire.carried.get((host, "up"), 0) == sum(
             row[5] for i, row in up.items() if i not in gone
         )
-        assert wire.entered.get((host, "down"), 0) == sum(row[2] == host for row in rows)
+        wanted = [row for row in rows if row[3] != "multicast_unwanted"]
+        assert wire.entered.get((host, "down"), 0) == sum(row[2] == host for row in wanted)
 
 
 def test_over_trials_that_scatter_the_data_do_not_exceed_the_whole():

@@ -119,6 +119,24 @@ def test_what_must_be_emulated_is_refused(more, network, problem):
         placed(made, "--place")
 
 
+OTHER = """
+  - {{name: other, message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: {network},
+     against: pair}}
+"""
+
+
+def test_workloads_against_each_other_must_not_differ_in_what_is_emulated():
+    def beside(network):
+        text = SUITE.format(network="{links: {all: {both: {delay_ms: 5}}}}", more="")
+        return cells(parse_suite(text + OTHER.format(network=network), where="hosts.yaml"))
+
+    with pytest.raises(UserError, match="`other` and `pair` are put beside each other"):
+        placed(beside("{links: {all: {both: {loss: 0.2}}}}"), "--place")
+    assert placed(beside("{links: {all: {both: {delay_ms: 5}}}}"), "--place")[-1].real
+    alone = [cell for cell in beside("{}") if cell.workload.name == "other"]
+    assert placed(alone, "--place")[0].real  # nothing is held against it
+
+
 def test_a_suite_of_single_hosts_is_not_placed():
     with pytest.raises(UserError, match="no workload of this suite is over several hosts"):
         placed(suite_cells()[1:], "--gang")

@@ -264,6 +264,16 @@ def test_what_no_log_has_and_what_a_device_dropped_or_refused_is_void():
     assert [one.machine for one in found] == [False, False, False, True]
 
 
+def test_a_device_that_could_not_be_read_any_more_is_void():
+    """Its host sends what it likes, and the network reads none of it."""
+    broken = document()
+    broken["devices"]["robot"]["read_errors"] = 1
+    (found,) = kept(links(), broken, 0, {}, {})
+    assert found.void and not found.machine and "device of robot could not be read" in found.text
+    broken["devices"]["robot"]["read_errors"] = 0
+    assert kept(links(), broken, 0, {}, {}) == []
+
+
 def test_a_device_that_was_down_as_asked_may_drop():
     changing = links("{changes: [{at_s: 1, host: base, change: admin_down}]}")
     assert kept(changing, document(), 0, {}, {"base": 2}) == []

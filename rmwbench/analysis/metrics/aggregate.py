@@ -14,6 +14,7 @@ from rmwbench.analysis.metrics.chain.chain import Chain
 from rmwbench.analysis.metrics.chain.layers import Layers
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.network import delivery
 from rmwbench.analysis.metrics.network.network import Network
 from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
@@ -106,7 +107,7 @@ class Trial:
 
 def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     """(events, of) for the metrics of kind `fraction`; of 0 where the trial has none."""
-    if name not in OF_LEDGER:
+    if name not in LOSSES:
         return trial.fractions.get(name, (0, 0))
     ledger = trial.messages.ledger
     return (
@@ -116,7 +117,10 @@ def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     )
 
 
-OF_LEDGER = ("loss", "undelivered")
+LOSSES = ("loss", "undelivered")
+OF_LEDGER = (*LOSSES, *delivery.SPLIT)
+"""Fractions of what went from a writer to a reader: the ledger counts what was under way. For those
+of late nodes alone that is an upper bound, since others may have had messages under way, too."""
 WITHOUT_UNDER_WAY = (*OF_LEDGER, "end_to_end_loss", "end_to_end_undelivered")
 """Fractions that messages under way are not in. Whether they would have arrived is not known, so a
 limit on such a fraction is met only where they are within it, too."""

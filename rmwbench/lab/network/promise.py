@@ -103,6 +103,10 @@ def kept(
             found.append(
                 Finding(f"{errors} frames could not be written to the device of {host}", True)
             )
+        if device.get("read_errors"):
+            found.append(
+                Finding(f"the device of {host} could not be read: what it sent then is lost", True)
+            )
         most = links.port_mtu_bytes(port) + ETHERNET_BYTES
         if (size := device.get("largest_frame_bytes") or 0) > most:
             found.append(

@@ -120,7 +120,7 @@ GROUPS = (
     Group(
         "Discovery or delivery",
         "Where messages for or from nodes that joined within the window were lost, as shares of "
-        "all that were published for them.",
+        "all that were published for them. What was still under way at the end is lost nowhere.",
         {
             "before the first delivery": delivery.DISCOVERY,
             "of these unmatched": delivery.UNMATCHED,
@@ -131,8 +131,8 @@ GROUPS = (
     ),
     Group(
         "Around the interruption",
-        "Messages per trial, once per reader. Recovered is who has a message that was published "
-        "after the link or node was back.",
+        "Messages per trial, once per reader and for all interruptions together. Recovered is who "
+        "has a message that was published after the link or node was back.",
         {
             "time to recover": "recovery_time",
             "silence": "outage_stall",

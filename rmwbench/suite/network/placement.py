@@ -3,8 +3,8 @@ between them.
 
 A suite says which hosts there are and what lies between them; where its hosts are machines, the
 second half is not ours to make. So an emulated network is left out and said to be; but what a suite
-*compares* in it (a factor), and what it lets happen to it in a trial (changes), is refused: leaving
-that out would answer another question.
+*compares* in it (a factor, or workloads `against` each other that differ in it), and what it lets
+happen to it in a trial (changes), is refused: leaving that out would answer another question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -13,6 +13,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.network.network import Links, Network
 from rmwbench.suite.network.real import RealNetwork
 from rmwbench.suite.network.words import told
 
@@ -44,7 +45,15 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
     """The cells with real networks between their hosts; cells of one host stay as they are, and run
     isolated on one machine. Raises UserError where a cell asks for a network that must be emulated;
     `where` is the option's name."""
-    found = tuple(_placed(cell, where) for cell in cells)
+    cells = tuple(cells)
+    networks = {
+        (cell.suite, cell.workload.name): cell.links.network for cell in cells if cell.links
+    }
+    for cell in cells:
+        if cell.links:
+            _check(cell, cell.links, where)
+            _check_against(cell, cell.links, networks, where)
+    found = tuple(_placed(cell) for cell in cells)
     if not any(cell.real for cell in found):
         raise UserError(
             "no workload of this suite is over several hosts",
@@ -55,9 +64,7 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
     return found
 
 
-def _placed(cell: Cell, where: str) -> Cell:
-    if cell.links is None:
-        return cell
+def _check(cell: Cell, links: Links, where: str) -> None:
     factors = [name for name in cell.factors if name.split(".")[0] == NETWORK_FACTOR]
     if factors:
         raise UserError(
@@ -67,7 +74,7 @@ def _placed(cell: Cell, where: str) -> Cell:
             actual=f"suite {cell.suite}, workload {cell.workload.name}",
             fix="leave the factor out of the suite, or run it emulated, without --place and --gang",
         )
-    if changes := cell.links.network.changes:
+    if changes := links.network.changes:
         raise UserError(
             f"the network of workload `{cell.workload.name}` changes within the trial, which a "
             "real one is not told to",
@@ -76,7 +83,7 @@ def _placed(cell: Cell, where: str) -> Cell:
             f"{changes[0].at_s:g} s",
             fix=FIX,
         )
-    if traffic := cell.links.network.cross_traffic:
+    if traffic := links.network.cross_traffic:
         raise UserError(
             f"the cross traffic of workload `{cell.workload.name}` needs hosts of its own, which "
             "no machine is",
@@ -92,6 +99,27 @@ def _placed(cell: Cell, where: str) -> Cell:
                 actual=f"suite {cell.suite}, workload {cell.workload.name}, arm {cell.arm.name}",
                 fix=FIX,
             )
+
+
+def _check_against(
+    cell: Cell, links: Links, networks: Mapping[tuple[str, str], Network], where: str
+) -> None:
+    """`networks`: (suite, workload) → what is emulated there."""
+    against = cell.workload.against
+    other = None if against is None else networks.get((cell.suite, against))
+    if other is not None and other != links.network:
+        raise UserError(
+            f"workloads `{cell.workload.name}` and `{against}` are put beside each other and "
+            "differ in their emulated network, which between machines is one and the same",
+            where=where,
+            actual=f"suite {cell.suite}, workload {cell.workload.name}",
+            fix=FIX,
+        )
+
+
+def _placed(cell: Cell) -> Cell:
+    if cell.links is None:
+        return cell
     emulated = (line for line in told(cell.links) if not line.endswith(": does nothing"))
     real = RealNetwork(cell.links.hosts, tuple(emulated))
     return replace(cell, links=None, real=real)

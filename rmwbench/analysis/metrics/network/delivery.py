@@ -3,7 +3,8 @@ message, between its first and its last, and after.
 
 A loss figure that does not split this calls a middleware lossy that was slow to find its peer. Only
 nodes that join within the window can be split: nobody waits for them, while all others have matched
-and exchanged a message before the window begins.
+and exchanged a message before the window begins. What was still under way when the trial ended is
+in no part.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -46,7 +47,7 @@ def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[C
             first, last = int(arrived.argmax()), len(arrived) - 1 - int(arrived[::-1].argmax())
         else:
             first, last = len(arrived), len(arrived)
-        missing = wanted & ~arrived
+        missing = pair.lost
         before, middle, after = (
             int(np.count_nonzero(part)) for part in _cut(missing, first, last + 1)
         )
@@ -55,14 +56,19 @@ def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[C
             of[name][1] += total
         of[AFTER_FIRST][0] += middle + after
         of[AFTER_FIRST][1] += int(np.count_nonzero(wanted[first:]))
-        if pair.reader.late:
+        if _is_asked(pair):
             unmatched = missing & (pair.due_ns < matched.get(pair.reader.endpoint, np.inf))
             of[UNMATCHED][0] += int(np.count_nonzero(unmatched[:first]))
             of[UNMATCHED][1] += total
-    reasons = {} if any(pair.reader.late for pair in late) else {UNMATCHED: NO_MATCH_SEEN}
+    reasons = {} if any(_is_asked(pair) for pair in late) else {UNMATCHED: NO_MATCH_SEEN}
     return {
         name: (lost, total) for name, (lost, total) in of.items() if name not in reasons
     }, reasons
+
+
+def _is_asked(pair: Pair) -> bool:
+    """Whether its reader says when it matched; of a late client nobody asks it."""
+    return pair.reader.late and not pair.is_of_a_client
 
 
 def _cut(missing: np.ndarray, *at: int) -> list[np.ndarray]:

@@ -4,9 +4,13 @@ frames were lost.
 Everything is of the steady window and of frames, which have their Ethernet header in them. What
 hosts sent is counted once per frame; losses are counted per destination, since a multicast frame
 can be lost on the way to one of two hosts.
+
+The log says when a frame came to its sender's link and not when it left it. A link with a constant
+rate sends one frame after the other, so that follows from the rate; over every other link a frame
+counts for the moment at which it came.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -39,6 +43,17 @@ MIXED = "its hosts are on two networks, and its frames do not say over which the
 
 UP, DOWN = "up", "down"
 ETH0 = "eth0"
+UNWANTED, NO_DESTINATION = "multicast_unwanted", "no_destination"
+NOT_SENT = (
+    *("queue_full_up", "queue_full_down", "policed_up", "policed_down"),
+    *("blackhole", "no_carrier", "too_large"),
+)
+"""Verdicts of frames that took no time of the link that they ended on (of those that waited when an
+outage began, that is a little less than true). Random loss lies behind the rate: such a frame has
+taken its time."""
+
+Link = tuple[str, str]
+"""Port, and up or down."""
 
 
 @dataclass(frozen=True)
@@ -46,14 +61,16 @@ class Wire:
     """One trial's links. `sent`: (host, class) → (frames, bytes) that the host sent; `lost`: (port,
     up or down, verdict) → frames lost there, `lost_data` those of them with data; `entered` and
     `carried`: (port, up or down) → frames that met the link, and bytes that it let through;
-    `payload_bytes`: taken from another host; `window_ns`. A port is called as its host, in a
-    network beside with the interface behind it: `robot wlan0`."""
+    `busy_ns`: of links with a constant rate, how long frames were on the wire; `payload_bytes`:
+    taken from another host; `window_ns`. A port is called as its host, in a network beside with the
+    interface behind it: `robot wlan0`."""
 
     sent: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
     lost: dict[tuple[str, str, str], int] = field(default_factory=dict)
     lost_data: dict[tuple[str, str, str], int] = field(default_factory=dict)
-    entered: dict[tuple[str, str], int] = field(default_factory=dict)
-    carried: dict[tuple[str, str], int] = field(default_factory=dict)
+    entered: dict[Link, int] = field(default_factory=dict)
+    carried: dict[Link, int] = field(default_factory=dict)
+    busy_ns: dict[Link, float] = field(default_factory=dict)
     payload_bytes: int = 0
     window_ns: int = 0
 
@@ -63,12 +80,37 @@ class Wire:
         return sum(of for _, of in self.sent.values())
 
 
-def wire_of(frames: Frames, outages: Sequence[Outage], window: Window, payload_bytes: int) -> Wire:
-    """The links of one trial with a window, over it; `payload_bytes` as of `crossing_bytes`."""
-    frames = frames.between(window.begin_ns, window.end_ns)
-    lost, entered, carried = _met(frames, outages)
-    with_data, _, _ = _met(frames.where(frames.kind.among("data")), outages)
-    return Wire(_sent(frames), lost, with_data, entered, carried, payload_bytes, window.length_ns)
+@dataclass(frozen=True, kw_only=True)
+class _Met:
+    """The frames that met a link: their rows in the log, and of each whether it `ended` there, how
+    long it `takes` and when it had `left`, in ns from the window's begin; of shape (frames,)."""
+
+    link: Link
+    rows: np.ndarray
+    ended: np.ndarray
+    takes_ns: np.ndarray
+    left_ns: np.ndarray
+
+
+def wire_of(
+    frames: Frames,
+    outages: Sequence[Outage],
+    window: Window,
+    payload_bytes: int,
+    rates_bps: Mapping[Link, float],
+) -> Wire:
+    """The links of one trial with a window, over it. `frames` are those of the whole trial: some
+    that came before the window left within it. `payload_bytes` as of `crossing_bytes`; `rates_bps`:
+    bit/s of those links that have a rate of their own throughout."""
+    wire = Wire(
+        sent=_sent(frames.between(window.begin_ns, window.end_ns)),
+        busy_ns=dict.fromkeys((link for link, rate in rates_bps.items() if rate), 0.0),
+        payload_bytes=payload_bytes,
+        window_ns=window.length_ns,
+    )
+    for met in _met(frames, outages, window, rates_bps):
+        _count(frames.where(met.rows), met, window, wire)
+    return wire
 
 
 def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int:
@@ -93,10 +135,9 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int
 
 
 def values(
-    wire: Wire, frames: Frames, window: Window, rates_bps: Mapping[tuple[str, str], float]
+    wire: Wire, frames: Frames, window: Window
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """(amounts, (events, of) of fractions, reasons) of METRICS. `rates_bps`: (port, up or down) →
-    bit/s, of those links that have a rate of their own throughout."""
+    """(amounts, (events, of) of fractions, reasons) of METRICS; `frames` as of `wire_of`."""
     amounts: dict[str, float] = {}
     reasons: dict[str, str] = {}
     if wire.payload_bytes:
@@ -106,6 +147,7 @@ def values(
             amounts[f"{BYTES}_{kind}"] = of / wire.payload_bytes
     else:
         reasons |= dict.fromkeys(METRICS[: 1 + len(CLASSES)], NO_CROSSING)
+    copies = _copies(frames)[(frames.in_ns >= window.begin_ns) & (frames.in_ns < window.end_ns)]
     frames = frames.between(window.begin_ns, window.end_ns)
     data = frames.entered & frames.kind.among("data")
     again = data & frames.retransmission
@@ -116,17 +158,10 @@ def values(
     else:
         reasons[RETRANSMITTED_BYTES] = "no frame with data was sent in the window"
     met = ~frames.verdict.among(*(name for name in NOT_LOST if name != DELIVERED))
-    fractions[LOST] = (
-        int(np.count_nonzero(met & ~frames.verdict.among(DELIVERED))),
-        int(np.count_nonzero(met)),
-    )
-    used = [
-        8e9 * wire.carried.get(link, 0) / (rate * wire.window_ns)
-        for link, rate in rates_bps.items()
-        if rate and wire.window_ns
-    ]
-    if used:
-        amounts[USED] = max(used)
+    gone = met & ~frames.verdict.among(DELIVERED)
+    fractions[LOST] = int(copies[gone].sum()), int(copies[met].sum())
+    if wire.busy_ns and wire.window_ns:
+        amounts[USED] = max(wire.busy_ns.values()) / wire.window_ns
     else:
         reasons[USED] = NO_RATE
     return amounts, fractions, reasons
@@ -146,33 +181,89 @@ def _sent(frames: Frames) -> dict[tuple[str, str], tuple[int, int]]:
     return out
 
 
+def _copies(frames: Frames) -> np.ndarray:
+    """How many destinations each row stands for: int64 of shape (rows,). A multicast frame that was
+    lost on its way up has one row and no destination, and would have gone to all other hosts of its
+    network that the log knows; one for nobody has none either."""
+    found = np.ones(len(frames), np.int64)
+    nowhere = (frames.receiver.codes < 0) & ~frames.verdict.among(*NOT_LOST, NO_DESTINATION)
+    for code in np.unique(frames.interface.codes):
+        there = frames.interface.codes == code
+        hosts = _names(frames.sender, there) | _names(frames.receiver, there)
+        found[there & nowhere] = max(1, len(hosts) - 1)
+    return found
+
+
+def _names(texts: Names, rows: np.ndarray) -> set[str]:
+    return {texts.names[code] for code in np.unique(texts.codes[rows]) if code >= 0}
+
+
 def _met(
-    frames: Frames, outages: Sequence[Outage]
-) -> tuple[dict[tuple[str, str, str], int], dict[tuple[str, str], int], dict[tuple[str, str], int]]:
-    """`lost`, `entered` and `carried` of Wire. A frame that was lost on its sender's link never met
-    its receiver's."""
-    lost: dict[tuple[str, str, str], int] = {}
-    entered: dict[tuple[str, str], int] = {}
-    carried: dict[tuple[str, str], int] = {}
+    frames: Frames, outages: Sequence[Outage], window: Window, rates_bps: Mapping[Link, float]
+) -> Iterator[_Met]:
+    """Every link with all the frames that met it. A frame that was lost on its sender's link never
+    met its receiver's, and neither did a multicast frame that nobody wanted there."""
     at_up = ended_up(frames, outages)
-    gone = ~frames.verdict.among(*NOT_LOST)
-    first = _first_rows(frames)
     senders, receivers = (_ports(of, frames.interface) for of in (frames.sender, frames.receiver))
+    _, first, frame = np.unique(frames.index, return_index=True, return_inverse=True)
+    left_ns = (frames.in_ns[first] - window.begin_ns).astype(float)
     for code, port in enumerate(senders.names):
-        mine = senders.codes == code
-        _count(frames, (port, UP), mine & first, at_up, gone, lost, entered, carried)
+        mine = np.flatnonzero(senders.codes[first] == code)
+        rows = first[mine]
+        met = _crossed(frames, (port, UP), rows, at_up[rows], left_ns[mine], rates_bps)
+        left_ns[mine] = met.left_ns
+        yield met
+    came_ns, there = left_ns[frame], ~at_up & ~frames.verdict.among(UNWANTED)
     for code, port in enumerate(receivers.names):
-        _count(
-            frames,
-            (port, DOWN),
-            (receivers.codes == code) & ~at_up,
-            gone & ~at_up,
-            gone,
-            lost,
-            entered,
-            carried,
-        )
-    return lost, entered, carried
+        rows = np.flatnonzero((receivers.codes == code) & there)
+        rows = rows[np.argsort(came_ns[rows], kind="stable")]
+        ended = ~frames.verdict.where(rows).among(DELIVERED)
+        yield _crossed(frames, (port, DOWN), rows, ended, came_ns[rows], rates_bps)
+
+
+def _crossed(
+    frames: Frames,
+    link: Link,
+    rows: np.ndarray,
+    ended: np.ndarray,
+    came_ns: np.ndarray,
+    rates_bps: Mapping[Link, float],
+) -> _Met:
+    """The frames of a link in the order in which they came: with a rate, one leaves after the
+    other."""
+    takes_ns, left_ns = np.zeros(len(rows)), came_ns.copy()
+    if rate_bps := rates_bps.get(link):
+        sent = ~(ended & frames.verdict.where(rows).among(*NOT_SENT))
+        takes_ns[sent] = frames.frame_bytes[rows[sent]] * (8e9 / rate_bps)
+        busy_ns = np.cumsum(takes_ns[sent])
+        idle_ns = np.maximum.accumulate(came_ns[sent] - (busy_ns - takes_ns[sent]))
+        left_ns[sent] = idle_ns + busy_ns
+    return _Met(link=link, rows=rows, ended=ended, takes_ns=takes_ns, left_ns=left_ns)
+
+
+def _count(own: Frames, met: _Met, window: Window, wire: Wire) -> None:
+    """Adds a link to `wire`: what came in the window, and what left the link then. `own` are its
+    frames."""
+    left_ns = met.left_ns
+    if met.link in wire.busy_ns:
+        began_ns = left_ns - met.takes_ns
+        begin, end = (np.clip(at, 0, window.length_ns) for at in (began_ns, left_ns))
+        # No two at once: more than the window would be rounding.
+        wire.busy_ns[met.link] = min(float((end - begin).sum()), window.length_ns)
+    came = (own.in_ns >= window.begin_ns) & (own.in_ns < window.end_ns)
+    left = (left_ns >= 0) & (left_ns < window.length_ns)
+    if not (came | left).any():
+        return
+    through = left & (~met.ended | own.verdict.among(UNWANTED))
+    wire.entered[met.link] = int(np.count_nonzero(came))
+    wire.carried[met.link] = int(own.frame_bytes[through].sum())
+    lost = came & met.ended & ~own.verdict.among(*NOT_LOST)
+    data = own.kind.among("data")
+    for code, verdict in enumerate(own.verdict.names):
+        here = lost & (own.verdict.codes == code)
+        for counts, rows in ((wire.lost, here), (wire.lost_data, here & data)):
+            if count := int(np.count_nonzero(rows)):
+                counts[*met.link, verdict] = count
 
 
 def _ports(hosts: Names, interfaces: Names) -> Names:
@@ -184,26 +275,6 @@ def _ports(hosts: Names, interfaces: Names) -> Names:
             codes = np.where(there, hosts.codes + len(names), codes)
             names += [f"{host} {interface}" for host in hosts.names]
     return Names(codes, tuple(names))
-
-
-def _count(
-    frames: Frames,
-    link: tuple[str, str],
-    rows: np.ndarray,
-    here: np.ndarray,
-    gone: np.ndarray,
-    lost: dict[tuple[str, str, str], int],
-    entered: dict[tuple[str, str], int],
-    carried: dict[tuple[str, str], int],
-) -> None:
-    if not rows.any():
-        return
-    entered[link] = int(np.count_nonzero(rows))
-    dropped = rows & here & gone
-    carried[link] = int(frames.frame_bytes[rows & ~dropped].sum())
-    for code, verdict in enumerate(frames.verdict.names):
-        if count := int(np.count_nonzero(dropped & (frames.verdict.codes == code))):
-            lost[*link, verdict] = count
 
 
 def ended_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
@@ -231,13 +302,6 @@ def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
     return found
 
 
-def _first_rows(frames: Frames) -> np.ndarray:
-    """One row per frame, whatever number of destinations it had."""
-    first = np.zeros(len(frames), bool)
-    first[np.unique(frames.index, return_index=True)[1]] = True
-    return first
-
-
 def why_no_log(definition: Mapping[str, Any]) -> str:
     """Of a trial without frames, from its cell's definition."""
     return KERNELS if (definition.get("network") or {}).get("backend") == "kernel" else NO_LOG
@@ -249,7 +313,7 @@ def is_mixed(frames: Frames, definition: Mapping[str, Any]) -> bool:
     return bool(beside) and bool((frames.interface.codes < 0).any())
 
 
-def rates_of(definition: Mapping[str, Any]) -> dict[tuple[str, str], float]:
+def rates_of(definition: Mapping[str, Any]) -> dict[Link, float]:
     """(port, up or down) → bit/s, from a cell's definition: of links with a constant rate that no
     change touches. Those of networks beside never change."""
     network = definition.get("network") or {}

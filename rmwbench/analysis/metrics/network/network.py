@@ -18,6 +18,7 @@ from rmwbench.analysis.metrics.network.outage import Outage, Recovery
 from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.frames import Frames
+from rmwbench.analysis.records.joining import lives
 
 Row = Mapping[str, Any]
 NO_WINDOW = "the trial recorded no steady window"
@@ -70,8 +71,9 @@ def network(
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
     judged = [e for e in endpoints if not focus or e.topic in focus]
-    pairs = pairs_of(columns, rows, judged, window)
-    recovered = outage.recoveries(pairs, interruptions)
+    pairs = pairs_of(columns, rows, judged, window, lives(rows, events, window))
+    created = {row["endpoint"] for row in events if row["event"] == "created"}
+    recovered = outage.recoveries(pairs, interruptions, created)
     fractions, reasons = delivery.split(pairs, events)
     values, why = outage.around(pairs, interruptions, recovered, frames, window)
     reasons |= why
@@ -83,10 +85,10 @@ def network(
         )
         reasons |= dict.fromkeys(of_frames, wire.why_no_log(definition))
     else:
-        seen = wire.wire_of(
-            frames, interruptions, window, wire.crossing_bytes(columns, rows, window)
-        )
-        more, shares, why = wire.values(seen, frames, window, wire.rates_of(definition))
+        payload_bytes = wire.crossing_bytes(columns, rows, window)
+        rates_bps = wire.rates_of(definition)
+        seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
+        more, shares, why = wire.values(seen, frames, window)
         if wire.is_mixed(frames, definition):
             more.pop(wire.USED, None)
             why[wire.USED] = wire.MIXED

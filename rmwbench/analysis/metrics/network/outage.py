@@ -8,6 +8,7 @@ recovered.
 """
 
 import math
+from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,16 +24,9 @@ DOWN = ("blackhole", "carrier_loss", "admin_down")
 ROAM, ROAMED = "roam ", "roamed "
 """How the text of a change begins, with the medium behind it: it left the one that it was on, it is
 on another."""
-METRICS = (
-    "recovery_time",
-    "outage_stall",
-    "lost_in_outage",
-    "repaired_after_outage",
-    "lost_before_recovery",
-    "lost_after_recovery",
-    "duplicates_after_outage",
-    "recovery_bytes",
-)
+IN_IT = ("lost_in_outage", "repaired_after_outage")
+AFTER_IT = ("lost_before_recovery", "lost_after_recovery", "duplicates_after_outage")
+METRICS = ("recovery_time", "outage_stall", *IN_IT, *AFTER_IT, "recovery_bytes")
 OF_A_WORKER = "killed_s"
 """How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it
 is a daemon's."""
@@ -141,9 +135,12 @@ def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -
     return found
 
 
-def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]:
-    """Per outage and stream that it touches; of streams on which a message was sent after the
-    outage."""
+def recoveries(
+    pairs: Sequence[Pair], found: Sequence[Outage], created: Container[int] = ()
+) -> list[Recovery]:
+    """Per outage and stream that it touches; of streams on which a message was due after the
+    outage, or whose writer should have come back and was not created. `created`: the endpoints
+    that were."""
     out = []
     for outage in found:
         if math.isinf(outage.up_ns):
@@ -153,12 +150,22 @@ def recoveries(pairs: Sequence[Pair], found: Sequence[Outage]) -> list[Recovery]
             due = sum(int(np.count_nonzero(p.due_ns >= outage.up_ns)) for p in parts)
             new = [p.taken_ns[p.arrived & p.sent & (p.call_ns >= outage.up_ns)] for p in parts]
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
-            # A node that came back and never published did not recover, even if no message was due.
-            if due or outage.kind == "restart":
+            if due or _never_came_up(outage, parts, created):
                 out.append(
                     Recovery(outage, *name, math.inf if first is None else first - outage.up_ns)
                 )
     return out
+
+
+def _never_came_up(outage: Outage, parts: Sequence[Pair], created: Container[int]) -> bool:
+    """Whether the stream's writer restarts and was not created again: then it has no message that
+    could be due, and did not recover."""
+    return outage.kind == "restart" and any(
+        pair.writer.node == outage.who
+        and pair.writer.begin_ns >= outage.up_ns
+        and pair.writer.endpoint not in created
+        for pair in parts
+    )
 
 
 def around(
@@ -169,7 +176,8 @@ def around(
     window: Window,
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Values of METRICS and `stall_outside_outages`, and reasons for what is missing. Counts are
-    messages, once per reader, over all outages of the trial."""
+    messages, once per reader, over all outages of the trial: one that several outages touch is
+    counted once."""
     values: dict[str, float] = {}
     inside, outside = _stalls(pairs, found, window)
     if outside is not None:
@@ -178,33 +186,13 @@ def around(
         return values, dict.fromkeys(METRICS, NONE)
     if inside is not None:
         values["outage_stall"] = inside
-    lost = repaired = 0
-    for outage in found:
-        for pair in (p for p in pairs if outage.touches(p)):
-            during = pair.sent & (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
-            lost += int(np.count_nonzero(during & ~pair.arrived))
-            repaired += int(
-                np.count_nonzero(during & pair.arrived & (pair.taken_ns >= outage.up_ns))
-            )
-    values |= {"lost_in_outage": lost, "repaired_after_outage": repaired}
+    counted = sum((_counted(pair, found, recovered) for pair in pairs), start=Counter[str]())
+    values |= {name: float(counted[name]) for name in IN_IT}
     if not recovered:
         missing = [name for name in METRICS if name not in values]
         return values, dict.fromkeys(missing, NOT_BACK)
     values["recovery_time"] = max(one.time_ns for one in recovered)
-    before = after = again = 0
-    for one in recovered:
-        up, end = one.outage.up_ns, _next(found, one.outage)
-        for pair in (p for p in pairs if p.name == (one.topic, one.writer, one.reader)):
-            missing = pair.sent & ~pair.arrived & (pair.due_ns >= up) & (pair.due_ns < end)
-            early = pair.due_ns < up + one.time_ns
-            before += int(np.count_nonzero(missing & early))
-            after += int(np.count_nonzero(missing & ~early))
-            again += int(np.count_nonzero((pair.again_ns >= up) & (pair.again_ns < end)))
-    values |= {
-        "lost_before_recovery": before,
-        "lost_after_recovery": after,
-        "duplicates_after_outage": again,
-    }
+    values |= {name: float(counted[name]) for name in AFTER_IT}
     reasons = {}
     if frames is None:
         reasons["recovery_bytes"] = "the trial has no frame log: its hosts are not behind links"
@@ -215,21 +203,45 @@ def around(
     return values, reasons
 
 
+def _counted(pair: Pair, found: Sequence[Outage], recovered: Sequence[Recovery]) -> Counter[str]:
+    """Its messages by metric, each lost one in one metric: in the outage where it was due in any,
+    else before the recovery where it was due before that of any."""
+    during, repaired, early, later = np.zeros((4, len(pair.due_ns)), bool)
+    for outage in (o for o in found if o.touches(pair)):
+        away = (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
+        during |= away
+        repaired |= away & pair.sent & pair.arrived & (pair.taken_ns >= outage.up_ns)
+    again = np.zeros(len(pair.again_ns), bool)
+    for one in (r for r in recovered if pair.name == (r.topic, r.writer, r.reader)):
+        up, end = one.outage.up_ns, _next(found, one.outage)
+        back = (pair.due_ns >= up) & (pair.due_ns < end)
+        early |= back & (pair.due_ns < up + one.time_ns)
+        later |= back
+        again |= (pair.again_ns >= up) & (pair.again_ns < end)
+    masks = {
+        "lost_in_outage": pair.lost & during,
+        "repaired_after_outage": repaired,
+        "lost_before_recovery": pair.lost & early & ~during,
+        "lost_after_recovery": pair.lost & later & ~early & ~during,
+        "duplicates_after_outage": again,
+    }
+    return Counter({name: int(np.count_nonzero(mask)) for name, mask in masks.items()})
+
+
 def _next(found: Sequence[Outage], outage: Outage) -> float:
     """When the next outage begins."""
     return min((o.down_ns for o in found if o.down_ns > outage.up_ns), default=math.inf)
 
 
 def _bytes(recovered: Sequence[Recovery], frames: Frames) -> int:
-    """What hosts sent besides new data from each outage's end until its last stream had
-    recovered."""
-    total = 0
-    for outage in dict.fromkeys(one.outage for one in recovered):
-        slowest = max(one.time_ns for one in recovered if one.outage == outage)
-        spent = frames.between(outage.up_ns, outage.up_ns + slowest)
-        besides = spent.entered & (~spent.kind.among("data") | spent.retransmission)
-        total += int(spent.frame_bytes[besides].sum())
-    return total
+    """What hosts sent besides new data while, behind the end of an outage, a stream had not
+    recovered yet."""
+    spent = np.zeros(len(frames), bool)
+    for one in recovered:
+        up = one.outage.up_ns
+        spent |= (frames.in_ns >= up) & (frames.in_ns < up + one.time_ns)
+    besides = spent & frames.entered & (~frames.kind.among("data") | frames.retransmission)
+    return int(frames.frame_bytes[besides].sum())
 
 
 def _stalls(
@@ -242,6 +254,8 @@ def _stalls(
         parts = [pair for pair in pairs if pair.name == name]
         begin = max(window.begin_ns, min(max(p.writer.begin_ns, p.reader.begin_ns) for p in parts))
         end = min(window.end_ns, max(min(p.writer.end_ns, p.reader.end_ns) for p in parts))
+        if end <= begin:  # its reader had left before its writer came
+            continue
         taken = np.sort(np.concatenate([p.taken_ns[p.arrived] for p in parts]))
         taken = taken[(taken >= begin) & (taken < end)]
         edges = np.concatenate([[begin], taken, [end]]).astype(float)

@@ -6,14 +6,24 @@ but what its peers miss is one stream with a hole in it.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.latency import paired
+from rmwbench.analysis.metrics.latency import ALL_THE_TIME, paired, was_moving
+from rmwbench.analysis.records.calls import answered
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
-from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE
+from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.ledger import (
+    ABSENT,
+    CORRUPT,
+    FOREIGN,
+    LATE,
+    Arrivals,
+    arranged,
+    under_way,
+)
 
 Row = Mapping[str, Any]
 
@@ -37,11 +47,12 @@ class End:
 @dataclass(frozen=True)
 class Pair:
     """One writer's messages for one reader, of one life of each: arrays of shape (n,) in the order
-    of sequence numbers, of the steady state, due while both were there. `taken_ns` is ABSENT for
-    what did not arrive sound and in time.
+    of sequence numbers, of the steady state, due while both were there, and of those that pass the
+    reader's content filter. `taken_ns` is ABSENT for what did not arrive sound and in time.
 
-    `sent`: the publish call was made and returned no error. `again_ns`: when further sound copies
-    came, shape (k,). `servers`: of a client, the nodes of its service.
+    `sent`: the publish call was made and returned no error. `under_way`: it had not come when the
+    trial stopped waiting, and is not lost, as the ledger has it. `again_ns`: when further sound
+    copies came, shape (k,). `servers`: of a client, the nodes of its service.
     """
 
     topic: str
@@ -51,6 +62,7 @@ class Pair:
     call_ns: np.ndarray
     taken_ns: np.ndarray
     sent: np.ndarray
+    under_way: np.ndarray
     again_ns: np.ndarray
     servers: tuple[str, ...] = ()
 
@@ -58,6 +70,17 @@ class Pair:
     def arrived(self) -> np.ndarray:
         found: np.ndarray = self.taken_ns != ABSENT
         return found
+
+    @property
+    def lost(self) -> np.ndarray:
+        """What was sent, did not arrive and is not under way any more."""
+        found: np.ndarray = self.sent & ~self.arrived & ~self.under_way
+        return found
+
+    @property
+    def is_of_a_client(self) -> bool:
+        """Whether its messages are requests: such a pair is a client with itself."""
+        return self.writer.endpoint == self.reader.endpoint
 
     @property
     def name(self) -> tuple[str, str, str]:
@@ -70,27 +93,37 @@ class Pair:
 
 
 def pairs_of(
-    columns: Columns, rows: Sequence[Row], endpoints: Sequence[Endpoint], window: Window
+    columns: Columns,
+    rows: Sequence[Row],
+    endpoints: Sequence[Endpoint],
+    window: Window,
+    lives: Mapping[int, Life] = ALL_THE_TIME,
 ) -> list[Pair]:
-    """All pairs of a trial; `rows` are the bundle's `endpoints`. A service's client
-    is a pair with itself, whose hosts are its own and its service's. Raises as
-    `latency.measure`."""
+    """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` as `joining.lives` has
+    them. A service's client is a pair with itself, whose hosts are its own and its service's.
+    Raises as `latency.measure`."""
     ends = {row["endpoint"]: _end(row, window) for row in rows}
-    service_host = {row["topic"]: row["host"] for row in rows if row["kind"] == "service"}
-    servers: dict[str, list[str]] = {}
-    for row in rows:
-        if row["kind"] == "service":
-            servers.setdefault(row["topic"], []).append(row["node"])
-    flags, taken = (columns.received(c) for c in ("flags", "taken_ns"))
+    services = [row for row in rows if row["kind"] == "service"]
+    heard = answered(columns, endpoints)
+    seq, taken, flags = (heard.received(c) for c in ("seq", "taken_ns", "flags"))
     found = []
-    for pair in paired(columns, endpoints, window):
+    for pair in paired(columns, endpoints, window, _filters(lives)):
         writer, reader = ends[pair.writer.endpoint], ends[pair.reader.endpoint]
+        servers: tuple[str, ...] = ()
         if pair.writer.kind == "client":
-            host = service_host.get(pair.writer.topic, writer.host)
-            reader = End(reader.endpoint, reader.node, host, reader.begin_ns, reader.end_ns)
+            asked = [row for row in services if row["topic"] == pair.writer.topic]
+            reader = replace(reader, host=asked[-1]["host"] if asked else writer.host)
+            servers = tuple(row["node"] for row in asked)
         due = pair.writer.intended_ns
         both = pair.places.steady & (due >= max(writer.begin_ns, reader.begin_ns))
         both &= due < min(writer.end_ns, reader.end_ns)
+        arrivals = Arrivals(seq[pair.rows], taken[pair.rows], flags[pair.rows])
+        waiting = np.zeros(len(both), bool)
+        reliable = pair.writer.reliable and pair.reader.reliable
+        if reliable and (both & (pair.first < 0)).any():
+            moving = was_moving(pair.taken_ns, due, lives.get(pair.reader.endpoint), window)
+            places = replace(pair.places, steady=both)
+            waiting = under_way(places, arranged(places, arrivals), moving=moving)
         found.append(
             Pair(
                 pair.writer.topic,
@@ -100,11 +133,20 @@ def pairs_of(
                 pair.writer.call_ns[both],
                 pair.taken_ns[both],
                 (pair.places.attempted & ~pair.places.failed)[both],
-                _again(flags[pair.rows], taken[pair.rows], pair.first),
-                tuple(servers.get(pair.writer.topic, ())) if pair.writer.kind == "client" else (),
+                waiting[both],
+                _again(arrivals, pair.first),
+                servers,
             )
         )
     return found
+
+
+def _filters(lives: Mapping[int, Life]) -> dict[int, Life]:
+    """Their content filters alone: what is due before a late reader's match is what its discovery
+    cost, and none of its messages in the ledger."""
+    return {
+        number: Life(percent=life.percent) for number, life in lives.items() if life.percent < 100
+    }
 
 
 def _end(row: Row, window: Window) -> End:
@@ -118,8 +160,8 @@ def _end(row: Row, window: Window) -> End:
     )
 
 
-def _again(flags: np.ndarray, taken_ns: np.ndarray, first: np.ndarray) -> np.ndarray:
-    further = (flags & (CORRUPT | LATE | FOREIGN)) == 0
+def _again(arrivals: Arrivals, first: np.ndarray) -> np.ndarray:
+    further = (arrivals.flags & (CORRUPT | LATE | FOREIGN)) == 0
     further[first[first >= 0]] = False
-    again_ns: np.ndarray = taken_ns[further]
+    again_ns: np.ndarray = arrivals.taken_ns[further]
     return again_ns
