@@ -493,14 +493,17 @@ class Lots:
         return {name: values[rows] for name, values in self._columns.items()}
 
     def _read(self, group: int) -> None:
+        stored = [f.name for f in self._fields if f.name in self._file.schema_arrow.names]
         try:
-            part = self._file.read_row_group(group, columns=[f.name for f in self._fields])
+            part = self._file.read_row_group(group, columns=stored)
         except UNREADABLE as error:
             raise _corrupt(self._path, error) from None
         self._columns = {}
         for f in self._fields:
             out = np.empty(part.num_rows, f.type.to_pandas_dtype())
-            self._columns[f.name] = _fill(out, 0, part.column(f.name))
+            nulls = pa.chunked_array([pa.nulls(part.num_rows, f.type)])
+            column = part.column(f.name) if f.name in stored else nulls
+            self._columns[f.name] = _fill(out, 0, column)
         found, begins = np.unique(self._columns["trial"], return_index=True)
         ends = [*begins[1:].tolist(), part.num_rows]
         self._rows = {

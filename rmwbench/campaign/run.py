@@ -27,8 +27,8 @@ from rmwbench.campaign.record.document import machine_table
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt
 from rmwbench.campaign.trial.trial import hosts_ahead, run_trial
-from rmwbench.campaign.trial.void import KEEP, SPOILT, keeps_spoilt
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
@@ -131,9 +131,7 @@ class Campaign:
         if self.plan.host.shared:
             progress.say(escape(self.plan.host.told()))
         if keeps_spoilt():
-            progress.say(
-                f"trials that a noisy machine spoilt are kept, with a flag ({SPOILT}={KEEP})"
-            )
+            progress.say(TOLD)
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         if self.plan.cut is not None:

@@ -1,7 +1,7 @@
 """From what the user typed to a campaign that can run: a new one, or one that is resumed.
 
-A resumed campaign must be the same campaign: same suite text, same cells, same versions, same
-machine. Whatever differs would be mixed into one comparison, so it is refused and not guessed.
+A resumed campaign must be the same campaign: same suite text, same cells, same versions and builds,
+same machine. Whatever differs would be mixed into one comparison, so it is refused and not guessed.
 """
 
 import hashlib
@@ -22,12 +22,13 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Campaign
-from rmwbench.campaign.trial.void import keeps_spoilt
+from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.host.kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
+from rmwbench.lab.middleware.likeness import unlike
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import find, read, shown
@@ -316,20 +317,7 @@ def _check_same(
                 fix="restore the profile files and workers it was started with, or start a new "
                 "campaign",
             )
-    versions = {
-        described["middleware"]: described["version"]
-        for described in bundle.campaign.get("middlewares", [])
-    }
-    for name, worker in workers.items():
-        version = (worker.description or {}).get("version")
-        if versions.get(name) != version:
-            raise UserError(
-                f"{name} is another version than when this campaign began",
-                where=str(bundle.directory),
-                expected=str(versions.get(name)),
-                actual=str(version),
-                fix="build the old version again, or start a new campaign",
-            )
+    _check_same_workers(bundle, workers)
     hardware, here = bundle.campaign["machine"]["hardware"], described["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
         if not _alike(key, hardware.get(key), here[key]):
@@ -339,6 +327,29 @@ def _check_same(
                 expected=f"{key} {hardware.get(key)}",
                 actual=f"{key} {here[key]}",
                 fix="resume it where it began, or start a new campaign here",
+            )
+
+
+def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
+    """Version and build: whatever a worker says of itself now, it must have said when the campaign
+    began."""
+    before = {one["middleware"]: one for one in bundle.campaign.get("middlewares", [])}
+    for name, worker in workers.items():
+        then, now = before.get(name, {}), worker.description or {}
+        if then.get("version") != now.get("version"):
+            raise UserError(
+                f"{name} is another version than when this campaign began",
+                where=str(bundle.directory),
+                expected=str(then.get("version")),
+                actual=str(now.get("version")),
+                fix="build the old version again, or start a new campaign",
+            )
+        if found := unlike(then, now):
+            raise UserError(
+                f"{name} is another build than when this campaign began",
+                where=str(bundle.directory),
+                actual=found,
+                fix="build it as it was, or start a new campaign",
             )
 
 

@@ -25,13 +25,14 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.cluster.gang import hosts_of, with_gang
-from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache, unlike
+from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostBroken, check_own
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
+from rmwbench.lab.middleware.likeness import unlike
 from rmwbench.suite.network.placement import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"

@@ -25,6 +25,7 @@ from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.run import Campaign, Ending, Tally, order
 from rmwbench.campaign.stop import Stopped, StopSignals
+from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
 from rmwbench.cluster.machine import LOST
@@ -99,7 +100,7 @@ class ClusterCampaign:
         looks = InterimLooks(self.plan, self.course, self.writer, self.judge)
         stopped_by = None
         self._started_s = time.monotonic()
-        self._limit_s = self.budget_s or TOLERANCE * duration_s(self.plan, len(self.fleet.runners))
+        self._limit_s = self._may_take_s()
         with StopSignals() as signals:
             try:
                 while self._dispatch(progress) or self._pause(progress, looks):
@@ -126,6 +127,15 @@ class ClusterCampaign:
                 if self.copy:
                     self.copy.update()
         return self._tally.ending(stopped_by)
+
+    def _may_take_s(self) -> float:
+        """As `pace.limit_s`, in time of the cluster: the campaign's budget, or that of its suite, or
+        the plan's estimate on so many machines with some tolerance."""
+        if self.budget_s is not None:
+            return self.budget_s
+        if self.plan.within_s is not None:
+            return self.plan.within_s
+        return TOLERANCE * duration_s(self.plan, len(self.fleet.runners))
 
     def _dispatch(self, progress: ClusterProgress) -> bool:
         """A trial to every idle machine; whether any is running now."""
@@ -260,6 +270,8 @@ class ClusterCampaign:
         return {machine.name for runner, _ in self._running.values() for machine in runner.members}
 
     def _announce(self, progress: ClusterProgress) -> None:
+        if keeps_spoilt():
+            progress.say(TOLD)
         for text in told_left_out(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         progress.unsupported(self.plan.unsupported)

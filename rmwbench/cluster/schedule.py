@@ -10,7 +10,7 @@ then has as many machines as parts, and a small campaign whole blocks.
 
 import heapq
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -81,7 +81,7 @@ class Schedule(Course):
         trial = part.queue.popleft()
         part.ended.append((trial, status))
         if status == UNSUPPORTED:
-            self._leave_out(trial.cell, part)
+            self._leave_out({trial.cell}, part)
         elif status == "void" and cause == "machine":
             self._spoil(part, trial, may_repeat)
         else:
@@ -90,6 +90,11 @@ class Schedule(Course):
             return None
         del self._under_way[machine]
         return part
+
+    def drop(self, cells: Collection[int]) -> None:
+        """Takes note that these cells are not run any more, in no part that waits or is under
+        way."""
+        self._leave_out(cells)
 
     def written(self, part: Part) -> None:
         """All its trials are in the bundle."""
@@ -175,20 +180,20 @@ class Schedule(Course):
                 best = rank, key
         return best[1] if best else None
 
-    def _leave_out(self, cell: int, ended: Part) -> None:
-        """A trial of it that runs already on another machine than that of the part `ended` is left
-        to itself."""
-        self._unable.add(cell)
+    def _leave_out(self, cells: Collection[int], ended: Part | None = None) -> None:
+        """A trial of theirs that runs already is left to itself; that of the part `ended` has
+        ended."""
+        self._unable.update(cells)
         self._waiting = {
             key: able
             for key, trials in self._waiting.items()
-            if (able := [trial for trial in trials if trial.cell != cell])
+            if (able := [trial for trial in trials if trial.cell not in cells])
         }
         for part in self._under_way.values():
             runs = None if part is ended else part.queue[0]
-            part.queue = deque(trial for trial in part.queue if trial.cell != cell or trial is runs)
+            part.queue = deque(t for t in part.queue if t.cell not in cells or t is runs)
         begun = {trial.trial for trials in self._begun.values() for trial in trials}
-        self._rest = deque(t for t in self._rest if t.cell != cell or t.trial in begun)
+        self._rest = deque(t for t in self._rest if t.cell not in cells or t.trial in begun)
 
     def _spoil(self, part: Part, trial: Trial, may_repeat: bool) -> None:
         """As `Course.ended`, for a part whose results are not in the bundle yet."""

@@ -11,7 +11,7 @@ import hashlib
 import io
 import os
 import zipfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -103,22 +103,3 @@ class Store:
         except OSError:
             return False
         return hashlib.sha256(content).hexdigest() == program.sha256
-
-
-def unlike(ours: Mapping[str, object] | None, theirs: Mapping[str, object] | None) -> str | None:
-    """The names of what a program describes otherwise there than here; None where it describes the
-    same."""
-    ours, theirs = ours or {}, theirs or {}
-    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-    return (
-        ", ".join(
-            f"{name} {_short(theirs.get(name))} instead of {_short(ours.get(name))}"
-            for name in names
-        )
-        or None
-    )
-
-
-def _short(value: object) -> str:
-    text = str(value)
-    return text if len(text) <= 40 else text[:39] + "…"

@@ -4,10 +4,12 @@ import json
 import shutil
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.query import run
+from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_rows
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
@@ -82,6 +84,15 @@ def test_the_records_of_every_trial_come_back_from_the_merged_file(plain, merged
             assert here.keys() == own.keys()
             assert all(np.array_equal(here[n], own[n]) for n in own)
     assert bundle._open(bundle.paths("received")[0]).num_row_groups > 5
+
+
+def test_a_merged_file_from_before_a_column_was_added_is_read(merged):
+    path = merged / "tables/sent/merged-000000.parquet"
+    pq.write_table(pq.read_table(path).drop_columns(["fill_ns"]), path)
+    (lots,) = Bundle(merged).lots("sent")
+    found = lots.columns(3)
+    assert len(found["fill_ns"]) == len(found["seq"]) > 0
+    assert (found["fill_ns"] == ABSENT).all()
 
 
 def test_without_the_merged_files_nothing_is_lost(merged, said):

@@ -46,6 +46,26 @@ def cell(
     return cells(parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"]))[0]
 
 
+TWO_HOSTS = """
+suite: two
+title: two hosts
+timeline: {warmup_s: 0.1, steady_s: 1, match_s: 20}
+arms:
+  - {name: a, middleware: fake}
+workloads:
+  - name: w
+    message: Bytes(1000)
+    rate_hz: 100
+    nodes:
+      - {name: away, host: robot, publishers: [{topic: there}], subscriptions: [{topic: back}]}
+      - {name: home, host: base, publishers: [{topic: back}], subscriptions: [{topic: there}]}
+"""
+
+
+def cell_of_two_hosts() -> Cell:
+    return cells(parse(TWO_HOSTS, where="two.yaml", directory=Path(), middlewares=["fake"]))[0]
+
+
 def order(made: Cell | None = None) -> Order:
     return Order(
         trial=1, cell=made or cell(), block=0, position=0, seed=7, nonce=0xFEED_FACE_CAFE_BEEF

@@ -1,9 +1,12 @@
-"""Datagrams of our own background load are nobody's path: they are taken out of what the kernel
-counted, exactly."""
+"""Datagrams of our own background load are nobody's path and nobody's cost: they are taken out of
+what the kernel counted, exactly."""
 
+from rmwbench.analysis.metrics.cost import cost, unread
+from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.attest.counted import window
 from rmwbench.lab.sampling.background import Flow
-from tests.campaign.cells import outcome
+from tests.campaign.cells import cell_of_two_hosts, outcome
 
 DATAGRAM = 1428
 
@@ -22,11 +25,17 @@ def snapshots(middlewares_bytes: int, middlewares_datagrams: int, ours: int):
         return {
             "at": name,
             "time_ns": time_ns,
-            "interfaces": {"lo": lo, "eth0": {"tx_bytes": 90}},
+            "interfaces": {"lo": lo, "eth0": {"tx_bytes": 90 + 60 * grown}},
             "udp": udp,
+            "processes": {},
+            "sockets": [],
         }
 
-    return {"snapshots": [at("steady_begin", 1_000, 0), at("steady_end", 9_000, 1)]}
+    edges = [at("steady_begin", 1_000, 0), at("steady_end", 9_000, 1)]
+    return {"snapshots": edges, "memory": {}, "no_data": {}}
+
+
+FLOW = Flow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
 
 
 def grown(found, group, name):
@@ -41,22 +50,82 @@ def test_what_we_sent_is_taken_out_and_nothing_else():
     found = outcome()
     found.sampling.sampled = snapshots(360_000, 1000, ours=500)
     assert grown(found, "lo", "tx_bytes") == 360_000 + 500 * DATAGRAM
-    found.network.background = Flow(
-        ((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM
-    )
+    found.network.background = {"local": FLOW}
     assert grown(found, "lo", "tx_bytes") == grown(found, "lo", "rx_bytes") == 360_000
     assert grown(found, "lo", "tx_packets") == grown(found, "udp", "out_datagrams") == 1000
-    assert (
-        grown(found, "lo", "tx_dropped")
-        == grown(found, "udp", "rcvbuf_errors")
-        == grown(found, "eth0", "tx_bytes")
-        == 0
-    )
+    assert grown(found, "lo", "tx_dropped") == grown(found, "udp", "rcvbuf_errors") == 0
+    assert grown(found, "eth0", "tx_bytes") == 60
 
 
 def test_a_burst_at_an_edge_makes_no_negative_count():
     found = outcome()
     # ten datagrams of the last burst were not counted yet
     found.sampling.sampled = snapshots(1_000, 3, ours=490)
-    found.network.background = Flow(((900, 100), (8_900, 600)), DATAGRAM)
+    found.network.background = {"local": Flow(((900, 100), (8_900, 600)), DATAGRAM)}
     assert grown(found, "lo", "tx_bytes") == 0 and grown(found, "udp", "in_datagrams") == 0
+
+
+def counted(rows, host, counter):
+    """What a counter of a host grew by in the window; None where it has no rows."""
+    at = {
+        row["at"]: row["value"]
+        for row in rows
+        if (row["process"], row["counter"]) == (host, counter)
+    }
+    return at["steady_end"] - at["steady_begin"] if at else None
+
+
+def test_what_we_sent_is_in_no_counter_of_the_trial_either():
+    found = outcome()
+    found.sampling.sampled = snapshots(360_000, 1000, ours=500)
+    assert counted(sampled.counters(found), "local", "interface.lo.tx_bytes") == 1_074_000
+    found.network.background = {"local": FLOW}
+    rows = list(sampled.counters(found))
+    assert counted(rows, "local", "interface.lo.tx_bytes") == 360_000
+    assert counted(rows, "local", "udp.out_datagrams") == 1000
+    assert counted(rows, "local", "interface.eth0.tx_bytes") == 60
+
+
+def test_without_a_sampler_it_is_taken_out_of_what_a_worker_counted():
+    found = outcome()
+    found.network.background = {"local": FLOW}
+    usage = snapshots(360_000, 1000, ours=500)["snapshots"]
+    found.sampling.collected = {"talker": {"usage": usage}}
+    rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
+    assert counted(rows, "local", "interface.lo.tx_bytes") == 360_000
+
+
+def test_each_host_has_its_own_load_taken_out():
+    found = outcome(cell_of_two_hosts())
+    found.sampling.sampled = snapshots(360_000, 1000, ours=500)
+    found.sampling.sampled_at = {
+        "robot": found.sampling.sampled,
+        "base": snapshots(90_000, 250, ours=250),
+    }
+    other = Flow(((900, 10), (8_900, 260)), DATAGRAM)
+    found.network.background = {"robot": FLOW, "base": other}
+    rows = list(sampled.counters(found))
+    assert counted(rows, "robot", "interface.lo.tx_bytes") == 360_000
+    assert counted(rows, "base", "interface.lo.tx_bytes") == 90_000
+
+
+def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason():
+    found = outcome()
+    found.network.shared_host = True
+    found.sampling.sampled = snapshots(360_000, 1000, ours=0)
+    before = {"interfaces": {"lo": {"tx_bytes": 1}, "eth0": {"tx_bytes": 2}}}
+    found.network.traffic = {"before_open": {"local": before}}
+    tables = trial_tables(found, "done", None, [])
+    rows = tables["counters"].to_pylist()
+    names = [row["counter"] for row in rows if row["counter"].startswith("interface.")]
+    assert {name.split(".")[1] for name in names} == {"lo"}
+    values, reasons = cost(
+        rows,
+        published=1000,
+        delivered=1000,
+        window_ns=10_000,
+        delivered_bytes=320_000,
+        no_data=unread(tables["events"].to_pylist()),
+    )
+    assert values["wire_bytes_per_payload_byte"] == 1.125
+    assert "other programs" in reasons["wire_bytes_per_payload_byte_eth0"]

@@ -441,6 +441,14 @@ def test_a_resume_with_another_version_is_refused(bench, monkeypatch):
     assert code == 2 and "another version" in output and "1.0" in output and "2.0" in output
 
 
+def test_a_resume_with_another_build_of_the_same_version_is_refused(bench, monkeypatch):
+    bench.stopped(monkeypatch)
+    built = {**fake_worker.DESCRIBE["build"], "features": "other ones"}
+    fake_worker.install(bench.workers, describe={"build": built})
+    code, output = bench.command("resume", bench.out)
+    assert code == 2 and "another build" in output and "other ones" in output
+
+
 def test_a_resume_with_another_profile_is_refused(bench, monkeypatch):
     bench.stopped(monkeypatch)
     fake_worker.install(

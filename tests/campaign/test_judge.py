@@ -2,9 +2,10 @@
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Failure
+from rmwbench.campaign.trial.outcome import Failure, Outcome
+from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.campaign.trial.trial import judged
-from rmwbench.campaign.trial.void import is_machines_fault, keeps_spoilt, kept, void_reasons
+from rmwbench.campaign.trial.void import is_machines_fault, kept, void_reasons
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
@@ -20,6 +21,13 @@ def steal(value: float) -> list[dict]:
     ]
 
 
+def spoilt() -> Outcome:
+    """By a hypervisor; what its user keeps is said as it is ordered."""
+    found = outcome()
+    found.probes = steal(0.12)
+    return found
+
+
 def test_a_good_trial_is_not_void():
     assert void_reasons(outcome(), []) == []
 
@@ -31,11 +39,11 @@ def test_steal_voids_only_above_the_threshold_and_only_in_the_window():
 
 
 def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
-    found = outcome()
-    found.probes = steal(0.12)
     monkeypatch.delenv("RMWBENCH_SPOILT")
+    found = spoilt()
     assert void_reasons(found, []) == voids(steal(0.12)) and kept(found) == []
     monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
+    found = spoilt()
     (flag,) = kept(found)
     assert void_reasons(found, []) == [] and flag.code is Code.STEAL
     assert flag.text.endswith("(limit 5.0 %); kept, as RMWBENCH_SPOILT asks")
@@ -45,14 +53,16 @@ def test_a_spoilt_trial_is_void_unless_the_user_keeps_it(monkeypatch):
 
 def test_a_trial_that_failed_on_a_noisy_machine_is_void_unless_the_user_keeps_it(monkeypatch):
     """It was void all the same, so its block ran again and again and was then left out for all."""
-    found = outcome()
-    found.probes = steal(0.12)
-    found.failure = Failure(Reason(Code.HUNG, "worker a: no end of the schedule"), FailedBy.WORKER)
+    failure = Failure(Reason(Code.HUNG, "worker a: no end of the schedule"), FailedBy.WORKER)
     monkeypatch.delenv("RMWBENCH_SPOILT")
+    found = spoilt()
+    found.failure = failure
     void = judged(found)
     assert (void.status, void.cause) == ("void", "machine")
     assert [reason.code for reason in void.reasons] == [Code.STEAL, Code.HUNG]
     monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
+    found = spoilt()
+    found.failure = failure
     failed = judged(found)
     assert (failed.status, failed.failed_by) == ("failed", FailedBy.WORKER)
     assert [reason.code for reason in failed.reasons] == [Code.HUNG]

@@ -15,7 +15,8 @@ from rmwbench.lab.process import tool
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
-from tests.campaign.cells import cell, order, outcome
+from rmwbench.suite.network.placement import placed
+from tests.campaign.cells import cell, cell_of_two_hosts, order, outcome
 from tests.campaign.ended import well
 from tests.lab import fake_worker, tools
 
@@ -391,3 +392,44 @@ def test_a_worker_that_began_within_the_window_is_named_by_its_pid_and_counted_o
     # as it was read
     assert document["snapshots"][1]["processes"]["rmwbench_floor"]["role"] == "other"
     assert with_successor(document, "planner again", None)["snapshots"] == document["snapshots"]
+
+
+def of_machine(softirq_ns: int, joules: float | None) -> dict:
+    """What the sampler on a machine says of it."""
+    edges = [
+        {
+            "at": where,
+            "machine": {"softirq_ns": ticks, "processors": 2},
+            "processes": {},
+            "sockets": [],
+            "interfaces": {},
+        }
+        for where, ticks in (("steady_begin", 0), ("steady_end", softirq_ns))
+    ]
+    found = {"snapshots": edges, "memory": {}, "no_data": {}}
+    if joules is None:
+        return found | {"no_data": {"energy": "no RAPL counter"}}
+    return found | {"energy": {"rapl:package-0": {"joules": joules}}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "power", "reason"),
+    [
+        (1.5, 2.5, 4.0, None),
+        (1.5, None, None, "the machine of base: no RAPL counter"),
+        (None, 2.5, None, "the machine of the first host: no RAPL counter"),
+    ],
+)
+def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, power, reason):
+    made = outcome(placed([cell_of_two_hosts()], "--place")[0])
+    there = {"robot": of_machine(10_000_000, first), "base": of_machine(20_000_000, second)}
+    made.sampling.sampled_at, made.sampling.sampled = there, sampler.merged(there)
+    values, why = cost.cost(
+        list(sampled.counters(made)),
+        published=1,
+        delivered=1,
+        window_ns=10**9,
+        no_data=cost.unread(sampled.events(made)),
+    )
+    assert (values.get("power"), why.get("power")) == (power, reason)
+    assert values["softirq_cores"] == pytest.approx(0.03)

@@ -3,6 +3,7 @@ that is lost."""
 
 import io
 import json
+import pickle
 import random
 
 import pytest
@@ -11,9 +12,12 @@ from rich.console import Console
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import Course
+from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.trial.outcome import Outcome, TimeFacts
 from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.void import kept, of_the_machine
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import MachineLost
 from rmwbench.cluster.run import ClusterCampaign
@@ -52,6 +56,7 @@ class Pretended:
         if self._asked == self._dies_in:
             self._fleet.dead.add(self.name)
         self._fleet.asked.append((order.trial, self.name))
+        self._fleet.orders.append(order)
         status, reason, cause = self._fleet.fates.get(order.trial, ("done", None, None))
         row = {
             "trial": order.trial,
@@ -74,7 +79,7 @@ class Fleet:
     drawn."""
 
     def __init__(self, count, seed=0, dies=(), fates=None, here=None, before_wait=None):
-        self.dead, self.asked, self.fetched = set(), [], []
+        self.dead, self.asked, self.orders, self.fetched = set(), [], [], []
         self.machines = self.runners = [
             Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)
         ]
@@ -337,6 +342,39 @@ def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
         and ending.done == 6 * len(blocks)
     )
     assert "blocks left out" in text
+
+
+def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, monkeypatch):
+    clock = iter(range(0, 10**9, 5))
+    monkeypatch.setattr("rmwbench.cluster.run.time.monotonic", lambda: float(next(clock)))
+    made = plan("{minimum: 5, maximum: 40, within_s: 150}")
+    assert made.within_s == 150 < made.blocks * made.block_s / 2
+    by_the_clock = campaign(tmp_path / "out", Fleet(2), made=made)
+
+    def judge(blocks, minutes_per_block, ended):
+        raise UserError("nobody judges here")
+
+    by_the_clock.judge = judge
+    text = io.StringIO()
+    with by_the_clock.writer:
+        by_the_clock.run(Console(file=text, soft_wrap=True))
+    blocks = {line["block"] for line in lines(tmp_path / "out", "trial")}
+    assert 5 <= len(blocks) < 40 and f"of {duration_text(150.0)} allowed" in text.getvalue()
+
+
+@pytest.mark.parametrize("asked", ["keep", ""])
+def test_who_ordered_a_trial_says_whether_a_spoilt_one_is_kept_and_not_the_machine(
+    tmp_path, monkeypatch, asked
+):
+    monkeypatch.setenv("RMWBENCH_SPOILT", asked)
+    fleet = Fleet(1)
+    _, text = run(tmp_path / "out", fleet)
+    assert ("are kept, with a flag" in text) == bool(asked)
+    monkeypatch.setenv("RMWBENCH_SPOILT", "" if asked else "keep")  # as it is on the machine
+    there = Outcome(pickle.loads(pickle.dumps(fleet.orders[0])), TimeFacts("", 0))
+    window = {"steal": 0.12, "stolen": 0.12, "stolen_ticks": 12}
+    there.probes = [{"probe": n, "at": "window", "value": v} for n, v in window.items()]
+    assert bool(kept(there)) == bool(asked) and bool(of_the_machine(there)) == (not asked)
 
 
 def test_a_copy_is_a_valid_campaign_at_every_block_and_whole_at_the_end(tmp_path):

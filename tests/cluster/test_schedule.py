@@ -175,6 +175,28 @@ def test_a_lost_machine_takes_the_trials_of_its_part_back_and_no_others():
     assert set().union(*walk.ran_on.values()) == {"b"}
 
 
+def test_cells_that_are_dropped_run_on_no_machine_but_for_trials_under_way():
+    walk = Walk(plan(FIXED), "ab")
+    walk.dispatch()
+    under_way = {trial.trial for trial in walk.running.values()}
+    dropped = {trial.cell for trial in walk.running.values()}
+    walk.schedule.drop(dropped)
+    walk.to_the_end()
+    ran = [line["trial"] for line in walk.journal if line["cell"] in dropped]
+    assert set(ran) == under_way and len(ran) == len(under_way)
+    assert len(walk.journal) == 12 * (6 - len(dropped)) + len(under_way)
+
+
+def test_a_dropped_cell_does_not_come_back_with_the_part_of_a_lost_machine():
+    walk = Walk(plan(FIXED), "ab")
+    dropped = {walk.schedule.take("a").cell}
+    walk.schedule.drop(dropped)
+    walk.lose("a")
+    walk.to_the_end()
+    ran = {line["cell"] for line in walk.journal}
+    assert not ran & dropped and len(ran) == 5
+
+
 def test_a_look_waits_for_every_machine():
     walk = Walk(plan(), [f"m{n}" for n in range(40)]).to_the_end()
     assert walk.looks == [(5, 30), (8, 48), (12, 72)]

@@ -9,7 +9,7 @@ import zipfile
 import pytest
 
 from rmwbench.cluster.door import door_class
-from rmwbench.cluster.shipping import Program, Store, package, programs, unlike
+from rmwbench.cluster.shipping import Program, Store, package, programs
 
 CODE = b"\x7fELF and what follows"
 
@@ -55,13 +55,6 @@ def test_two_versions_of_one_program_live_side_by_side(tmp_path):
     store.put(new, CODE + b"new")
     assert store.shelf([old]) != store.shelf([new])
     assert (store.shelf([new]) / "rmwbench-x").read_bytes() == CODE + b"new"
-
-
-def test_what_is_described_otherwise_is_named():
-    same = {"version": "1.0", "modes": {"a": "yes"}}
-    assert unlike(same, dict(same)) is None
-    assert unlike(same, {**same, "version": "1.1"}) == "version 1.1 instead of 1.0"
-    assert unlike(same, {"version": "1.0"}) == "modes None instead of {'a': 'yes'}"
 
 
 def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():

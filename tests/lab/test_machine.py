@@ -1,6 +1,7 @@
 """The machine card and the probes: absent is None, and shares add up."""
 
 import json
+import os
 import time
 
 import pytest
@@ -55,10 +56,18 @@ def test_a_machine_without_a_sign_of_virtualization_has_a_card_too(sign, monkeyp
     assert (fact["value"], fact["note"]) == ((sign, None) if sign else ("none", "no sign of one"))
 
 
-def test_ticks_are_read_from_the_kernels_first_line():
+def test_ticks_are_those_of_the_processors_that_a_trial_may_use():
+    """Two of eight, both busy: nothing of theirs is idle, whatever the other six are."""
+    lines = [f"cpu{n} {(100, 0)[n > 1]} 0 0 {(0, 100)[n > 1]} 0 0 0 {n}" for n in range(8)]
+    text = "\n".join(["cpu 200 0 0 600 0 0 0 28", *lines, "intr 1"])
+    assert read_ticks(text, {0, 1}) == Ticks(busy=200, idle=0, softirq=0, steal=1)
+    assert read_ticks(text, range(8)) == Ticks(busy=200, idle=600, softirq=0, steal=28)
+
+
+def test_ticks_are_read_from_the_kernels_first_line_where_it_lists_other_processors():
     text = "cpu  100 10 40 800 20 3 7 5 99 0\ncpu0 1 1 1 1 1 1 1 1 1 1\n"
     # guest time (99) is part of user time
-    assert read_ticks(text) == Ticks(busy=153, idle=820, softirq=7, steal=5)
+    assert read_ticks(text, {3}) == Ticks(busy=153, idle=820, softirq=7, steal=5)
     # an old kernel's short line
     assert read_ticks("cpu 1 2 3 4\n") == Ticks(busy=6, idle=4, softirq=0, steal=0)
 
@@ -95,19 +104,20 @@ def values(rows):
 
 def test_a_slewed_clock_and_a_used_up_quota_show_between_the_edges():
     ticks = Ticks(100, 1000, 10, 5), Ticks(150, 1030, 14, 21)
-    begin = Reading(ticks[0], 0, 0, 10)
+    begin = Reading(ticks[0], 0, 0, 10, 2)
     assert values(
-        edge_probes(begin, Reading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010))
+        edge_probes(begin, Reading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010, 2))
     ) == pytest.approx(
         {
             **values(window_probes(*ticks)),
+            "processors_usable": 2,
             "stolen": 0.16,
             "stolen_ticks": 16,
             "clock_slew": 0.001,
             "throttled": 0.2,
         }
     )
-    without = edge_probes(begin, Reading(ticks[1], 10**9, 10**9, None))
+    without = edge_probes(begin, Reading(ticks[1], 10**9, 10**9, None, 2))
     assert "throttled" not in values(without) and values(without)["clock_slew"] == 0
     assert "clock_slew" not in values(edge_probes(begin, begin))
 
@@ -116,7 +126,8 @@ def test_both_clocks_are_read_at_one_moment():
     begin = read_clocks()
     end = read_clocks()
     assert end[0] > begin[0] and abs((end[0] - begin[0]) - (end[1] - begin[1])) < 20_000_000
-    assert read_edge().ticks.total > 0
+    edge = read_edge()
+    assert edge.ticks.total > 0 and edge.processors == len(os.sched_getaffinity(0))
 
 
 def test_spinners_that_keep_processors_awake_are_idle_time():
@@ -130,16 +141,18 @@ def test_spinners_that_keep_processors_awake_are_idle_time():
 
 
 def test_what_the_trial_did_not_use_others_did():
-    rows = window_probes(Ticks(0, 0, 0, 0), Ticks(60, 30, 5, 5))
+    usable = {"probe": "processors_usable", "unit": "count", "at": "window", "value": 2}
+    rows = [*window_probes(Ticks(0, 0, 0, 0), Ticks(60, 30, 5, 5)), usable]
     cpu_ns = {"publisher": 200_000_000, "harness": 100_000_000, "awake": 900_000_000}
-    assert values(attributed_probes(rows, cpu_ns, 10**9, 2)) == pytest.approx(
+    assert values(attributed_probes(rows, cpu_ns, 10**9)) == pytest.approx(
         {"own": 0.15, "foreign": 0.45}
     )
     assert (
-        attributed_probes(rows, {}, 10**9, 2) == []
-        and attributed_probes([], cpu_ns, 10**9, 2) == []
+        attributed_probes(rows, {}, 10**9) == []
+        and attributed_probes(rows[:-1], cpu_ns, 10**9) == []
+        and attributed_probes([], cpu_ns, 10**9) == []
     )
-    assert values(attributed_probes(rows, {"publisher": 3 * 10**9}, 10**9, 2)) == {
+    assert values(attributed_probes(rows, {"publisher": 3 * 10**9}, 10**9)) == {
         "own": 1.0,
         "foreign": 0.0,
     }

@@ -12,6 +12,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, catalogue, find, recipes, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
+from rmwbench.lab.middleware.likeness import unlike
 from rmwbench.lab.middleware.status import status
 from tests.lab import fake_worker
 
@@ -370,3 +371,10 @@ def test_why_something_is_not_ready_says_what_changes_that(workers):
     assert "source the ROS 2" in find.why_not_ready("rclcpp/rmw_zenoh_cpp", found)
     with pytest.raises(UserError, match=r"rclcpp/rmw_x: .*source the ROS 2"):
         find.require_workers(["rclcpp/rmw_x"])
+
+
+def test_what_is_described_otherwise_is_named():
+    same = {"version": "1.0", "modes": {"a": "yes"}}
+    assert unlike(same, dict(same)) is None
+    assert unlike(same, {**same, "version": "1.1"}) == "version 1.1 instead of 1.0"
+    assert unlike(same, {"version": "1.0"}) == "modes None instead of {'a': 'yes'}"

@@ -1,7 +1,9 @@
 """The protocol from our side: whatever a worker does wrong is that worker's failure, named, in
 time, with its last words."""
 
+import itertools
 import os
+import select
 import time
 from pathlib import Path
 
@@ -123,6 +125,32 @@ def test_a_worker_that_speaks_otherwise_is_refused(crew, tmp_path, hello, compla
     add(crew, tmp_path, hello=hello)
     found = failure(crew)
     assert found.kind == "protocol" and complaint in found.message
+
+
+def test_an_answer_that_came_while_we_stood_still_is_taken(crew, tmp_path, monkeypatch):
+    worker = add(crew, tmp_path)
+    crew.wait_hello(PATIENCE_S)
+    posted = crew.post("p", "open", {})
+    assert select.select([worker.control], [], [], PATIENCE_S)[0]
+    clock, readings = time.monotonic, itertools.count()
+    # 20 s pass between the first look at the clock and the second
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + (20 if next(readings) else 0))
+    assert crew.gather([posted], 10)["p"] is not None
+
+
+def test_the_time_in_which_we_stood_still_is_not_the_workers(crew, tmp_path, monkeypatch):
+    add(crew, tmp_path)
+    crew.wait_hello(PATIENCE_S)
+    clock, turn, ahead_s = time.monotonic, crew.turn, [0.0]
+    monkeypatch.setattr(time, "monotonic", lambda: clock() + ahead_s[0])
+
+    def stopped(timeout_s: float) -> None:
+        """Ctrl-Z stops us and the worker, and `fg` comes 20 s later."""
+        ahead_s[0] = 20.0
+        monkeypatch.setattr(crew, "turn", turn)
+
+    monkeypatch.setattr(crew, "turn", stopped)
+    assert crew.ask_all("open", {}, 10)["p"] is not None
 
 
 def test_a_flood_of_events_does_not_hold_the_time_limit_up(crew, tmp_path):

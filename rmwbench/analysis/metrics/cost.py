@@ -163,7 +163,7 @@ def cost(
         put(f"pss_{role}", amount, 1, "the counter pss was not read" if apart else shared)
     put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, daemon)
 
-    _wire(table, put, delivered, delivered_bytes)
+    _wire(table, put, delivered, delivered_bytes, why)
     _energy(table, put, delivered, window_ns, why, unsampled)
     return values, reasons
 
@@ -217,7 +217,13 @@ def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
     return found
 
 
-def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -> None:
+def _wire(
+    table: Table,
+    put: Any,
+    delivered: int,
+    delivered_bytes: int | None,
+    why: Mapping[str, str],
+) -> None:
     """What interfaces sent for each payload byte delivered: all of them, and each of the host's
     own."""
     missing = "the interfaces' counters were not read at both ends of the steady window"
@@ -235,14 +241,16 @@ def _wire(table: Table, put: Any, delivered: int, delivered_bytes: int | None) -
     ]
     every = total(sent.values()) if sent else None
     put("wire_bytes_per_payload_byte", every, delivered_bytes, missing)
-    for name in ("lo", "eth0"):
-        put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), delivered_bytes, missing)
+    for name, reason in (("lo", missing), ("eth0", why.get("interfaces", missing))):
+        put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), delivered_bytes, reason)
     put("packets_per_message", total(packets) if packets else None, delivered, missing)
 
 
 OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
 """Sensors of a graphics card or of a drive, and of what a battery gives or gets: no board's
 input."""
+OF_A_MACHINE = ("energy.", "processor.")
+"""Counters by which a machine is known, whether or not it has a power sensor."""
 PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
 
 
@@ -254,12 +262,35 @@ def _energy(
     why: Mapping[str, str],
     unsampled: str,
 ) -> None:
-    """Of the processor packages and their memory where RAPL counts; else of the board's largest
-    consumer, which is its input. Where RAPL counts and may not be read, no other sensor stands for
-    it."""
+    """Of all machines that the trial ran on; no data where one of them has none."""
+    found = {
+        process.partition("@")[2]: row
+        for (role, process), row in table.items()
+        if role == "machine" and any(name.startswith(OF_A_MACHINE) for name, _ in row)
+    }
+    used = {
+        host: _joules(row, why.get(f"energy@{host}" if host else "energy"))
+        for host, row in found.items()
+    }
+    amount = total(joules for joules, _ in used.values()) if used else None
+    reason = why.get("energy", unsampled)
+    for host, (joules, lack) in used.items():
+        if joules is None:
+            of = f"the machine of {host or 'the first host'}: " if len(used) > 1 else ""
+            reason = of + (lack or unsampled)
+            break
+    put("power", amount, None if window_ns is None else window_ns / 1e9, reason)
+    put("energy_per_message", amount, delivered, reason)
+
+
+def _joules(
+    row: Mapping[tuple[str, str], float], unread: str | None
+) -> tuple[float | None, str | None]:
+    """What a machine used in the window, or why nobody knows, where that is known. Of the processor
+    packages and their memory where RAPL counts; else of the board's largest consumer, which is its
+    input. Where RAPL counts and may not be read (`unread`), no other sensor stands for it."""
     joules = {
         counter.removeprefix("energy."): value
-        for row in table.values()
         for (counter, _), value in row.items()
         if counter.startswith("energy.")
     }
@@ -272,13 +303,11 @@ def _energy(
     boards = {
         name: v
         for name, v in joules.items()
-        if name.startswith("hwmon:") and not OF_A_PART.fullmatch(name) and "energy" not in why
+        if name.startswith("hwmon:") and not OF_A_PART.fullmatch(name) and unread is None
     }
     parts = ", ".join(sorted(name.removeprefix("hwmon:") for name in joules))
-    reason = why.get("energy", PARTS_ALONE.format(parts) if joules else unsampled)
-    total = sum(packages) + sum(memory) if packages else max(boards.values(), default=None)
-    put("power", total, None if window_ns is None else window_ns / 1e9, reason)
-    put("energy_per_message", total, delivered, reason)
+    amount = sum(packages) + sum(memory) if packages else max(boards.values(), default=None)
+    return amount, unread or (PARTS_ALONE.format(parts) if joules else None)
 
 
 def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:

@@ -10,6 +10,7 @@ process that began within the window had used nothing at its beginning.
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rmwbench.campaign.trial.attest.counted import of_the_trial
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.sampling.cross_traffic import ROLE as CROSS_TRAFFIC
 
@@ -19,6 +20,7 @@ WORKER = "worker"
 FEWEST_WAKE_UPS = 10
 """Of one processor; of fewer, one late wake-up would be a large fraction."""
 LATE_EVENTS = 1_000
+NOT_OURS = "on the shared host every interface but lo carries what other programs send"
 
 _OF_PROCESS = {
     "cpu_ns": ("cpu", "ns"),
@@ -60,23 +62,30 @@ def counters(outcome: Outcome) -> Iterator[Row]:
     for name in dict.fromkeys(name for edge in edges for name in edge["processes"]):
         yield from _process(outcome, name, edges, document)
     for host in outcome.order.cell.hosts:
-        for edge in _edges(outcome.sampling.sampled_at.get(host, document)):
-            yield from _of_host(host, edge)
-    for edge in edges:
+        if edges_there := _edges(outcome.sampling.sampled_at.get(host, document)):
+            for edge in of_the_trial(outcome, host, *edges_there):
+                yield from _of_host(host, edge)
+    for name, found in _machines(outcome, document).items():
+        yield from _machine(name, found)
+
+
+def _machines(outcome: Outcome, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Machine → what the sampler on it said: one, but where the hosts are machines of their own."""
+    there = outcome.sampling.sampled_at
+    if outcome.order.cell.real is None or not there:
+        return {MACHINE: document}
+    first = next(iter(there))
+    return {MACHINE if host == first else f"{MACHINE}@{host}": one for host, one in there.items()}
+
+
+def _machine(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
+    for edge in _edges(document):
         for key, value in edge.get("machine", {}).items():
-            if key.endswith("_ns"):
-                yield _row(
-                    MACHINE,
-                    MACHINE,
-                    f"processor.{key.removesuffix('_ns')}",
-                    "ns",
-                    edge["at"],
-                    value,
-                )
-            else:
-                yield _row(MACHINE, MACHINE, key, "count", edge["at"], value)
-    for name, found in document.get("energy", {}).items():
-        yield _row(MACHINE, MACHINE, f"energy.{name}", "J", "window", found["joules"])
+            is_time = key.endswith("_ns")
+            counter = f"processor.{key.removesuffix('_ns')}" if is_time else key
+            yield _row(name, MACHINE, counter, "ns" if is_time else "count", edge["at"], value)
+    for sensor, found in document.get("energy", {}).items():
+        yield _row(name, MACHINE, f"energy.{sensor}", "J", "window", found["joules"])
 
 
 def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
@@ -191,12 +200,6 @@ def attributed(document: Mapping[str, Any], probes: list[Row]) -> list[Row]:
     return [row for row in probes if row["probe"] != "foreign" or not ended(document)]
 
 
-def processors(outcome: Outcome) -> int | None:
-    """Processors of the machine."""
-    edges = _edges(outcome.sampling.sampled) if outcome.sampling.sampled else []
-    return edges[0].get("machine", {}).get("processors") if edges else None
-
-
 def canary_probes(document: Mapping[str, Any] | None) -> Iterator[Row]:
     """Rows of `probes`, `at` = `window`: how late a sleeping thread woke (ns), and the fractions of
     wake-ups that came more than 1 ms (`late`) and 10 ms (`stalled`) late, of the worst processor
@@ -222,6 +225,8 @@ def events(outcome: Outcome) -> Iterator[Row]:
     reasons = dict((outcome.sampling.sampled or {}).get("no_data", {}))
     if outcome.sampling.unsampled:
         reasons[""] = outcome.sampling.unsampled
+    if outcome.network.shared_host:
+        reasons.setdefault("interfaces", NOT_OURS)
     time_ns = outcome.times.window.end_ns if outcome.times.window else outcome.times.begun_ns
     for what, why in reasons.items():
         if why != "not asked":

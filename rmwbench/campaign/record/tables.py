@@ -11,6 +11,7 @@ import pyarrow as pa
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
+from rmwbench.campaign.trial.attest.counted import of_the_trial, own_interfaces
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
@@ -149,7 +150,7 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
     yield from outcome.network.cross_traffic
     for at, by_host in outcome.network.traffic.items():
         for host, found in by_host.items():
-            yield from _interfaces(host, found, at)
+            yield from _interfaces(host, own_interfaces(outcome, found), at)
     host_done = outcome.sampling.sampled is not None
     successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
     for process, reply in outcome.sampling.collected.items():
@@ -168,8 +169,8 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
                 )
             if at != "end" and process not in successors:
                 yield from _counter(base, "snapshot_time", "ns", at, usage.get("time_ns"))
-            if not host_done:
-                yield from _interfaces(outcome.order.cell.hosts[0], usage, at)
+        if not host_done:
+            yield from _first_host(outcome, reply.get("usage", []))
         host_done = True
         memory = reply.get("memory", {})
         for name in _MEMORY:
@@ -199,9 +200,19 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
         yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
 
 
+def _first_host(outcome: Outcome, usages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """What one worker counted of its host, where there is no sampler."""
+    host = outcome.order.cell.hosts[0]
+    at = {_AT[usage["at"]]: usage for usage in usages if usage["at"] in _AT}
+    if "steady_begin" in at and "steady_end" in at:
+        edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
+        at |= zip(("steady_begin", "steady_end"), edges, strict=True)
+    for name, usage in at.items():
+        yield from _interfaces(host, own_interfaces(outcome, usage), name)
+
+
 def _interfaces(host: str, usage: Mapping[str, Any], at: str) -> Iterator[dict[str, Any]]:
-    """Of a host, under its name: at the edges of the window from one worker only, and only where
-    there is no sampler."""
+    """Of a host, under its name."""
     base = {"process": host, "role": "machine", "endpoint": None}
     for interface, values in usage.get("interfaces", {}).items():
         for name, value in values.items():

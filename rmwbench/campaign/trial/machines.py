@@ -67,9 +67,8 @@ def sampled_probes(outcome: Outcome, crew: Crew) -> Iterator[dict[str, Any]]:
             )
             if not far and outcome.sampling.own_cpu_ns is not None:
                 own_ns += outcome.sampling.own_cpu_ns[1] - outcome.sampling.own_cpu_ns[0]
-            count = edges[0].get("machine", {}).get("processors") or 0
             rows += sampled.attributed(
-                document, machine.attributed_probes(window, {"trial": own_ns}, length_ns, count)
+                document, machine.attributed_probes(window, {"trial": own_ns}, length_ns)
             )
         for row in rows:
             yield _of(host, row) if far else row

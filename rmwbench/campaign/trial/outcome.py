@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
@@ -32,6 +33,9 @@ class Order:
     nonce: int
     directory: Path | None = None
     """The campaign's, where a recorder writes its bag to a disk."""
+    keeps_spoilt: bool = field(default_factory=keeps_spoilt)
+    """Whether it is kept though a noisy machine spoilt it: as the user says who orders it, on
+    whatever machine it runs."""
 
 
 @dataclass
@@ -117,15 +121,16 @@ class NetworkFacts:
     """Of a network between hosts: `findings` are what it was not, `frames` its log
     (rmwbench.lab.network.switch), `broken` why there was none, `counters` what queues of hosts'
     own devices dropped. `traffic`: what interfaces had carried before the first session opened and
-    once the graph was complete, by host. `cross_traffic`: its rows of `counters`. `shared_host`:
-    the interfaces carry what others send, too."""
+    once the graph was complete, by host. `background`: what its load sent over the loopback,
+    by host. `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what
+    others send, too."""
 
     broken: Reason | None = None
     findings: list[Finding] = field(default_factory=list)
     frames: np.ndarray | None = None
     counters: list[dict[str, Any]] = field(default_factory=list)
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    background: Flow = field(default_factory=Flow)
+    background: dict[str, Flow] = field(default_factory=dict)
     cross_traffic: list[dict[str, Any]] = field(default_factory=list)
     cross_traffic_cpu_ns: int = 0
     shared_host: bool = False

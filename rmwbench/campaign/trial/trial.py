@@ -262,11 +262,11 @@ def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
         outcome.probes += machines.sampled_probes(outcome, crew)
     elif outcome.sampling.sampled and outcome.times.window:
         length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
-        by_role, processors = sampled.cpu_by_role(outcome), sampled.processors(outcome) or 0
+        by_role = sampled.cpu_by_role(outcome)
         window = [row for row in outcome.probes if row["at"] == "window"]
         outcome.probes += sampled.attributed(
             outcome.sampling.sampled,
-            machine.attributed_probes(window, by_role, length_ns, processors),
+            machine.attributed_probes(window, by_role, length_ns),
         )
 
 

@@ -5,7 +5,6 @@ All rules in one list. None looks at a latency or a loss: a rule that sees resul
 say anything.
 """
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -14,13 +13,11 @@ from rmwbench.campaign.trial import machines
 from rmwbench.campaign.trial.attest import contradiction, reasons
 from rmwbench.campaign.trial.beside import network, sources
 from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.spoilt import SPOILT
 from rmwbench.codes import Code, Reason
-from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.process.records import KIND_NAMES
 
-SPOILT = "RMWBENCH_SPOILT"
-KEEP = "keep"
 NOISE = frozenset((Code.STEAL, Code.CANARY, Code.THROTTLED))
 """What a machine that others use does to a trial; the other rules say that the trial did not get
 what it asked for."""
@@ -47,7 +44,7 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
 def of_the_machine(outcome: Outcome) -> list[Reason]:
     """The rules of the machine that void the trial, as far as it came: what the user keeps
     (`kept`) is not among them, whether the trial is done or failed."""
-    return [reason for reason in _broken(outcome) if not _is_kept(reason)]
+    return [reason for reason in _broken(outcome) if not _is_kept(outcome, reason)]
 
 
 def _broken(outcome: Outcome) -> list[Reason]:
@@ -55,29 +52,14 @@ def _broken(outcome: Outcome) -> list[Reason]:
     return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
 
 
-def keeps_spoilt() -> bool:
-    """Whether a trial that a noisy machine spoilt is kept, and flagged: the user's choice where it
-    is never quiet. Raises UserError for a value of the variable that says nothing."""
-    asked = os.environ.get(SPOILT) or None
-    if asked not in (None, KEEP):
-        raise UserError(
-            f"{SPOILT} does not say what becomes of spoilt trials",
-            where=SPOILT,
-            expected=f"{KEEP}, or nothing",
-            actual=asked,
-            fix=f"set it to {KEEP}, or unset it",
-        )
-    return asked == KEEP
-
-
 def kept(outcome: Outcome) -> list[Reason]:
     """Why a trial would be void that is kept by the user's choice."""
-    found = (reason for reason in _broken(outcome) if _is_kept(reason))
+    found = (reason for reason in _broken(outcome) if _is_kept(outcome, reason))
     return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in found]
 
 
-def _is_kept(reason: Reason) -> bool:
-    return reason.code in NOISE and keeps_spoilt()
+def _is_kept(outcome: Outcome, reason: Reason) -> bool:
+    return outcome.order.keeps_spoilt and reason.code in NOISE
 
 
 def is_machines_fault(reasons: Sequence[Reason]) -> bool:

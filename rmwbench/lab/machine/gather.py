@@ -122,7 +122,7 @@ def network(with_host: bool) -> dict[str, Any]:
 
 
 def sampled(seconds: float) -> dict[str, Any]:
-    """What a trial's probes would be over some time, the use of all processors, and the programs
+    """What a trial's probes would be over some time, the use of our processors, and the programs
     that used most: (pid, name, share of one core)."""
     before, times, begun = read_edge(), _process_ticks(), time.monotonic()
     time.sleep(seconds)

@@ -8,7 +8,7 @@ for it, it would see next to nothing, and the sampler's canary watches the windo
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from math import floor, log10
 from pathlib import Path
@@ -21,11 +21,13 @@ COPIED_BYTES = 64 << 20
 COPYING_S = 0.15
 TICK_NS = 1_000_000_000 // os.sysconf("SC_CLK_TCK")
 _STAT = Path("/proc/stat")
+USABLE = "processors_usable"
+"""The probe that says how many processors the shares beside it are of."""
 _FIELDS = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 
 
 class Ticks(NamedTuple):
-    """Sums over all processors since boot, in ticks of 10 ms (USER_HZ)."""
+    """Sums since boot over the processors that a trial may use, in ticks of 10 ms (USER_HZ)."""
 
     busy: int
     idle: int
@@ -37,14 +39,24 @@ class Ticks(NamedTuple):
         return self.busy + self.idle + self.softirq + self.steal
 
 
-def read_ticks(text: str | None = None) -> Ticks:
-    """The first line of /proc/stat. Guest time is part of user time and not counted twice."""
-    words = (text if text is not None else _STAT.read_text()).split("\n", 1)[0].split()
-    value = dict(zip(_FIELDS, map(int, words[1:]), strict=False))
-    busy = sum(value.get(name, 0) for name in ("user", "nice", "system", "irq"))
-    return Ticks(
-        busy, value["idle"] + value.get("iowait", 0), value.get("softirq", 0), value.get("steal", 0)
-    )
+def usable() -> Collection[int]:
+    """The processors that this process may use, which its trials inherit."""
+    return os.sched_getaffinity(0)
+
+
+def read_ticks(text: str | None = None, processors: Collection[int] | None = None) -> Ticks:
+    """The lines of /proc/stat of those processors, of the usable ones where None. The first line
+    where it does not list them all: a container may have a file of its own, of its processors under
+    other numbers. Guest time is part of user time and not counted twice."""
+    stat = _STAT.read_text() if text is None else text
+    rows = (line.split() for line in stat.splitlines() if line.startswith("cpu"))
+    ticks = {name: [int(word) for word in words] for name, *words in rows}
+    wanted = [f"cpu{number}" for number in (usable() if processors is None else processors)]
+    listed = wanted if ticks.keys() >= set(wanted) else ["cpu"]
+    lines = [dict(zip(_FIELDS, ticks[name], strict=False)) for name in listed]
+    value = {name: sum(line.get(name, 0) for line in lines) for name in _FIELDS}
+    busy = value["user"] + value["nice"] + value["system"] + value["irq"]
+    return Ticks(busy, value["idle"] + value["iowait"], value["softirq"], value["steal"])
 
 
 def idle_probe() -> list[dict[str, Any]]:
@@ -80,17 +92,18 @@ def idle_probe() -> list[dict[str, Any]]:
 class Reading(NamedTuple):
     """One edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW
     at the same moment; `throttled_ns` is how long a CPU quota has stopped this control group so
-    far, None without one."""
+    far, None without one; `processors` is how many the ticks are of."""
 
     ticks: Ticks
     slewed_ns: int
     raw_ns: int
     throttled_ns: int | None
+    processors: int
 
 
 def read_edge() -> Reading:
     """About 60 µs."""
-    return Reading(read_ticks(), *read_clocks(), read_throttled_ns())
+    return Reading(read_ticks(), *read_clocks(), read_throttled_ns(), len(usable()))
 
 
 def read_clocks() -> tuple[int, int]:
@@ -155,10 +168,12 @@ def _lines(path: str | Path) -> list[str]:
 
 
 def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
-    """Rows with `at` = `window` from the readings at both edges: shares of the processor time,
-    `stolen` (steal over the window's length: 2 where two processors were away all the time) and
-    `stolen_ticks`, `clock_slew`, and `throttled` (share of the window) where there is a quota."""
+    """Rows with `at` = `window` from the readings at both edges: shares of the processor time and
+    `processors_usable`, which it is of, `stolen` (steal over the window's length: 2 where two
+    processors were away all the time) and `stolen_ticks`, `clock_slew`, and `throttled` (share of
+    the window) where there is a quota."""
     rows = window_probes(begin.ticks, end.ticks)
+    rows.append(_row(USABLE, end.processors, "count"))
     raw_ns = end.raw_ns - begin.raw_ns
     if raw_ns > 0:
         stolen = end.ticks.steal - begin.ticks.steal
@@ -171,7 +186,7 @@ def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
 
 
 def window_probes(begin: Ticks, end: Ticks) -> list[dict[str, Any]]:
-    """Rows with `at` = `window`: shares of all processor time between two readings; none where no
+    """Rows with `at` = `window`: shares of the processor time between two readings; none where no
     tick passed. `steal` is the share of what was demanded: a hypervisor steals only from processors
     that have work, so as a share of all time it would be larger for an arm that works more."""
     total = end.total - begin.total
@@ -200,19 +215,20 @@ def awake_as_idle(probes: Sequence[Mapping[str, Any]], awake: float) -> list[dic
 
 
 def attributed_probes(
-    window: Sequence[Mapping[str, Any]], cpu_ns: Mapping[str, int], window_ns: int, processors: int
+    window: Sequence[Mapping[str, Any]], cpu_ns: Mapping[str, int], window_ns: int
 ) -> list[dict[str, Any]]:
-    """Rows `own` and `foreign`: what the trial's processes used of all processor time, and what
-    others did. `window` are rows of `window_probes`; `cpu_ns` maps each role to its processor time
+    """Rows `own` and `foreign`: what the trial's processes used of the processor time, and what
+    others did. `window` are rows of `edge_probes`; `cpu_ns` maps each role to its processor time
     in the window.
 
     `own` counts every role but the spinners of `host_idle: awake`; `foreign` is the remainder of
     busy time, softirq not included, for most of that is the trial's own traffic.
     """
     share = {row["probe"]: float(row["value"]) for row in window}
-    if "busy" not in share or window_ns <= 0 or not processors or not cpu_ns:
+    if "busy" not in share or window_ns <= 0 or not share.get(USABLE) or not cpu_ns:
         return []
-    own = sum(value for role, value in cpu_ns.items() if role != "awake") / (window_ns * processors)
+    used_ns = sum(value for role, value in cpu_ns.items() if role != "awake")
+    own = used_ns / (window_ns * share[USABLE])
     return [_row("own", min(1.0, own)), _row("foreign", max(0.0, share["busy"] - own))]
 
 

@@ -1,5 +1,8 @@
 """The rules that void or mark a trial for the machine's sake: data in one place, fixed in advance.
 
+Shares of processor time are of the processors that a trial may use: what others of the machine do
+or leave idle says nothing of it.
+
 They look at machine signals only, never at a result: a rule that sees results can be made to say
 anything. A trial is *void* where even its median would be the machine's and not the middleware's;
 it keeps a *flag* where a part of it stays usable (medians without tails, latency without scaling).
@@ -31,7 +34,7 @@ table):
   busy threads could
   do that too, and what an arm does must not void its trial: where the trial's own processes used
   more than half of the
-  machine, the lateness is a flag and nothing more.
+  processors that it may use, the lateness is a flag and nothing more.
 * foreign: builds and desktops disturb tails; as long as the canary wakes, blocks carry it.
 """
 

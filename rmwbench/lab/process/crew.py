@@ -41,6 +41,11 @@ NO_FILES: Mapping[int, int] = {}
 LOCK_MEMORY = "RMWBENCH_LOCK_MEMORY"
 """Tells a worker's harness to lock its memory (native/harness/src/worker.rs): no parent can do
 it."""
+TURN_S = 1.0
+"""How long a wait does not look at the clock, so that it can tell waiting from standing still."""
+STALL_S = 1.0
+"""Beyond what a turn was to take: this process did not run (Ctrl-Z, a machine that stood still). No
+work of ours in a turn takes so long."""
 NETWORK_HOST = "/network"
 """The host of the network between the others, where `configure` and `run_programs` name one; no
 suite's host can be called so."""
@@ -417,17 +422,28 @@ class Crew:
         owing: Callable[[], list[WorkerProcess]] | None = None,
     ) -> None:
         """Until `done()`. Raises WorkerFailed when a worker ends, breaks the protocol, or the time
-        is up (kind `timeout`, naming the first of `owing()`)."""
+        is up (kind `timeout`, naming the first of `owing()`). Time in which this process did not
+        run is nobody's fault: what came meanwhile counts, and the limit is that much later."""
         deadline = time.monotonic() + timeout_s
         while not done():
             rest = deadline - time.monotonic()
             if rest <= 0:
+                self.turn(0)
+                if done():
+                    return
                 late = (owing() if owing else []) or [
                     *self.workers.values(),
                     *self.daemons.values(),
                 ]
                 raise late[0].failure("timeout", f"no {what} within {timeout_s:.3g} s")
-            self.turn(rest)
+            deadline += self._stalled_s(min(rest, TURN_S))
+
+    def _stalled_s(self, timeout_s: float) -> float:
+        """One turn; how long this process did not run in it, 0 where it ran."""
+        begun = time.monotonic()
+        self.turn(timeout_s)
+        over_s = time.monotonic() - begun - timeout_s
+        return over_s if over_s > STALL_S else 0.0
 
     def watch_until(self, deadline_ns: int) -> None:
         """Sleeps until the time (CLOCK_MONOTONIC), awake only for what workers say or for their

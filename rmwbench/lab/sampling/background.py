@@ -13,7 +13,7 @@ its text.
     background.start()                                 # matched and ready: the load goes on
     background.window({host: (steady_ns, end_ns)})
     …the window, the drain…
-    background.stop()   # the load goes off; cpu_ns, own_flow and probes() are known
+    background.stop()   # the load goes off; cpu_ns, own_flows and probes() are known
     background.close()  # once the host is gone: removes the control group
 """
 
@@ -62,8 +62,8 @@ def asks(conditions: Mapping[str, str]) -> dict[str, str]:
 
 class Background:
     """The loads of one trial. Once `stop` was called, `cpu_ns` maps each role to its processor time
-    in the window, `awake` is the spinners' share of all processor time there, and `own_flow` what a
-    load sent."""
+    in the window, `awake` is the spinners' share there of the processors that a trial may use, and
+    `own_flows` what a load sent, by host."""
 
     def __init__(
         self, crew: Crew, conditions: Mapping[str, str], hosts: Sequence[str] | None = None
@@ -72,7 +72,7 @@ class Background:
         found cost nothing. Processors are kept awake on every machine."""
         self.problems: dict[str, str] = {}
         self.cpu_ns: dict[str, int] = {}
-        self.own_flow = Flow()
+        self.own_flows: dict[str, Flow] = {}
         self.awake = 0.0
         self.group_problem: str | None = None
         self._crew = crew
@@ -138,11 +138,12 @@ class Background:
             self.cpu_ns[load.role] = self.cpu_ns.get(load.role, 0) + load.grown("cpu_ns")
             if load.role == AWAKE and not self._is_far(load.host):
                 self.awake = load.grown("cpu_ns") / (
-                    max(1, load.grown("time_ns")) * (os.cpu_count() or 1)
+                    max(1, load.grown("time_ns")) * len(os.sched_getaffinity(0))
                 )
-            if (bursts := reply.get("bursts")) and load.host == next(iter(self._crew.hosts)):
+            if bursts := reply.get("bursts"):
                 size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
-                self.own_flow = Flow(tuple((time_ns, sent) for time_ns, sent in bursts), size)
+                sent_by = tuple((time_ns, sent) for time_ns, sent in bursts)
+                self.own_flows[load.host] = Flow(sent_by, size)
 
     def close(self) -> None:
         """Removes the control group; call it once the host is closed."""
@@ -238,7 +239,7 @@ class _Load(LoadProcess):
             _row(
                 "background_cpu",
                 "fraction",
-                self.grown("cpu_ns") / (length_ns * (os.cpu_count() or 1)),
+                self.grown("cpu_ns") / (length_ns * len(os.sched_getaffinity(0))),
             )
         ]
         if share := self.asked.get("share"):

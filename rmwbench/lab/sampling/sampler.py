@@ -203,7 +203,7 @@ class Samplers:
 def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """One document of several hosts': processes, sockets and threads of all, where a name that two
     hosts have gets the later one's behind it; interfaces and protocols of the first, since each
-    host has its own; series name their host."""
+    host has its own; series and the others' reasons name their host."""
     (first_host, first), *rest = documents.items()
     taken = {name for snapshot in first["snapshots"] for name in snapshot["processes"]}
     others = [(host, _renamed(one, host, taken)) for host, one in rest]
@@ -240,7 +240,7 @@ def merged(documents: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         }
     for host, other in others:
         reasons = {
-            f"{what} ({host})": why
+            f"{what}@{host}": why
             for what, why in other["no_data"].items()
             if what not in found["no_data"]
         }

@@ -43,10 +43,29 @@ def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
     for reading in readings:
         at = {snapshot["at"]: snapshot for snapshot in reading}
         if "steady_begin" in at and "steady_end" in at:
-            return at["steady_begin"], _without(
-                outcome.network.background, at["steady_begin"], at["steady_end"]
-            )
+            host = outcome.order.cell.hosts[0]
+            return of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
     return None
+
+
+def of_the_trial(
+    outcome: Outcome, host: str, begin: Snapshot, end: Snapshot
+) -> tuple[Snapshot, Snapshot]:
+    """What a host counted at both ends of the window, without what is not the trial's: what our own
+    background load sent there in between, and the shared host's other interfaces."""
+    flow = outcome.network.background.get(host)
+    last = end if flow is None else _without(flow, begin, end)
+    return own_interfaces(outcome, begin), own_interfaces(outcome, last)
+
+
+def own_interfaces(outcome: Outcome, snapshot: Snapshot) -> Snapshot:
+    """On the shared host the loopback alone: a trial uses no other interface there, and what those
+    carry is somebody else's."""
+    if not outcome.network.shared_host:
+        return snapshot
+    interfaces = snapshot.get("interfaces", {})
+    kept = {name: values for name, values in interfaces.items() if name == LOOPBACK}
+    return {**snapshot, "interfaces": kept}
 
 
 def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:

@@ -10,7 +10,13 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rmwbench.campaign.trial.attest.counted import Carried, Snapshot, grown, tcp_payload
+from rmwbench.campaign.trial.attest.counted import (
+    Carried,
+    Snapshot,
+    grown,
+    of_the_trial,
+    tcp_payload,
+)
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.process.records import FOREIGN, RECEIVED
 
@@ -28,7 +34,8 @@ def carried_between(outcome: Outcome) -> list[Carried]:
         at = {snapshot["at"]: snapshot for snapshot in document["snapshots"]}
         if "steady_begin" in at and "steady_end" in at:
             leading = (devices.get(host, DEVICE), *outcome.order.cell.beside.get(host, ()))
-            for transport, size in _of_host((at["steady_begin"], at["steady_end"]), leading):
+            edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
+            for transport, size in _of_host(edges, leading):
                 totals[transport] = totals.get(transport, 0) + size
     if not totals and outcome.network.frames is not None and outcome.times.window is not None:
         begun = outcome.network.frames["in_ns"]

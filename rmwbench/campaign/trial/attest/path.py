@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.campaign.trial.attest.counted import LOOPBACK, Carried, carried, unix_peers, window
+from rmwbench.campaign.trial.attest.counted import Carried, carried, unix_peers, window
 from rmwbench.campaign.trial.attest.hosts import carried_between, crossing_fraction
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.process.records import FOREIGN, RECEIVED
@@ -69,8 +69,7 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
         return []
     counted = list(carried(edges))
     note = "sent during the window, headers included"
-    if outcome.network.shared_host:  # it uses no other, and what those carry is somebody else's
-        counted = [found for found in counted if found.interface == LOOPBACK]
+    if outcome.network.shared_host:
         note += "; on the shared host that of other programs too"
     claimed = _evidence(outcome)
     apart = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}

@@ -43,7 +43,7 @@ class Beside:
         if self.background.asked:
             with step(outcome, "background_end"):
                 self.background.stop()
-            outcome.network.background = self.background.own_flow
+            outcome.network.background = self.background.own_flows
             outcome.probes = (
                 machine.awake_as_idle(outcome.probes, self.background.awake)
                 + self.background.probes()
