@@ -496,7 +496,8 @@ _ENTRIES = [
         "soft interrupts",
         "cores",
         "amount",
-        "Processor time of the whole machine in soft interrupts, mostly its network receive path, "
+        "Processor time of the whole machine (of all together where hosts are machines) in soft "
+        "interrupts, mostly its network receive path, "
         "per second of the steady window; in steps of 10 ms. On most kernels the part that runs "
         "within a process's system call is in that process's CPU time too, so the two must not be "
         "added.",
@@ -569,7 +570,8 @@ _ENTRIES = [
         "amount",
         "Bytes that all interfaces of the host sent in the steady window for each byte of payload "
         "delivered: headers, acknowledgements, discovery. Near 0 where messages travel in shared "
-        "memory.",
+        "memory. Without what a background load of ours sent; on the shared host the loopback "
+        "alone.",
     ),
     Entry(
         "wire_bytes_per_payload_byte_lo",
@@ -599,7 +601,8 @@ _ENTRIES = [
         "W",
         "positive",
         "Power of the processor packages and their memory (RAPL), or at the board's input, over "
-        "the steady window: the whole machine, idle consumption included.",
+        "the steady window: the whole machine, idle consumption included. Of all machines "
+        "together where hosts are machines.",
     ),
     Entry(
         "energy_per_message",
@@ -755,16 +758,18 @@ _ENTRIES = [
         "fraction",
         "fraction",
         "Of the frames that met a link, once per destination: those that the network did not "
-        "deliver, for any reason (loss, full queue, out of range, too large). The report says on "
-        "which link.",
+        "deliver, for any reason (loss, full queue, out of range, too large). A multicast frame "
+        "that was lost on its way up counts for every other host of its network. The report says "
+        "on which link.",
     ),
     Entry(
         "link_utilisation",
         "use of the links",
         "fraction",
         "amount",
-        "Bytes that the busiest direction of a link with a constant rate let through, of what that "
-        "rate allows.",
+        "The share of the steady window in which the busiest direction of a link with a constant "
+        "rate had a frame on the wire. A frame that was lost behind the rate had taken its time, "
+        "one that found the queue full had not.",
     ),
     *(
         Entry(
@@ -785,7 +790,8 @@ _ENTRIES = [
             (
                 "lost_unmatched",
                 "lost before the match",
-                "The part of these that was due before the reader saw all its writers.",
+                "The part of these that was due before the reader saw all its writers. Of "
+                "subscriptions alone: nobody asks a late client.",
             ),
             (
                 "lost_in_delivery",
@@ -804,8 +810,8 @@ _ENTRIES = [
         "loss from the first delivery on",
         "fraction",
         "fraction",
-        "Of the messages published from the first delivered one on: those that were lost. It is "
-        "what a loss figure would be if it did not count discovery.",
+        "Of the messages published from the first delivered one on: those that were lost, those "
+        "under way apart. It is what a loss figure would be if it did not count discovery.",
     ),
     Entry(
         "recovery_time",
@@ -814,7 +820,8 @@ _ENTRIES = [
         "positive",
         "From the moment when a link or a node is back until a reader has its first message that "
         "was published after it; of several readers and outages the slowest. Infinite where none "
-        "came until the end; about half a message's period at best.",
+        "came until the end, or the node that should publish them never came up; about half a "
+        "message's period at best. A reader for which none was due is not asked.",
     ),
     Entry(
         "outage_stall",
@@ -838,7 +845,7 @@ _ENTRIES = [
             title,
             "messages",
             "amount",
-            text + " Once per reader, all outages of a trial together.",
+            text + " Once per reader, all outages of a trial together, those under way apart.",
         )
         for name, title, text in (
             (

@@ -27,6 +27,7 @@ from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.network.network import network
 from rmwbench.analysis.metrics.network.stray import stray
 from rmwbench.analysis.metrics.sample import make_sample
+from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import LEGS, heard_by
@@ -201,6 +202,8 @@ def measure_trial(evidence: Evidence) -> Trial:
     }
     if of[UNFINISHED] - of["finished"]:
         trial.values["publish_call_max"] = inf
+    if reason := limit_reached(evidence.endpoints, evidence.events, window):
+        without_rates(trial, reason)
     return trial
 
 

@@ -1,0 +1,60 @@
+"""Saturation: a publisher that sends back to back, up to its limit. Where it reaches the limit
+before the window ends, what it would have sent in the rest is not known, and the window tells no
+rate: the fastest arm would be the one that was divided by the most idle time.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.records.columns import Window
+
+OF_THE_WINDOW = (
+    "offered_rate",
+    "sent_rate",
+    "achieved_rate",
+    "achieved_throughput",
+    "longest_stall",
+)
+"""Metrics that are of the whole window."""
+Row = Mapping[str, Any]
+
+
+def limit_reached(
+    endpoints: Iterable[Row], events: Iterable[Row], window: Window | None
+) -> str | None:
+    """The reason for which a trial (its rows of `endpoints` and `events`) has no rate; None where
+    every publisher could send until the window ended."""
+    limits = {row["endpoint"]: limit for row in endpoints if (limit := _limit(row)) is not None}
+    if window is None or not limits:
+        return None
+    before_ns = [
+        (window.end_ns - event["time_ns"], limits[event["endpoint"]])
+        for event in events
+        if event["event"] == "finished"
+        and event["endpoint"] in limits
+        and event["time_ns"] is not None
+        and event["time_ns"] < window.end_ns
+        and loads(event["text"]).get("scheduled") == limits[event["endpoint"]]
+    ]
+    if not before_ns:
+        return None
+    left_ns, limit = max(before_ns)
+    return (
+        f"a publisher had sent its limit of {limit} messages {left_ns / 1e9:.3g} s before the "
+        "window ended: raise `limit`"
+    )
+
+
+def without_rates(trial: Trial, reason: str) -> None:
+    """Of the trial and of its topics."""
+    for one in (trial, *trial.topics.values()):
+        for name in OF_THE_WINDOW:
+            one.values.pop(name, None)
+        one.reasons |= dict.fromkeys(OF_THE_WINDOW, reason)
+
+
+def _limit(endpoint: Row) -> int | None:
+    arrival = loads(endpoint["asked"]).get("arrival") or {}
+    return arrival.get("limit") if arrival.get("kind") == "saturation" else None

@@ -1,0 +1,65 @@
+"""Back to back up to a limit: a window in which the limit was reached tells no rate."""
+
+import json
+
+import pytest
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.metrics.saturation import OF_THE_WINDOW, limit_reached, without_rates
+from rmwbench.analysis.records.columns import Endpoint, Window
+from tests.analysis.test_latency import Records, message
+
+WINDOW = Window(1_000_000_000, 6_000_000_000)
+
+
+def publisher(arrival, endpoint=1):
+    return {"endpoint": endpoint, "asked": json.dumps({"arrival": arrival})}
+
+
+def finished(scheduled, time_ns, endpoint=1):
+    return {
+        "event": "finished",
+        "endpoint": endpoint,
+        "time_ns": time_ns,
+        "text": json.dumps({"scheduled": scheduled}),
+    }
+
+
+UP_TO = {"kind": "saturation", "limit": 100_000}
+
+
+@pytest.mark.parametrize(
+    ("arrival", "event", "told"),
+    [
+        (UP_TO, finished(100_000, 2_170_000_000), "3.83 s before"),
+        (UP_TO, finished(100_000, 700_000_000), "5.3 s before"),
+        (UP_TO, finished(75_000, 6_000_000_000), None),
+        (UP_TO, finished(75_000, 3_000_000_000), None),
+        ({"kind": "periodic", "period_ns": 1000}, finished(100_000, 2_170_000_000), None),
+    ],
+    ids=["within the window", "within the warm-up", "not reached", "it left", "periodic"],
+)
+def test_a_limit_that_is_reached_before_the_window_ends_tells_no_rate(arrival, event, told):
+    """60 000 messages per second until 1.2 s, divided by the 5 s of the window, were called
+    14 000."""
+    reason = limit_reached([publisher(arrival)], [event], WINDOW)
+    assert reason is None if told is None else told in reason and "raise `limit`" in reason
+
+
+def test_of_several_publishers_the_first_that_ended_is_told():
+    endpoints = [publisher(UP_TO), publisher(UP_TO, 2), {"endpoint": 3, "asked": None}]
+    events = [finished(100_000, 5_000_000_000), finished(100_000, 4_000_000_000, endpoint=2)]
+    assert "2 s before" in limit_reached(endpoints, events, WINDOW)
+    assert limit_reached(endpoints, events, None) is None
+
+
+def test_a_trial_without_a_rate_says_why():
+    endpoints = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    found = measure(Records([message(0, WINDOW.begin_ns)], []), endpoints, WINDOW)
+    trial = Trial(0, 0, found, 5_000_000_000, topics={"t": Trial(0, 0, found, 5_000_000_000)})
+    assert trial.values["offered_rate"] == 0.2
+    without_rates(trial, "why")
+    for one in (trial, trial.topics["t"]):
+        assert not one.values.keys() & set(OF_THE_WINDOW)
+        assert {one.reasons[name] for name in OF_THE_WINDOW} == {"why"}
