@@ -138,6 +138,45 @@ def test_a_claim_about_several_cells_says_how_many(name, claim):
             assert free * workloads == 1, f"{free * workloads} cells, and no `cells: {{of: …}}`"
 
 
+BOTH = ("fast sync", "fast async")
+PARTS = {
+    "ga-sum-spin": {(name, "cyclone", "less", "fast idle", None) for name in ("rss", "cpu_cores")},
+    "ga-2152-delivered": {
+        ("loss", "fast async", "greater", 0.5, 0.0),
+        ("loss", "fast sync", "less", 0.1, 0.0),
+    },
+    "ga-222-one-latency": {
+        *(("achieved_rate", "cyclone", "greater", s, x) for x in (0.1, 0.2, 0.3) for s in BOTH),
+        *(("service_latency_p50", "cyclone", "less", side, 0.1) for side in BOTH),
+        *(("service_latency_p50", "cyclone", "greater", "fast sync", x) for x in (0.2, 0.3)),
+    },
+    "ga-223-better": {
+        *(("achieved_rate", "cyclone", "greater", s, x) for x in (0.1, 0.2) for s in BOTH),
+        *(("service_latency_p50", "cyclone", "less", s, x) for x in (0.1, 0.2) for s in BOTH),
+    },
+    "fd-th-be": {("achieved_throughput", "cyclone", "less", side, None) for side in BOTH},
+    "fd-cp-be": {("cpu_per_message", "cyclone", "greater", side, None) for side in BOTH},
+    "fd-me-be": {("rss", "cyclone", "less", side, None) for side in BOTH},
+    "fd-ds-persist": {
+        ("late_match_time", "backup server", "less", side, None)
+        for side in ("one server", "two servers")
+    },
+}
+"""Claim -> metric, left side, relation, right side or level, and loss of the network: of all that
+its statement says."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_all_that_a_statement_says_is_tested(name):
+    (claim,) = (claim for _, claim in TESTS if claim.id == name)
+    tested = [
+        (t.metric, t.left, t.relation, t.right or t.level, t.at.get("network.loss"))
+        for t in claim.tests
+    ]
+    assert set(tested) == PARTS[name]
+    assert len(tested) == len(PARTS[name]), "a part is tested twice"
+
+
 def test_the_texts_of_all_sources_are_claimed():
     if not SOURCES.exists():
         pytest.skip(f"the sources' texts are not here ({SOURCES})")

@@ -111,6 +111,7 @@ def test_every_experiment_exists(name):
                     assert one in levels[factor], f"{where}: {factor} {one}"
             text = f"{measured.x} {measured.series} {measured.panel or ''}"
             names = {re.sub(r"(%|\+2)$", "", n) for n in re.findall(r"\{([^{}]+)\}", text)}
+            names |= {measured.per} if measured.per else set()
             assert names <= {*levels, "arm", "workload", "talker", "listener"}, where
 
 
@@ -146,14 +147,14 @@ MEBI = 2.0**-20
 SCALES = {
     ("ns", "ms"): {1e-6},
     ("ns*hz", "% of the machine"): {1e-7},
-    ("ns*hz", "%"): {1e-7, 1e-7 / 3, 1e-8},  # of one of so many subscriptions
+    ("ns*hz", "%"): {1e-7},
     ("cores", "% of the machine"): {100},
     ("cores", "%"): {100},
     ("bytes", "MiB"): {MEBI},
     ("bytes", "KB"): {1 / 1024},
     ("bytes/s", "MB/s"): {1e-6},
     ("bytes/s", "MiB/s"): {MEBI},
-    ("hz", "messages/s"): {1},
+    ("hz", "messages/s"): {1, 1 / 2},  # one of the two legs of a round trip
     ("hz", "frames/s"): {1},
     ("fraction", "%"): {100},
     ("fraction", "fraction"): {1},
@@ -222,6 +223,36 @@ def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
                         one.factor == pytest.approx(f, rel=1e-6) for f in SCALES[unit, part.y.unit]
                     ), where
                     assert one.of_machine == (unit in ("cores", "ns*hz")), where
+
+
+OF_ALL_READERS = (
+    "achieved_rate",
+    "achieved_throughput",
+    "cpu_per_message_subscription",
+    "pss_subscription",
+    "pss",
+    "rss",
+)
+"""What all readers, or all processes, have together."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_several_subscriptions_have_together_is_drawn_for_one_of_them(name):
+    for figure in FILES[name].all():
+        for one in (m for part in figure.parts for m in part.measured):
+            levels = dict(suite_of(one.suite).factors).get("subscribers", (1,))
+            several = tuple(levels) != (1,) and one.at.get("subscribers") != 1
+            where = f"{figure.id}: {one.metric}"
+            assert (one.per == "subscribers") == (several and one.metric in OF_ALL_READERS), where
+            assert not several or one.metric not in ("pss", "rss"), f"{where}: of both sides"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_cpu_of_a_publisher_is_drawn_for_the_messages_that_it_sent(name):
+    for figure in FILES[name].all():
+        for one in (m for part in figure.parts for m in part.measured):
+            if one.metric == "cpu_per_message_publisher":
+                assert one.times == "sent_rate", figure.id
 
 
 @pytest.mark.parametrize("name", FILES)

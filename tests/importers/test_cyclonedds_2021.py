@@ -1,5 +1,6 @@
 """Cyclone DDS's tables of 2021: the ratios and wins as they stand, and what is behind them."""
 
+from rmwbench.bundle.query import run
 from tests.importers.original import figures
 
 SOURCE = ("tsc-humble-2021", "cyclonedds_report_tables")
@@ -45,6 +46,19 @@ def test_messages_are_restored_from_bytes():
         "Array16k, MultiProcess, 20 Hz, 1 subscribers",
     ]
     assert point["as_published"] == 475 and abs(point["as_corrected"] - 500) < 0.5
+
+
+def test_a_megabyte_of_the_tables_is_1000_kib():
+    """The first row of Ubuntu: 20.36 stands for 5090 pages of 4 KiB."""
+    f = figures(*SOURCE)
+    at = ("rmw_cyclonedds_cpp on Ubuntu", "Array16k, MultiProcess, 20 Hz, 1 subscribers")
+    assert f.published("cyclone_ram", *at) == 20.36
+    assert round(f.corrected("cyclone_ram", *at) * 1e6) == 5090 * 4096
+    _, rows = run(f.bundle, "select value from windows where metric = 'peak_rss' and value > 0")
+    pages = [value / 4096 for (value,) in rows]
+    assert len(pages) == 1071
+    assert max(abs(page - round(page)) for page in pages) < 1e-6
+    assert 5090 in map(round, pages)
 
 
 def test_failures_are_no_data():

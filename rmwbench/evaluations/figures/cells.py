@@ -11,6 +11,7 @@ from functools import lru_cache
 from itertools import product
 from typing import Any
 
+from rmwbench.errors import UserError
 from rmwbench.evaluations.figures.model import Measured, fill
 from rmwbench.suite.file.load import find, plain, read, shown
 from rmwbench.suite.file.pairs import ARROW
@@ -43,15 +44,30 @@ def chosen(measured: Measured, cell: Mapping[str, Any]) -> bool:
 
 
 def place(measured: Measured, cell: Mapping[str, Any]) -> dict[str, str] | None:
-    """Series, x and panel of a cell; None for one without a factor that a template names (a pair in
-    one process, a suite of another form)."""
+    """Series, x and panel of a cell; None for one without a factor that a template or `per` names
+    (a pair in one process, a suite of another form)."""
     templates = {"series": measured.series, "x": measured.x} | (
         {"panel": measured.panel} if measured.panel else {}
     )
     needed = {name for text in templates.values() for name in re.findall(r"\{([^{}]+)\}", text)}
+    needed |= {measured.per} if measured.per else set()
     return (
         {key: fill(text, cell) for key, text in templates.items()} if needed <= set(cell) else None
     )
+
+
+def parts(measured: Measured, cell: Mapping[str, Any]) -> float:
+    """How many have the cell's value together, of whom one is drawn: its level of `per`, 1 without.
+    UserError for a level that nothing can be divided by."""
+    level = cell[measured.per] if measured.per else 1
+    if isinstance(level, bool) or not isinstance(level, int | float) or level <= 0:
+        raise UserError(
+            f"nothing can be divided by `{measured.per}`",
+            where=measured.suite,
+            expected="a factor whose levels are numbers above 0",
+            actual=str(level),
+        )
+    return level
 
 
 def asked_for(measured: Measured) -> Iterator[Values]:

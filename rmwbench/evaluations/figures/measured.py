@@ -68,8 +68,8 @@ def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Campaign]
 def _of_one_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
     """The campaigns that were given, each time with what is shipped of one machine, the newest
     machine first."""
-    machines = dict.fromkeys(one.machine for one in campaigns if one.shipped) or {None: None}
-    return [[x for x in campaigns if not x.shipped or x.machine == name] for name in machines]
+    hosts = dict.fromkeys(one.host for one in campaigns if one.shipped) or {None: None}
+    return [[x for x in campaigns if not x.shipped or x.host == name] for name in hosts]
 
 
 def _found(
@@ -204,7 +204,10 @@ def _cells(
             if place is None:
                 continue
             place = {key: names.get(text, text) for key, text in place.items()}
-            rows = _over_time(one, arm) if one.metric in OVER_TIME else _value(one, campaign, arm)
+            if one.metric in OVER_TIME:
+                rows = _over_time(one, arm)
+            else:
+                rows = _value(one, campaign, arm, figure_cells.parts(one, cell))
             about: dict[str, Any] = {
                 "arm": arm.arm,
                 "middleware": arm.middleware,
@@ -216,36 +219,36 @@ def _cells(
                 yield _key(cell), [place | row | about for row in rows]
 
 
-def _value(one: Measured, campaign: Campaign, arm: Arm) -> Rows:
-    """The one point of a metric; none where a shipped summary does not keep the metric of this
-    cell."""
+def _value(one: Measured, campaign: Campaign, arm: Arm, parts: float) -> Rows:
+    """The one point of a metric, for one of so many `parts`; none where a shipped summary does not
+    keep the metric of this cell."""
     if campaign.shipped and any(name not in arm.metrics for name in one.metrics):
         return []
     entries = [arm.metrics.get(name, NOT_MEASURED) for name in one.metrics]
-    point = _computed(one, entries, _threads(campaign) if one.of_machine else 1)
+    threads = _threads(campaign) if one.of_machine else 1
+    point = _computed(one, entries, None if threads is None else threads * parts)
     if point["y"] is None:
         told = arm.not_supported or next((e.no_data for e in entries if e.no_data), None)
         point["note"] = str(told or _infinite(one, entries))
     return [point | {"blocks": entries[0].trials}]
 
 
-def _computed(one: Measured, entries: Sequence[Metric], threads: int | None) -> dict[str, Any]:
-    """y, with low and high of a metric that stands alone."""
+def _computed(one: Measured, entries: Sequence[Metric], among: float | None) -> dict[str, Any]:
+    """y, with low and high of a metric that stands alone. `among`: how many threads and readers it
+    is divided by; None where that is not known."""
     first = entries[0]
     value, low, high = (fmt.finite(x) for x in (first.value, first.low, first.high))
-    if threads is None:
+    if among is None:
         return {"y": None}
     if one.inverse is not None:
         ends = [one.inverse / end if end else None for end in (value, high, low)]
         return {"y": ends[0]} | ({"low": ends[1], "high": ends[2]} if None not in ends else {})
     if one.times:
         other = fmt.finite(entries[1].value)
-        return {
-            "y": None if value is None or other is None else value * other * one.factor / threads
-        }
-    point: dict[str, Any] = {"y": None if value is None else value * one.factor / threads}
+        return {"y": None if value is None or other is None else value * other * one.factor / among}
+    point: dict[str, Any] = {"y": None if value is None else value * one.factor / among}
     if value is not None and low is not None and high is not None:
-        point |= {"low": low * one.factor / threads, "high": high * one.factor / threads}
+        point |= {"low": low * one.factor / among, "high": high * one.factor / among}
     return point
 
 

@@ -89,9 +89,10 @@ class Measured(Strict):
     """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at`
     choose cells (a level, or a list of them); templates may use factors, `workload` and `arm`.
 
-    Three kinds of arithmetic are the figure's own: `times` another metric of the cell, `inverse`
-    divided by the metric (a period from a rate), and `of_machine`, a share of all hardware threads
-    of the machine that measured it."""
+    Four kinds of arithmetic are the figure's own: `times` another metric of the cell, `per` a
+    factor of it (what all `subscribers` receive together, for each of them), `inverse` divided by
+    the metric (a period from a rate), and `of_machine`, a share of all hardware threads of the
+    machine that measured it."""
 
     suite: Text
     metric: Text
@@ -101,6 +102,7 @@ class Measured(Strict):
     ] = Field(default_factory=dict)
     factor: float = 1.0
     times: Text | None = None
+    per: Text | None = None
     inverse: Annotated[float, Field(gt=0)] | None = None
     of_machine: bool = False
     x: Text
@@ -109,13 +111,14 @@ class Measured(Strict):
 
     @model_validator(mode="after")
     def _one_arithmetic(self) -> "Measured":
-        if self.inverse is not None and (self.times or self.of_machine or self.factor != 1.0):
+        arithmetic = self.times or self.per or self.of_machine
+        if self.inverse is not None and (arithmetic or self.factor != 1.0):
             raise Fault(
                 "an inverse stands alone",
-                expected="no `factor`, `times` or `of_machine`",
+                expected="no `factor`, `times`, `per` or `of_machine`",
                 at=("inverse",),
             )
-        if self.metric in OVER_TIME and (self.inverse is not None or self.times or self.of_machine):
+        if self.metric in OVER_TIME and (self.inverse is not None or arithmetic):
             raise Fault(
                 "what arrives over time is not a metric", expected="`factor` alone", at=("metric",)
             )

@@ -50,15 +50,18 @@ class Condition:
 @dataclass(frozen=True)
 class Seconds:
     """A run second by second, arrays of shape (rows,): rates in messages/s as the log has them and
-    as its bytes tell, NaN for what it cannot tell; latency in ms and ms²; the publisher's
-    resources. The two ends of a run may have different numbers of rows.
+    as its bytes tell, NaN for what it cannot tell; latency in ms and ms² where the log has a rate
+    (`shown_`) and where it has bytes; the publisher's resources. The two ends of a run may have
+    different numbers of rows.
     """
 
     sent: np.ndarray
     sent_restored: np.ndarray
     received: np.ndarray
     received_restored: np.ndarray
+    shown_latency_ms: np.ndarray
     latency_ms: np.ndarray
+    shown_latency_variance_ms2: np.ndarray
     latency_variance_ms2: np.ndarray
     publisher_cpu: np.ndarray
     publisher_rss_kib: np.ndarray
@@ -67,10 +70,12 @@ class Seconds:
 @dataclass(frozen=True)
 class Run:
     """One run: sums of the cut rates as the original took them, and what the seconds tell where
-    there are any."""
+    there are any. `shown_latency_ms` is over the seconds that have a rate, 0 without any, as the
+    original took it; `latency_ms` over those that have bytes, None where nothing came."""
 
     condition: Condition
     name: str
+    shown_latency_ms: float
     latency_ms: float | None
     lost_percent: float
     sent: float
@@ -104,8 +109,14 @@ def known_errors(out: Published) -> None:
     out.error(
         "latency zero where nothing came",
         "runs without reception count as 0 ms in the mean, so that worse delivery lowers the "
-        "published latency; corrected: delivering runs only",
+        "published latency; corrected: delivering runs only, which are told by bytes",
         "mininet_latency",
+    )
+    out.error(
+        "a single message is no message",
+        "the rate of a second with one message is cut to 0, so that its latency is in no mean and "
+        "ten runs that received something count as runs that did not",
+        "mininet_latency, mininet_second_latency",
     )
     out.error(
         "discovery counted as loss",
@@ -197,18 +208,21 @@ def add(out: Published, runs: list[Run], *, raw: bool) -> None:
 def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> None:
     series = f"{condition.arm}, {condition.message_type}, {condition.bandwidth} Mb/s"
     delivering = [run.latency_ms for run in of if run.latency_ms is not None]
-    filled = [run.latency_ms or 0.0 for run in of]
+    shown = [run.shown_latency_ms for run in of]
     empty = f"no data: none of {len(of)} runs received anything"
-    note = empty if not delivering else None
-    if note is None and len(delivering) < len(of):
-        note = f"published with 0 ms for {len(of) - len(delivering)} of {len(of)} runs"
+    if not raw:
+        empty = f"no data: none of {len(of)} runs has a second whose rate is not cut to 0"
+    zeros = sum(run.received == 0 for run in of)
+    note = f"published with 0 ms for {zeros} of {len(of)} runs" if zeros else None
+    if not delivering:
+        note = empty
     for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
         out.figure(
             f"mininet_latency{name}",
             series,
             condition.loss,
             "ms",
-            float(reduce(filled)),
+            float(reduce(shown)),
             float(reduce(delivering)) if delivering else None,
             count=len(delivering),
             note=note,
@@ -222,6 +236,7 @@ def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> Non
         None,
         float(len(delivering)),
         count=len(of),
+        note=None if raw else "runs with a second whose rate is not cut to 0",
     )
     _counts(out, series, condition, of, raw)
     if raw:
@@ -264,11 +279,11 @@ def _loss(out: Published, series: str, condition: Condition, of: list[Run], why_
 _LINES = (
     ("sent", "messages/s", "sent", "sent_restored", 1.0, 1.0),
     ("received", "messages/s", "received", "received_restored", 1.0, 1.0),
-    ("latency", "ms", "latency_ms", "latency_ms", 1.0, 1.0),
+    ("latency", "ms", "shown_latency_ms", "latency_ms", 1.0, 1.0),
     (
         "latency_variance",
         "ms² (published: s² × 1000)",
-        "latency_variance_ms2",
+        "shown_latency_variance_ms2",
         "latency_variance_ms2",
         0.001,
         1.0,
@@ -366,7 +381,7 @@ def _run(out: Published, run: Run) -> None:
         series,
         run.name,
         "ms",
-        run.latency_ms or 0.0,
+        run.shown_latency_ms,
         run.latency_ms,
         note=None if run.latency_ms is not None else nothing,
     )
@@ -464,14 +479,15 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
 def _poor(of: list[Run]) -> bool:
     loss, latency = (
         np.mean([run.lost_percent for run in of]),
-        np.mean([run.latency_ms or 0.0 for run in of]),
+        np.mean([run.shown_latency_ms for run in of]),
     )
     return bool(loss > POOR_LOSS_PERCENT or latency > POOR_LATENCY_MS)
 
 
 def _latency(of: list[Run], filled: bool) -> float:
-    """Mean latency in ms; without the zeros, a cell that delivered nothing is the slowest."""
-    known = [run.latency_ms for run in of if run.latency_ms is not None]
+    """Mean latency in ms, `filled` as published; without the zeros, a cell that delivered nothing
+    is the slowest."""
     if filled:
-        return sum(known) / len(of)
+        return float(np.mean([run.shown_latency_ms for run in of]))
+    known = [run.latency_ms for run in of if run.latency_ms is not None]
     return float(np.mean(known)) if known else float("inf")

@@ -304,7 +304,7 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
         perf_log.require(log, ("ru_maxrss", "cpu_usage (%)", "latency_variance (ms)"))
     p, s = publisher.columns, subscriber.columns
     received, sent = s["received"], p["sent"]
-    on = received > 0
+    came, shown = perf_windows.arrived(subscriber), received > 0
     mean = s["latency_mean (ms)"]
     total_sent = float(sent.sum())
     if total_sent <= 0:
@@ -326,7 +326,8 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
     return Run(
         condition=condition,
         name=name,
-        latency_ms=float(mean[on].mean()) if on.any() else None,
+        shown_latency_ms=float(mean[shown].mean()) if shown.any() else 0.0,
+        latency_ms=float(mean[came].mean()) if came.any() else None,
         lost_percent=float(100 * (1 - received.sum() / total_sent)),
         sent=total_sent,
         received=float(received.sum()),
@@ -338,16 +339,25 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
         subscriber_rss_kib=float(s["ru_maxrss"].mean()),
         publisher_cpu=float(p["cpu_usage (%)"].mean()),
         subscriber_cpu=float(s["cpu_usage (%)"].mean()),
-        seconds=figures.Seconds(
-            sent=sent,
-            sent_restored=figures.restored_rates(sent, p["T_loop"]),
-            received=received,
-            received_restored=s["data_received"] / size,
-            latency_ms=np.where(on, mean, np.nan),
-            latency_variance_ms2=np.where(on, s["latency_variance (ms)"] * 1000, np.nan),
-            publisher_cpu=p["cpu_usage (%)"],
-            publisher_rss_kib=p["ru_maxrss"],
-        ),
+        seconds=_seconds(publisher, subscriber, size),
+    )
+
+
+def _seconds(publisher: Log, subscriber: Log, size: int) -> figures.Seconds:
+    p, s = publisher.columns, subscriber.columns
+    came, shown = perf_windows.arrived(subscriber), s["received"] > 0
+    mean, variance = s["latency_mean (ms)"], s["latency_variance (ms)"] * 1000
+    return figures.Seconds(
+        sent=p["sent"],
+        sent_restored=figures.restored_rates(p["sent"], p["T_loop"]),
+        received=s["received"],
+        received_restored=s["data_received"] / size,
+        shown_latency_ms=np.where(shown, mean, np.nan),
+        latency_ms=np.where(came, mean, np.nan),
+        shown_latency_variance_ms2=np.where(shown, variance, np.nan),
+        latency_variance_ms2=np.where(came, variance, np.nan),
+        publisher_cpu=p["cpu_usage (%)"],
+        publisher_rss_kib=p["ru_maxrss"],
     )
 
 
@@ -372,6 +382,7 @@ def _summary_run(row: Row, condition: Condition, out: Published) -> Run:
     run = Run(
         condition=condition,
         name=row["run"],
+        shown_latency_ms=latency if received > 0 else 0.0,
         latency_ms=latency if received > 0 else None,
         lost_percent=row.number("lost_prct"),
         sent=sent,
