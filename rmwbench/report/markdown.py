@@ -131,8 +131,8 @@ def _head(doc: Shown) -> Iterable[str]:
     if calibrated := calibration_line(machine):
         yield escape(calibrated)
         yield ""
-    if campaign.not_run:
-        yield escape(campaign.not_run)
+    for text in filter(None, (done.selected(campaign), campaign.not_run)):
+        yield escape(text)
         yield ""
     for text in campaign.left_out:
         yield escape(f"Left out: {text}")

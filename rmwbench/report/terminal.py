@@ -89,8 +89,8 @@ def _print_campaign(doc: Shown, console: Console) -> None:
     if not campaign.finished:
         counts.append("not finished")
     _line(console, f"{campaign.name or ''} · {'; '.join(counts)}")
-    if campaign.not_run:
-        _line(console, campaign.not_run)
+    for text in filter(None, (done.selected(campaign), campaign.not_run)):
+        _line(console, text)
     for text in campaign.left_out:
         _line(console, f"Left out: {text}")
     _line(console, machine.summary)

@@ -5,7 +5,7 @@ trials: what `show` and `explain` answer from.
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import Trial
@@ -21,6 +21,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
+from rmwbench.results.selection import Selection
 from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look
 from rmwbench.results.workload.arm import ArmReport, judge_by
 from rmwbench.results.workload.tails import of_worst
@@ -56,20 +57,19 @@ class Judged:
     machine_bound: Mapping[str, list[int]]
 
 
-def judged(bundle: Bundle) -> Judged:
-    """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
-    for an imported one, which has no records."""
+def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
+    """Reads every record once; memory is one trial's columns. `selection`: cells of the bundle that
+    are judged among themselves, as if it had no others. UserError for a broken bundle, and for an
+    imported one, which has no records."""
     refuse_imported(bundle)
     small = Small(bundle)
-    plan = bundle.campaign.get("plan") or {}
-    lines = bundle.trials()
-    cells = bundle.rows("cells")
+    plan, lines, cells = _asked(bundle, selection)
     measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
     for evidence in bundle.evidence(
         (x for x in lines if x.status == "done" and x.cell in measured), small
     ):
         measured[evidence.cell].append(measure_trial(evidence))
-    campaign = _campaign(bundle, plan, lines, cells, small)
+    campaign = _campaign(bundle, plan, lines, cells, small, selection)
     rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
 
     lines_of: dict[int, list[TrialLine]] = {c["cell"]: [] for c in cells}
@@ -99,6 +99,7 @@ def judged(bundle: Bundle) -> Judged:
     }
     ran = {unit(w, t): [a.ran_in(t) for a in arms[w]] for w, found in topics.items() for t in found}
     verdicts, at, blocks = _verdicts(ran, rules, plan, campaign, bundle.ended_at)
+    campaign = _with_decided(campaign, plan, verdicts)
     for reports in arms.values():
         judge_by(reports, blocks)
     compared = {
@@ -129,6 +130,42 @@ def judged(bundle: Bundle) -> Judged:
             for w, reports in arms.items()
         },
     )
+
+
+def _asked(
+    bundle: Bundle, selection: Selection | None
+) -> tuple[Mapping[str, Any], list[TrialLine], list[dict[str, Any]]]:
+    """The plan, the trials and the cells: all, or those that were selected."""
+    plan, lines = bundle.campaign.get("plan") or {}, bundle.trials()
+    if selection is None:
+        return plan, lines, bundle.rows("cells")
+    cells = [dict(cell) for cell in selection.with_floors()]
+    numbers = {cell["cell"] for cell in cells}
+    trials = [trial for trial in plan.get("trials") or () if trial["cell"] in numbers]
+    return (
+        {**plan, "trials": trials} if plan else plan,
+        [line for line in lines if line.cell in numbers],
+        cells,
+    )
+
+
+def _with_decided(
+    campaign: Campaign, plan: Mapping[str, Any], verdicts: Mapping[str, Mapping[str, best.Verdict]]
+) -> Campaign:
+    """Its last look says what was decided then; blocks that ran once more since, and a selection,
+    change that."""
+    if campaign.looks is None:
+        return campaign
+    wanted = (plan.get("blocks") or {}).get("decide") or ()
+    found = [
+        verdict.verdict
+        for comparison, by_arm in verdicts.items()
+        if not wanted or comparison.partition(" [")[0] in wanted
+        for verdict in by_arm.values()
+        if verdict.verdict not in ("reference", "no data", "alone")
+    ]
+    decided = sum(verdict != "undecided" for verdict in found)
+    return replace(campaign, looks=replace(campaign.looks, decided=decided, of=len(found)))
 
 
 def _verdicts(
@@ -177,6 +214,7 @@ def _campaign(
     lines: list[TrialLine],
     cells: list[dict[str, Any]],
     small: Small,
+    selection: Selection | None,
 ) -> Campaign:
     c = bundle.campaign
     suite = c.get("suite") or {}
@@ -223,6 +261,7 @@ def _campaign(
             voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
         ),
         not_run=(plan.get("not_run") or {}).get("text"),
+        selected=selection.words if selection and selection.wanted else None,
         left_out=tuple(
             told_left_out({one["arm"]: one["reason"] for one in plan.get("left_out") or ()})
         ),

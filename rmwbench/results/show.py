@@ -27,6 +27,7 @@ from rmwbench.results.machine.machine import machine
 from rmwbench.results.machine.model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.ros import bring_up, recordings, ros_variables
+from rmwbench.results.selection import Selection
 from rmwbench.results.shown import (
     BlockCorrelation,
     Charts,
@@ -48,11 +49,14 @@ if TYPE_CHECKING:  # what reads suites takes long to import
     from rmwbench.suite.limits import LimitsFile
 
 
-def summarise(bundle: Bundle, limits: "LimitsFile | None" = None) -> Shown:
+def summarise(
+    bundle: Bundle, limits: "LimitsFile | None" = None, selection: Selection | None = None
+) -> Shown:
     """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
-    for an imported one, which has no records. `limits` take the place of the suite's own.
+    for an imported one, which has no records. `limits` take the place of the suite's own;
+    `selection`: cells of the bundle that are judged among themselves.
     """
-    found = judged(bundle)
+    found = judged(bundle, selection)
     small, measured, arms = found.small, found.measured, found.arms
     level = replace(found.rules, alpha=found.at.alpha)
     here = machine(bundle)

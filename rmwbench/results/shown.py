@@ -39,7 +39,8 @@ class CampaignTrials:
 
 @dataclass(frozen=True, kw_only=True)
 class Look:
-    """The last of a sequential campaign, as its journal has it."""
+    """The last of a sequential campaign, as its journal has it; `decided` and `of` count the
+    verdicts of this answer."""
 
     blocks: int
     looks: tuple[int, ...]
@@ -52,8 +53,9 @@ class Look:
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """`not_run`: what a budget left out; `left_out`: a line for each reason for which arms of the
-    suite could not be run. `wall_s`: what all trials took."""
+    """`not_run`: what a budget left out; `selected`: what alone is in this answer, as a user named
+    it, judged as if the campaign had nothing else; `left_out`: a line for each reason for which
+    arms of the suite could not be run. `wall_s`: what all trials took."""
 
     name: str | None
     directory: str
@@ -68,6 +70,7 @@ class Campaign:
     looks: Look | None
     trials: CampaignTrials
     not_run: str | None
+    selected: str | None
     left_out: tuple[str, ...]
     wall_s: float
 

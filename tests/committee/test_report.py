@@ -18,6 +18,7 @@ from rmwbench.results.shown import Topic
 from tests.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
+from tests.support import synthetic_bundle
 from tests.support.command import exit_code
 
 pytestmark = pytest.mark.long
@@ -92,6 +93,32 @@ def test_standings_count_every_verdict_of_every_candidate_once(report):
     for one in found:
         verdicts = [arm.verdict.verdict for arm in arms if candidate(arm) == one.arm]
         assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
+
+
+def test_rmws_are_judged_among_themselves(tmp_path):
+    """A committee chooses one of them: that all are slower than iceoryx2 tells it nothing."""
+    as_rmw = {"zenoh untouched": "rclcpp/zenoh", "fastdds tuned": "rclcpp/fastrtps"}
+    arms = tuple(
+        dataclasses.replace(arm, arm=as_rmw[arm.arm], layer="rclcpp") if arm.arm in as_rmw else arm
+        for arm in synthetic_bundle.ARMS
+    )
+    report = gather(evaluations.make(tmp_path / "tsc", arms), TITLE, [], ())
+    (part, _) = report.measured
+    found = {arm.arm for workload in part.of_rmws.workloads for arm in workload.arms}
+    assert found == {"floor futex", *as_rmw.values()}
+    told = {one.arm: one.counts for one in report.rmw_standings}
+    assert told.keys() == set(as_rmw.values())
+    assert told["rclcpp/zenoh"]["best"] > 0
+    summary = section(markdown.render(report, {}), "Summary")
+    among, _, of_all = summary.partition("### All candidates")
+    assert "### ROS 2's RMWs among themselves" in among and "iceoryx2" not in among
+    assert "iceoryx2" in of_all
+    assert report.document()["rmw_standings"]
+
+
+def test_without_two_rmws_there_is_nothing_to_choose(report, text):
+    assert all(part.of_rmws is None for part in report.parts)
+    assert "among themselves" not in text
 
 
 def test_what_is_as_installed_is_one_candidate_however_suites_call_it(report):

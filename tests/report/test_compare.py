@@ -17,8 +17,8 @@ from rmwbench.report.compare.html import axis_of, mark, render_html
 from rmwbench.report.compare.terminal import print_compare, unchanged
 from rmwbench.results.compare.document import compare
 from rmwbench.results.compare.model import Compared, Difference, NotComparable
-from rmwbench.results.compare.select import side
 from rmwbench.results.model import Ratio, document
+from rmwbench.results.selection import select
 from tests.support import kept, network_bundle, synthetic_bundle
 from tests.support.command import exit_code
 
@@ -57,7 +57,7 @@ def campaigns(tmp_path_factory):
 
 
 def compared(campaigns, a, b, **options):
-    return compare(side(f"{campaigns}/{a}"), side(f"{campaigns}/{b}"), **options)
+    return compare(select(f"{campaigns}/{a}"), select(f"{campaigns}/{b}"), **options)
 
 
 def verdicts(answer, metric="response_latency_p50"):
@@ -123,7 +123,7 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
                 p["text"] = p["text"].replace("'tuned'}", "'tuned', queue: {size: 16}}")
 
     other = changed(campaigns, tmp_path, "new", change)
-    answer = compare(side(f"{campaigns}/old"), side(str(other)))
+    answer = compare(select(f"{campaigns}/old"), select(str(other)))
     assert [t.topic for t in answer.environment] == [
         "machine",
         "workload",
@@ -148,14 +148,14 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
 
 def test_a_machine_that_is_not_described_is_unknown_and_not_the_same(campaigns, tmp_path):
     other = changed(campaigns, tmp_path, "same", lambda d: d.pop("machine"))
-    answer = compare(side(f"{campaigns}/old"), side(str(other)))
+    answer = compare(select(f"{campaigns}/old"), select(str(other)))
     found = topic(answer, "machine")
     assert (found.question, found.answer, found.differences) == ("the same machine?", "unknown", ())
 
 
 def test_the_larger_of_both_floors_is_respected(campaigns, tmp_path):
     other = changed(campaigns, tmp_path, "new", lambda d: d["machine"].update(aa_floor=0.5))
-    answer = compare(side(f"{campaigns}/old"), side(str(other)))
+    answer = compare(select(f"{campaigns}/old"), select(str(other)))
     assert (answer.rules.margin, answer.rules.aa_floor) == (0.05, 0.5)
     latencies = {row.verdict for row in answer.rows if "latency" in row.metric}
     assert latencies == {"undecided"}
@@ -178,7 +178,7 @@ def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, mon
     synthetic_bundle.write(
         tmp_path / "c", arms=ARMS, workloads=WORKLOADS, blocks=5, sd=0.01, seed=3
     )
-    answer = compare(side(f"{campaigns}/old"), side(f"{tmp_path}/c"), metrics=["pss"])
+    answer = compare(select(f"{campaigns}/old"), select(f"{tmp_path}/c"), metrics=["pss"])
     assert {r.workload for r in answer.rows} == {"camera"}
     assert answer.not_comparable[0] == NotComparable(
         cell="pointcloud, zenoh untouched",
@@ -209,7 +209,7 @@ def test_a_level_selected_on_each_side_is_compared_on_purpose(tmp_path):
     place = synthetic_bundle.write(
         tmp_path / "c", arms=ARMS[:2], workloads=("camera",), levels=3, blocks=6
     )
-    answer = compare(side(f"{place}:level=0"), side(f"{place}:level=2"))
+    answer = compare(select(f"{place}:level=0"), select(f"{place}:level=2"))
     assert {r.cell for r in answer.rows} == {f"camera [level=0], {a.arm}" for a in ARMS[:2]}
     assert all("level 0, in B 2" in r.flags for r in answer.rows)
     assert answer.paired
@@ -220,7 +220,7 @@ def test_failed_trials_are_a_row_where_there_are_any(tmp_path):
     broken = [dataclasses.replace(steady[0], fails=tuple(range(1, 9)))]
     for name, arms in (("a", steady), ("b", broken)):
         synthetic_bundle.write(tmp_path / name, arms=tuple(arms), workloads=("camera",), blocks=9)
-    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
     assert verdicts(answer, "failed_trials") == {"camera, fastdds tuned": "worse"}
     assert set(verdicts(answer).values()) == {"worse"}  # a block that is lost is infinitely slow
     assert answer.exit_code == 1
@@ -233,7 +233,7 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
         synthetic_bundle.write(
             tmp_path / name, arms=(one,), workloads=("camera",), blocks=10, sd=0.02
         )
-    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
     found = {row.metric: row for row in answer.rows}
     assert found["response_latency_p50"].verdict == "undecided"
     assert found["undelivered"].difference.value == pytest.approx(0.4)
@@ -245,7 +245,7 @@ def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_oth
         line | ({"failed_by": "host"} if line.get("status") == "failed" else {}) for line in lines
     ]
     journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    again = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    again = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
     assert verdicts(again) == {"camera, fastdds tuned": "better"}
     assert not verdicts(again, "failed_trials"), "what its host broke is no failure of the arm"
 
@@ -261,7 +261,7 @@ def test_a_lost_block_is_infinite_in_whatever_the_primary_metric_is(tmp_path):
         x | (broke if x.get("cell") == 0 and x["block"] in (1, 4, 6, 8) else {}) for x in lines
     ]
     journal.write_text("".join(f"{json.dumps(line)}\n" for line in lines))
-    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
     found = next(r for r in answer.rows if r.cell_a == 0 and r.metric == "recovery_time")
     assert found.trials == (10, 10)
     assert found.ratio.value is None and found.verdict in ("undecided", "worse")
@@ -299,7 +299,7 @@ def network_campaigns(tmp_path, monkeypatch):
 
 
 def recovery(place, arm="fastdds"):
-    answer = compare(side(f"{place}/a:{arm}"), side(f"{place}/b:{arm}"))
+    answer = compare(select(f"{place}/a:{arm}"), select(f"{place}/b:{arm}"))
     return answer, next(r for r in answer.rows if r.metric == "recovery_time")
 
 
@@ -331,7 +331,7 @@ def test_what_untimed_trials_took_is_not_compared(tmp_path, monkeypatch):
         synthetic_bundle.write(
             tmp_path / name, arms=(slower(ARMS[0], factor),), workloads=("camera",), blocks=8
         )
-    answer = compare(side(f"{tmp_path}/a"), side(f"{tmp_path}/b"))
+    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
     found = {r.metric: (r.verdict, r.reason) for r in answer.rows}
     untimed = ("no data", "A: allocations were counted, so nothing here was timed")
     assert {m for m, one in found.items() if one == untimed} == {
@@ -374,8 +374,8 @@ def test_wrong_sides_are_refused_with_what_to_do(campaigns, a, b, says):
 
 def test_a_directory_with_a_colon_is_found(campaigns, tmp_path):
     shutil.copytree(campaigns / "old", tmp_path / "a:b")
-    assert side(f"{tmp_path}/a:b").wanted == {}
-    assert side(f"{tmp_path}/a:b:zenoh tuned").wanted == {"arm": ("zenoh tuned",)}
+    assert select(f"{tmp_path}/a:b").wanted == {}
+    assert select(f"{tmp_path}/a:b:zenoh tuned").wanted == {"arm": ("zenoh tuned",)}
 
 
 def run(capsys, *arguments):
@@ -436,7 +436,7 @@ def test_what_changed_comes_first_and_what_did_not_takes_a_line_per_metric(campa
 
 
 def test_few_cells_are_all_shown(campaigns):
-    answer = compare(side(f"{campaigns}/old:zenoh tuned"), side(f"{campaigns}/new:zenoh tuned"))
+    answer = compare(select(f"{campaigns}/old:zenoh tuned"), select(f"{campaigns}/new:zenoh tuned"))
     few = dataclasses.replace(answer, rows=tuple(r for r in answer.rows if r.workload == "imu"))
     assert "not shown" not in terminal(few)
 
@@ -444,7 +444,7 @@ def test_few_cells_are_all_shown(campaigns):
 def test_what_a_bundle_says_cannot_drive_the_terminal_or_the_page(campaigns, tmp_path):
     evil = "\x1b[2J<script>alert(1)</script>"
     other = changed(campaigns, tmp_path, "same", lambda d: d.update(tool_version=evil))
-    answer = compare(side(f"{campaigns}/old"), side(str(other)), metrics=["pss"])
+    answer = compare(select(f"{campaigns}/old"), select(str(other)), metrics=["pss"])
     assert "\x1b" not in terminal(answer)
     page = render_html(answer)
     assert "<script" not in page and "&lt;script&gt;" in page

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.report.compare.html import write_html
 from rmwbench.results.compare.document import compare
-from rmwbench.results.compare.select import side
+from rmwbench.results.selection import select
 from tests.report.test_browser import CHROMIUM, browser, pytestmark  # noqa: F401 (a fixture and a mark)
 from tests.support import synthetic_bundle
 
@@ -24,7 +24,7 @@ def url(tmp_path_factory):
         synthetic_bundle.write(
             place / name, arms=found, workloads=("pointcloud",), blocks=6, seed=seed
         )
-    write_html(compare(side(f"{place}/a"), side(f"{place}/b")), place / "page.html")
+    write_html(compare(select(f"{place}/a"), select(f"{place}/b")), place / "page.html")
     return (place / "page.html").as_uri()
 
 

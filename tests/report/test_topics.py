@@ -17,11 +17,11 @@ from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.compare.document import compare
-from rmwbench.results.compare.select import side
 from rmwbench.results.explain.document import explanations
 from rmwbench.results.explain.model import Explanation
 from rmwbench.results.model import Metric
 from rmwbench.results.model import document as answer_document
+from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from rmwbench.results.workload import outcomes
 from tests.report.printed import printed
@@ -223,7 +223,7 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
         topics_bundle.write(tmp_path / name, carriers=carriers, seed=seed)
         for name, carriers, seed in (("a", {"zenoh": CARRIERS["zenoh"]}, 3), ("b", slower, 4))
     ]
-    found = compare(*(side(str(path)) for path in sides))
+    found = compare(*(select(str(path)) for path in sides))
     rows = {(row.topic, row.metric): row for row in found.rows}
     assert rows["front", "response_latency_p50"].verdict == "worse"
     assert rows["front", "response_latency_p50"].title.startswith("front: ")
@@ -233,7 +233,7 @@ def test_two_campaigns_are_compared_topic_by_topic(tmp_path):
 
 
 def test_who_loses_more_of_the_camera_is_not_called_better_in_the_other_topics(bundle):
-    found = compare(*(side(f"{bundle.directory}:{arm}") for arm in ("iceoryx2", "cyclonedds")))
+    found = compare(*(select(f"{bundle.directory}:{arm}") for arm in ("iceoryx2", "cyclonedds")))
     rows = {(row.topic, row.metric): row for row in found.rows}
     assert rows["front", "undelivered"].verdict == "worse"
     for topic in ("imu", "commands"):

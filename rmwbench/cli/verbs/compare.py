@@ -54,14 +54,14 @@ def compare(
 ) -> None:
     from rmwbench.evaluations.committee.session import is_session
     from rmwbench.results.compare.document import compare as compared
-    from rmwbench.results.compare.select import side
     from rmwbench.results.model import document
+    from rmwbench.results.selection import select
 
     path = page(out, html)
     if is_session(Path(a)) and is_session(Path(b)):
         _check_plain(margin, metric)
         _evaluations(Path(a), Path(b), path, as_json=as_json)
-    found = compared(side(a), side(b), margin=_margin(margin), metrics=metric or ())
+    found = compared(select(a), select(b), margin=_margin(margin), metrics=metric or ())
     if path is not None:
         from rmwbench.report.compare.html import write_html
 

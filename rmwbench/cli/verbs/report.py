@@ -1,6 +1,7 @@
 """`rmwbench report [DIR]`: the answer of a campaign as a page for a browser, or as Markdown with
 pictures."""
 
+import re
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -8,9 +9,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from rmwbench.cli.pages import say_written
+from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
+    from rmwbench.results.selection import Selection
 
 
 class Format(StrEnum):
@@ -27,12 +30,13 @@ def register(app: typer.Typer) -> None:
 
 
 def report(
-    directory: Annotated[
-        Path | None,
+    campaign: Annotated[
+        str | None,
         typer.Argument(
-            metavar="[DIR]",
+            metavar="[DIR[:SELECTION]]",
             help="A campaign's directory, or an evaluation's; the newest campaign below "
-            "./campaigns if absent.",
+            "./campaigns if absent. With a selection, as `compare` has it, those cells are judged "
+            "among themselves: DIR:layer=rclcpp.",
         ),
     ] = None,
     kind: Annotated[
@@ -47,7 +51,8 @@ def report(
             "--out",
             "-o",
             metavar="FILE",
-            help="Where it goes; DIR/report.html or DIR/report.md if absent.",
+            help="Where it goes; DIR/report.html or DIR/report.md if absent, of a selection "
+            "DIR/report-SELECTION.html.",
         ),
     ] = None,
     open_it: Annotated[
@@ -58,19 +63,26 @@ def report(
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.evaluations.committee.session import is_session
     from rmwbench.results.capacity.kind import is_capacity
+    from rmwbench.results.selection import selected
 
-    directory = directory or newest_campaign()
-    if is_session(directory):
-        _of_evaluation(directory, out, open_it=open_it)
+    if campaign and is_session(Path(campaign)):
+        _of_evaluation(Path(campaign), out, open_it=open_it)
         return
-    path = out or directory / ("report.html" if kind is Format.html else "report.md")
+    directory, selection = selected(campaign) if campaign else (newest_campaign(), None)
     # first: without a campaign there is nothing to complain about but that
-    bundle = Bundle(directory)
+    bundle = selection.bundle if selection else Bundle(directory)
+    path = out or directory / _name(kind, selection)
     _check(kind, path)
-    if is_capacity(bundle):
+    if not is_capacity(bundle):
+        _write(kind, bundle, path, selection)
+    elif selection is None:
         _write_capacity(kind, bundle, path)
     else:
-        _write(kind, bundle, path)
+        raise UserError(
+            "a selection is for the verdicts of a campaign alone",
+            where=campaign,
+            fix=f"rmwbench report {directory}",
+        )
     say_written(path)
     if open_it:
         typer.launch(str(path.resolve()))
@@ -79,7 +91,6 @@ def report(
 def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
     """The committee's report of what has been measured so far."""
     from rmwbench.cli.evaluations.evaluate import say_files, write
-    from rmwbench.errors import UserError
     from rmwbench.evaluations.committee.session import load
 
     if out is not None:
@@ -95,9 +106,16 @@ def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
         typer.launch(str((directory / "report.html").resolve()))
 
 
+def _name(kind: Format, selection: "Selection | None") -> str:
+    """Of a selection another than that of the whole report, which stays."""
+    stem = "report"
+    if selection is not None:
+        stem += "-" + re.sub(r"[^A-Za-z0-9_.]+", "-", selection.words)
+    return stem + (".html" if kind is Format.html else ".md")
+
+
 def _check(kind: Format, path: Path) -> None:
     """Raises UserError where a report of this format cannot be written to that path."""
-    from rmwbench.errors import UserError
     from rmwbench.whole_file import check_page, is_written_through
 
     check_page(path, "Markdown" if kind is Format.markdown else "HTML")
@@ -128,11 +146,11 @@ def _write_capacity(kind: Format, bundle: "Bundle", path: Path) -> None:
     (write_html if kind is Format.html else write_markdown)(summarise(bundle), path)
 
 
-def _write(kind: Format, bundle: "Bundle", path: Path) -> None:
+def _write(kind: Format, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
     from rmwbench.evaluations.beside import evaluated
     from rmwbench.report.html import write_html
     from rmwbench.report.markdown import write_markdown
     from rmwbench.results.show import summarise
 
-    shown = summarise(bundle)
+    shown = summarise(bundle, selection=selection)
     (write_html if kind is Format.html else write_markdown)(shown, path, evaluated(shown))

@@ -25,10 +25,12 @@ def register(app: typer.Typer) -> None:
 
 
 def show(
-    directory: Annotated[
-        Path | None,
+    campaign: Annotated[
+        str | None,
         typer.Argument(
-            metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
+            metavar="[DIR[:SELECTION]]",
+            help="A campaign's directory; the newest below ./campaigns if absent. With a selection, "
+            "as `compare` has it, those cells are judged among themselves: DIR:layer=rclcpp.",
         ),
     ] = None,
     as_json: Annotated[
@@ -57,6 +59,7 @@ def show(
     from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.imported import is_imported
     from rmwbench.results.model import document
+    from rmwbench.results.selection import selected
     from rmwbench.results.show import summarise
 
     if as_csv and (as_json or not fit):
@@ -66,7 +69,14 @@ def show(
         from rmwbench.suite.file.limits_file import read_limits
 
         asked = read_limits(limits)
-    bundle = Bundle(directory or newest_campaign())
+    directory, selection = selected(campaign) if campaign else (newest_campaign(), None)
+    bundle = selection.bundle if selection else Bundle(directory)
+    if selection and (fit or is_capacity(bundle)):
+        raise UserError(
+            "a selection is for the verdicts of a campaign alone",
+            where=campaign,
+            fix=f"rmwbench show {directory}{' --fit' * fit}",
+        )
     if fit:
         _fit(bundle, as_json=as_json, as_csv=as_csv)
         return
@@ -76,7 +86,7 @@ def show(
     if is_capacity(bundle):
         _capacity(bundle, as_json)
         return
-    shown = summarise(bundle, asked)
+    shown = summarise(bundle, asked, selection)
     if as_json:
         print_json(document(shown))
     else:

@@ -8,7 +8,7 @@ is elsewhere (markdown.py, page.py).
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.decide.document import summarise as decide
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.model import document
+from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import Arm, Shown, Workload
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -45,11 +46,13 @@ MOST_COMMENT_BYTES = 64 * 1024
 @dataclass(frozen=True, kw_only=True)
 class Part:
     """A section. `shown`: what its campaign answers; None where nothing was measured, for the
-    reason `why`; `get` is the command that changes it. `evaluated`: what the published evaluations
-    said of the same."""
+    reason `why`; `get` is the command that changes it. `of_rmws`: what it answers of ROS 2's RMWs
+    alone, judged among themselves; None where it has fewer than two. `evaluated`: what the
+    published evaluations said of the same."""
 
     section: Planned
     shown: Shown | None
+    of_rmws: Shown | None = None
     why: str | None = None
     get: str | None = None
     evaluated: Evaluated = NOT_EVALUATED
@@ -115,6 +118,7 @@ class Report:
     session: Session
     parts: tuple[Part, ...]
     standings: tuple[Standing, ...]
+    rmw_standings: tuple[Standing, ...]
     needs: tuple[Answered, ...]
     questionnaire: Mapping[str, Any]
     beside: tuple[Beside, ...]
@@ -143,6 +147,9 @@ class Report:
                 for part in self.parts
             ],
             "standings": [{"arm": one.arm, "counts": dict(one.counts)} for one in self.standings],
+            "rmw_standings": [
+                {"arm": one.arm, "counts": dict(one.counts)} for one in self.rmw_standings
+            ],
             "needs": [
                 {
                     "title": one.title,
@@ -168,6 +175,7 @@ def gather(
         session=session,
         parts=parts,
         standings=tuple(standings(shown)),
+        rmw_standings=tuple(standings([part.of_rmws for part in parts if part.of_rmws])),
         needs=tuple(
             _need(session, need, part)
             for need in needs
@@ -202,7 +210,36 @@ def _part(session: Session, section: Planned) -> Part:
     if not bundle.trials("done"):
         return Part(section=section, shown=None, why="none of its trials was good", get=go_on)
     shown = summarise(bundle)
-    return Part(section=section, shown=shown, evaluated=evaluated(shown))
+    return Part(
+        section=section,
+        shown=shown,
+        of_rmws=_of_rmws(bundle, shown),
+        evaluated=evaluated(shown),
+    )
+
+
+def _of_rmws(bundle: Bundle, shown: Shown) -> Shown | None:
+    """ROS 2's RMWs judged as if nothing else had been run: to choose one of them, it says little
+    that all are worse than what is not an RMW. Pairs of two middlewares are not candidates."""
+    arms = {
+        arm.arm: arm
+        for workload in shown.workloads
+        for arm in contenders(workload)
+        if arm.pair is None
+    }
+    rmws = tuple(name for name, arm in arms.items() if _is_rmw(arm))
+    if len(rmws) < 2:
+        return None
+    if len(rmws) == len(arms):
+        return shown
+    everything = select(str(bundle.directory))
+    cells = [cell for cell in everything.cells if cell["arm"] in rmws]
+    return summarise(bundle, selection=replace(everything, cells=cells, wanted={"arm": rmws}))
+
+
+def _is_rmw(arm: Arm) -> bool:
+    """As a robot's nodes use it: watching its layers costs time."""
+    return arm.layer == "rclcpp" and not arm.options.get("layers")
 
 
 def standings(shown: Sequence[Shown]) -> list[Standing]:

@@ -7,6 +7,7 @@ What decides comes first; every table and chart of a section is in the section's
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.evaluations.committee.document import (
@@ -14,6 +15,7 @@ from rmwbench.evaluations.committee.document import (
     Answered,
     Part,
     Report,
+    Standing,
     blocks_of,
     decidable,
 )
@@ -154,11 +156,14 @@ def _left_out_of_several(report: Report) -> dict[str, int]:
 
 def _summary(report: Report) -> Iterator[str]:
     yield from ("## Summary", "")
-    for part in report.measured:
-        yield from (f"- **{escape(part.section.title)}.** {told}" for told in [_told(part)] if told)
-    yield ""
+    if any(part.of_rmws for part in report.measured):
+        yield from _of_rmws(report)
+        yield from ("### All candidates", "")
+    yield from _told_of(report.measured)
     yield from _needs(report.needs)
-    yield from _standings(report)
+    yield from _standings(
+        "Where each candidate stands", report.standings, least=min(FEW, len(report.measured))
+    )
     absent = [part for part in report.parts if part.shown is None]
     if absent:
         yield from ("### Not measured", "")
@@ -173,6 +178,26 @@ def _summary(report: Report) -> Iterator[str]:
                 for part in absent
             ],
         )
+
+
+def _of_rmws(report: Report) -> Iterator[str]:
+    """What a committee chooses from."""
+    yield from ("### ROS 2's RMWs among themselves", "")
+    yield (
+        "Judged as if nothing else had been run: which of the RMWs that were measured would serve "
+        "a robot's nodes better. Each section has an error budget of 5 % of its own, here too."
+    )
+    yield ""
+    alone = [replace(part, shown=part.of_rmws) for part in report.measured if part.of_rmws]
+    yield from _told_of(alone)
+    yield from _standings("Where each RMW stands", report.rmw_standings, least=1)
+
+
+def _told_of(parts: Iterable[Part]) -> Iterator[str]:
+    for part in parts:
+        if told := _told(part):
+            yield f"- **{escape(part.section.title)}.** {told}"
+    yield ""
 
 
 def _told(part: Part) -> str:
@@ -237,17 +262,21 @@ def _title(workload: Workload, among: Iterable[Workload]) -> str:
     return f"{workload.title} ({levels})" if same and levels else workload.title
 
 
-def _standings(report: Report) -> Iterator[str]:
-    least = min(FEW, len(report.measured))
-    found = [one for one in report.standings if one.sections >= least]
+def _standings(title: str, standings: Iterable[Standing], *, least: int) -> Iterator[str]:
+    """Of the candidates of at least so many sections."""
+    found = [one for one in standings if one.sections >= least]
     if not found:
         return
     used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
-    yield from ("### Where each candidate stands", "")
+    yield from (f"### {title}", "")
+    few = (
+        f"Candidates of fewer than {least} sections are in these alone, and workloads"
+        if least > 1
+        else "Workloads"
+    )
     yield (
         "In how many workloads of this report each candidate came to each verdict, all sections "
-        f"together. Candidates of fewer than {least} sections are in these alone, and workloads of "
-        f"fewer than {DECIDABLE_BLOCKS} blocks in none."
+        f"together. {few} of fewer than {DECIDABLE_BLOCKS} blocks are in none."
     )
     yield ""
     rows = [

@@ -17,6 +17,13 @@ def counts(campaign: Campaign) -> list[str]:
     ]
 
 
+def selected(campaign: Campaign) -> str | None:
+    """What alone is in the answer, where that is not all."""
+    if campaign.selected is None:
+        return None
+    return f"Only {campaign.selected}: judged as if nothing else had been run."
+
+
 def trials(campaign: Campaign) -> str:
     """`184 of 240 trials`, or `264 of at most 334 trials` where what is decided leaves early."""
     of = "at most " if _is_sequential(campaign) else ""

@@ -23,6 +23,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.compare.environment import definition_differences, environment
+from rmwbench.results.compare.match import Alone, Match, match, name
 from rmwbench.results.compare.model import (
     Compared,
     ComparedSide,
@@ -33,9 +34,9 @@ from rmwbench.results.compare.model import (
     Trials,
     Verdict,
 )
-from rmwbench.results.compare.select import Alone, Match, Side, match, name
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Change, Metric, Ratio
+from rmwbench.results.selection import Selection
 from rmwbench.results.workload.arm import ArmReport
 
 COST = ("cpu_per_message", "pss")
@@ -60,14 +61,14 @@ _FAILURES = Entry(
 class _Half:
     """A side with what was measured of it: cell -> arm, finished trials."""
 
-    side: Side
+    side: Selection
     arms: dict[int, ArmReport]
     lines: list[TrialLine]
     primary: dict[int, str]
 
 
 def compare(
-    a: Side, b: Side, *, margin: float | None = None, metrics: Sequence[str] = ()
+    a: Selection, b: Selection, *, margin: float | None = None, metrics: Sequence[str] = ()
 ) -> Compared:
     """B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
     the primary one, loss, CPU and memory. UserError for a broken bundle, an unknown metric, or
@@ -292,7 +293,7 @@ def _widest(entry: Entry, trials: Sequence[Trial]) -> float:
     return max((clock_bound(entry, trial) for trial in trials), default=0.0)
 
 
-def _halves(a: Side, b: Side, matches: Sequence[Match]) -> tuple[_Half, _Half]:
+def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half, _Half]:
     """Measures the cells that are compared; one campaign is read once."""
     wanted = [{m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}]
     if a.bundle.directory.resolve() == b.bundle.directory.resolve():
@@ -301,7 +302,7 @@ def _halves(a: Side, b: Side, matches: Sequence[Match]) -> tuple[_Half, _Half]:
     else:
         measured = [_measured(s.bundle, w) for s, w in ((a, wanted[0]), (b, wanted[1]))]
 
-    def half(n: int, side: Side) -> _Half:
+    def half(n: int, side: Selection) -> _Half:
         lines = [line for line in side.bundle.trials() if line.cell in wanted[n]]
         return _Half(side, measured[n][0], lines, measured[n][1])
 

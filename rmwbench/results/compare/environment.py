@@ -11,10 +11,11 @@ from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.compare.match import Match
+from rmwbench.results.compare.match import name as cell_name
 from rmwbench.results.compare.model import Difference, Topic, TopicName
-from rmwbench.results.compare.select import Match, Side
-from rmwbench.results.compare.select import name as cell_name
 from rmwbench.results.compare.settings import differences, lines, of_texts
+from rmwbench.results.selection import Selection
 from rmwbench.words.numbers import quantity
 
 QUESTIONS: Mapping[TopicName, str] = {
@@ -33,8 +34,8 @@ _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
 
 
 def environment(
-    a: Side,
-    b: Side,
+    a: Selection,
+    b: Selection,
     matches: Sequence[Match],
     trials: tuple[Sequence[TrialLine], Sequence[TrialLine]],
 ) -> tuple[Topic, ...]:
@@ -97,7 +98,7 @@ def _workload_of(cell: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _machine(a: Side, b: Side) -> list[Difference] | None:
+def _machine(a: Selection, b: Selection) -> list[Difference] | None:
     """None where either is not described."""
     left, right = (s.bundle.campaign.get("machine") or {} for s in (a, b))
     parts = [{k: v for k, v in m.items() if k not in _RESULTS} for m in (left, right)]
@@ -121,7 +122,7 @@ def _workloads(matches: Sequence[Match]) -> list[Difference]:
     return [replace(one, cells=_few(cells)) for one, cells in found.items()]
 
 
-def _software(a: Side, b: Side, matches: Sequence[Match]) -> list[Difference]:
+def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Difference]:
     """Versions, builds and profiles of what is compared, each difference once however many cells
     have it."""
     described = [
@@ -199,7 +200,7 @@ def _profile_lines(
 
 
 def _instrument(
-    a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
+    a: Selection, b: Selection, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
 ) -> list[Difference]:
     left, right = (s.bundle.campaign for s in (a, b))
     out = differences(
@@ -239,7 +240,7 @@ def _percent(value: float | None) -> str | None:
     return None if value is None else f"{value * 100:.2g} %"
 
 
-def _sampled(side: Side, trials: Sequence[TrialLine]) -> str:
+def _sampled(side: Selection, trials: Sequence[TrialLine]) -> str:
     """In how many trials the sampler ran beside the workers."""
     mine = {t.trial for t in trials if t.status == "done"}
     if not mine:
@@ -249,7 +250,7 @@ def _sampled(side: Side, trials: Sequence[TrialLine]) -> str:
 
 
 def _day(
-    a: Side, b: Side, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
+    a: Selection, b: Selection, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
 ) -> list[Difference]:
     out: list[Difference] = []
     states = [(s.bundle.campaign.get("machine") or {}).get("state") or {} for s in (a, b)]
@@ -274,7 +275,7 @@ def _day(
     return out
 
 
-def _probes(side: Side, trials: Sequence[TrialLine]) -> dict[tuple[str, str, str], float]:
+def _probes(side: Selection, trials: Sequence[TrialLine]) -> dict[tuple[str, str, str], float]:
     mine = {t.trial for t in trials if t.status == "done"}
     found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
     for row in side.bundle.rows("probes"):

@@ -123,7 +123,7 @@ def recordings(
     for cell in bundle.rows("cells"):
         definition = loads(cell["definition"])
         asked = definition.get("recorder")
-        if not asked:
+        if not asked or cell["cell"] not in measured:
             continue
         comparison = definition["comparison"]
         cases.setdefault(comparison, {"title": definition["workload"]["title"], **asked})

@@ -169,7 +169,8 @@ def answered(
     bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
 ) -> RosVariables | None:
     """None where no cell has any."""
-    found = [(row, loads(row["definition"])) for row in bundle.rows("cells")]
+    chosen = [row for row in bundle.rows("cells") if row["cell"] in measured]
+    found = [(row, loads(row["definition"])) for row in chosen]
     found = [(row, definition) for row, definition in found if definition.get("ros_variables")]
     if not found:
         return None

@@ -1,4 +1,4 @@
-"""What the two sides of a comparison are: `DIR`, or `DIR:SELECTION` for some of its cells.
+"""Cells of a campaign as somebody names them: `DIR` for all, or `DIR:SELECTION` for some.
 
 A selection is an arm's name, or `KEY=VALUE` pairs with commas between them: `arm`, `workload`,
 `middleware`, `layer`, `version`, `profile`, `cell`, or one of the suite's factors. A key given
@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rmwbench.analysis.metrics.comparisons import is_compared, loads
+from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, loads
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.imported import refuse_imported
@@ -20,7 +20,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Side:
+class Selection:
     """`text` as typed; `cells` (rows of `cells`) chosen from `bundle`; `wanted`: key -> values, as
     selected."""
 
@@ -29,8 +29,25 @@ class Side:
     cells: Sequence[Row]
     wanted: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def words(self) -> str:
+        """What was selected: `layer rclcpp`, `arm zenoh or cyclonedds, workload camera`."""
+        return ", ".join(f"{key} {' or '.join(values)}" for key, values in self.wanted.items())
 
-def side(text: str) -> Side:
+    def with_floors(self) -> list[Row]:
+        """The cells, and the floors that stand beside them: what others are measured against stays
+        where the arms are fewer."""
+        numbers = {cell["cell"] for cell in self.cells}
+        there = {(cell["workload"], cell["factors"]) for cell in self.cells}
+        return [
+            cell
+            for cell in self.bundle.rows("cells")
+            if cell["cell"] in numbers
+            or (is_floor(cell) and (cell["workload"], cell["factors"]) in there)
+        ]
+
+
+def select(text: str) -> Selection:
     """Raises UserError for a directory that is not a campaign, and for a selection that is unknown
     or empty."""
     directory, selection = _split(text)
@@ -42,12 +59,12 @@ def side(text: str) -> Side:
             "the campaign has no cells yet", where=str(directory), fix="wait until it has begun"
         )
     wanted = _wanted(selection, cells, text) if selection is not None else {}
-    chosen = [c for c in cells if all(_value(c, key) in values for key, values in wanted.items())]
+    chosen = [c for c in cells if all(value_of(c, key) in values for key, values in wanted.items())]
     if not chosen:
         raise UserError(
             "no cell has all of this",
             where=text,
-            expected=", ".join(f"{k} {' or '.join(v)}" for k, v in wanted.items()),
+            expected=Selection(text, bundle, (), wanted).words,
             actual=f"{len(cells)} cells that each lack some of it",
             fix="`rmwbench show` lists a campaign's arms and workloads",
         )
@@ -60,7 +77,14 @@ def side(text: str) -> Side:
             actual=f"{len(chosen)} with",
             fix="`rmwbench show` has the table of each campaign",
         )
-    return Side(text, bundle, compared, wanted)
+    return Selection(text, bundle, compared, wanted)
+
+
+def selected(text: str) -> tuple[Path, Selection | None]:
+    """The directory, and what of it was selected; None where the text has no selection. Raises
+    UserError as `select` does."""
+    directory, selection = _split(text)
+    return directory, None if selection is None else select(text)
 
 
 def _split(text: str) -> tuple[Path, str | None]:
@@ -77,8 +101,8 @@ def _split(text: str) -> tuple[Path, str | None]:
 
 def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple[str, ...]]:
     known = {
-        key: sorted({value for c in cells if (value := _value(c, key)) is not None})
-        for key in (*COLUMNS, *_factors(cells))
+        key: sorted({value for c in cells if (value := value_of(c, key)) is not None})
+        for key in (*COLUMNS, *factor_names(cells))
     }
     if selection in known["arm"] or "=" not in selection:
         pairs = [("arm", selection)]  # an arm's name may contain commas
@@ -115,101 +139,10 @@ def _wanted(selection: str, cells: Sequence[Row], where: str) -> dict[str, tuple
     return found
 
 
-def _factors(cells: Sequence[Row]) -> list[str]:
+def factor_names(cells: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys(k for c in cells for k in loads(c["factors"]) if k not in COLUMNS))
 
 
-def _value(cell: Row, key: str) -> str | None:
+def value_of(cell: Row, key: str) -> str | None:
     value = cell[key] if key in COLUMNS else loads(cell["factors"]).get(key)
     return None if value is None else str(value)
-
-
-@dataclass(frozen=True)
-class Match:
-    """Two cells to compare. `chosen`: what the selections set apart on purpose, such as `size 1k,
-    in B 1m`."""
-
-    a: Row
-    b: Row
-    chosen: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class Alone:
-    """A cell without counterpart. `counts`: A has it, so that a regression may hide in its
-    absence."""
-
-    cell: str
-    reason: str
-    counts: bool
-
-
-def match(a: Side, b: Side) -> tuple[list[Match], list[Alone]]:
-    """Cells of equal workload, factors and arm. Where each side is one arm, the arms may differ; so
-    may a workload or a level of which each side selects one.
-    """
-    apart = [
-        key
-        for key in _ordered(a, b)
-        if _single(a, key) and _single(b, key) and _single(a, key) != _single(b, key)
-    ]
-    keys = [k for k in ("workload", "arm", *_factors([*a.cells, *b.cells])) if k not in apart]
-    chosen = tuple(
-        f"{key} {_single(a, key)}, in B {_single(b, key)}"
-        for key in apart
-        if key not in COLUMNS or key == "workload"
-    )
-    others: dict[tuple[str | None, ...], list[Row]] = {}
-    for cell in b.cells:
-        others.setdefault(_key(cell, keys), []).append(cell)
-    matches, alone = [], []
-    for cell in a.cells:
-        found = others.get(_key(cell, keys), [])
-        if len(found) == 1:
-            matches.append(Match(cell, found.pop(), chosen))
-        elif found:
-            alone.append(
-                Alone(f"{name(cell)} (A)", f"{len(found)} cells of B could be it: select one", True)
-            )
-        else:
-            alone.append(Alone(f"{name(cell)} (A)", _why(cell, b, keys), True))
-    alone += [
-        Alone(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False)
-        for rest in others.values()
-        for cell in rest
-        if rest
-    ]
-    return matches, alone
-
-
-def name(cell: Row) -> str:
-    """`camera [size=1m], zenoh tuned`."""
-    factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
-    return f"{cell['workload']}{f' [{factors}]' if factors else ''}, {cell['arm']}"
-
-
-def _ordered(a: Side, b: Side) -> list[str]:
-    return [*COLUMNS, *_factors([*a.cells, *b.cells])]
-
-
-def _single(side: Side, key: str) -> str | None:
-    """The value that all chosen cells share. An arm need not be selected: a campaign of one arm is
-    one arm. Anything else must be, because two suites that differ are not to be compared by
-    accident.
-    """
-    if key != "arm" and key not in side.wanted:
-        return None
-    values = {_value(c, key) for c in side.cells}
-    return values.pop() if len(values) == 1 else None
-
-
-def _key(cell: Row, keys: Sequence[str]) -> tuple[str | None, ...]:
-    return tuple(_value(cell, k) for k in keys)
-
-
-def _why(cell: Row, other: Side, keys: Sequence[str], side: str = "B") -> str:
-    for key in keys:
-        value = _value(cell, key)
-        if value is not None and value not in {_value(c, key) for c in other.cells}:
-            return f"{side} has no {key} {value}"
-    return f"{side} has no such cell"

@@ -1,0 +1,74 @@
+"""Some cells of a campaign, judged as if it had no others."""
+
+import json
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.errors import UserError
+from rmwbench.results.answer import done
+from rmwbench.results.selection import select, selected
+from rmwbench.results.show import summarise
+from tests.support import synthetic_bundle
+from tests.support.command import exit_code
+
+
+@pytest.fixture(scope="module")
+def directory(tmp_path_factory):
+    place = tmp_path_factory.mktemp("selection") / "campaign"
+    return synthetic_bundle.write(place, workloads=("imu", "camera"), blocks=6)
+
+
+def shown(directory, words):
+    selection = select(f"{directory}:{words}")
+    return summarise(selection.bundle, selection=selection)
+
+
+def verdicts(found, workload="imu"):
+    (one,) = (w for w in found.workloads if w.workload == workload)
+    return {arm.arm: arm.verdict.verdict for arm in one.arms}
+
+
+def test_what_is_selected_is_judged_among_itself_and_the_floor_stays(directory):
+    """Among all arms both are worse than iceoryx2; between the two the tuned one is the best."""
+    whole = verdicts(summarise(Bundle(directory)))
+    assert whole["iceoryx2 event"] == "best" and whole["zenoh tuned"] == "worse"
+    found = shown(directory, "middleware=zenoh")
+    assert verdicts(found) == {
+        "floor futex": "reference",
+        "zenoh untouched": "worse",
+        "zenoh tuned": "best",
+    }
+    assert found.campaign.trials.done == found.campaign.trials.planned == 2 * 3 * 6
+    assert [w.workload for w in found.workloads] == ["imu", "camera"]
+    assert done.selected(found.campaign) == (
+        "Only middleware zenoh: judged as if nothing else had been run."
+    )
+
+
+def test_one_workload_is_selected_with_all_its_arms(directory):
+    found = shown(directory, "workload=camera")
+    assert [w.workload for w in found.workloads] == ["camera"]
+    assert verdicts(found, "camera").keys() == {arm.arm for arm in synthetic_bundle.ARMS}
+
+
+def test_a_whole_campaign_has_no_selection(directory):
+    assert selected(str(directory)) == (directory, None)
+    assert done.selected(summarise(Bundle(directory)).campaign) is None
+
+
+def test_an_unknown_selection_names_what_there_is(directory):
+    with pytest.raises(UserError) as caught:
+        select(f"{directory}:middleware=zenho")
+    assert "zenoh" in caught.value.render()
+
+
+def test_the_verbs_take_a_selection_and_leave_the_whole_report_alone(directory, capsys):
+    assert exit_code("show", f"{directory}:middleware=zenoh", "--json") == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["campaign"]["selected"] == "middleware zenoh"
+    assert exit_code("report", f"{directory}:middleware=zenoh") == 0
+    page = directory / "report-middleware-zenoh.html"
+    assert page.is_file() and not (directory / "report.html").exists()
+    assert "judged as if nothing else had been run" in page.read_text()
+    assert exit_code("show", f"{directory}:middleware=zenoh", "--fit") == 2
