@@ -103,6 +103,13 @@ class Campaign:
         """The day on which it began."""
         return self.created_utc[:10] if self.created_utc else None
 
+    @property
+    def host(self) -> str | None:
+        """The machine as it is told apart from others: a description in a line fits many guests of
+        one hypervisor, so the whole release of its kernel is part of it."""
+        kernel = self.fact("kernel")
+        return f"{self.machine} (kernel {kernel})" if self.machine and kernel else self.machine
+
     def fact(self, name: str) -> str | None:
         """Of its machine."""
         return next((fact.value for fact in self.facts if fact.name == name), None)

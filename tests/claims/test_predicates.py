@@ -9,7 +9,7 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.metric import Measured
 from rmwbench.evaluations.campaign import Arm, Campaign, Workload
-from rmwbench.evaluations.claims.judge import CLOCKS, today
+from rmwbench.evaluations.claims.judge import CLOCKS, answers, today
 from rmwbench.evaluations.claims.values import Sides, left_values
 from rmwbench.evaluations.claims.words import interval
 from rmwbench.results.model import Metric
@@ -263,6 +263,7 @@ def test_infinite_and_zero_values_are_compared_by_interval():
         ((173e3, 134e3, 2.22e6, "ns"), "173 [134–2220] µs"),
         ((0.0, 0.0, 0.0289, "fraction"), "0 [0–2.89] %"),
         ((None, 2.5e6, math.inf, "ns"), "– [2.5–∞] ms"),
+        ((0.408, -math.inf, math.inf, "fraction"), "40.8 [-∞ to ∞] %"),
         ((12.0, 11.0, 13.0, "Hz"), "12 [11–13] Hz"),
         ((12.0, 11.0, 13.0, ""), "12 [11–13]"),
     ],
@@ -376,6 +377,77 @@ def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
     assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", (
         "done when it was tried again"
     )
+
+
+def test_an_arm_that_loses_its_own_messages_is_no_cheaper_with_more_of_them():
+    """Reliable took 57.7 ms and lost nothing, best effort lost nearly all: that made reliable cost
+    0 times as much. Between two arms, the one that loses is the slower one."""
+    values = {0: [57.7e6] * 8, 1: [math.inf] * 8}
+    arms = {
+        level: renamed(arm("rclcpp/a", values[level], factors={"n": level}), "service_latency_p90")
+        for level in values
+    }
+    doc = campaign(*((f"w [n={level}]", made) for level, made in arms.items()))
+    claims = asked(right="a", metric="service_latency_p90", left_at={"n": 0}, right_at={"n": 1})
+    (cell,) = one(claims, doc).cells
+    assert (cell.answer, cell.code, cell.blocks) == ("undecided", "lost", 8)
+    other = dataclasses.replace(arms[1], arm="rclcpp/b", factors={"n": 0})
+    found = one(asked(right="b", metric="service_latency_p90"), campaign(("w", arms[0], other)))
+    assert found.answer == "holds"
+
+
+def test_an_arm_whose_tail_is_lost_is_not_stable():
+    """Two metrics of one cell: that nine of ten messages came in time does not hold there."""
+    made = dataclasses.replace(
+        renamed(arm("rclcpp/a", [math.inf] * 8), "service_latency_p90"),
+        lost_blocks=(),
+    )
+    median = arm("rclcpp/a", [10e6] * 8)
+    both = dataclasses.replace(
+        made,
+        metrics={**made.metrics, "service_latency_p50": median.metrics["m"]},
+        per_trial={**made.per_trial, "service_latency_p50": median.per_trial["m"]},
+    )
+    claims = asked(
+        right="a", metric="service_latency_p90", right_metric="service_latency_p50", factor=1.5
+    )
+    assert one(claims, campaign(("w", both))).answer == "does not hold"
+
+
+def test_a_share_of_time_is_no_count_of_events():
+    """Its `count` is that of the trials: taken for events, five trials could not tell 12 % from
+    half."""
+    share = [0.120, 0.125, 0.130, 0.122, 0.128]
+    made = measured_in("rclcpp/a", "layer_share_middleware", dict(enumerate(share)))
+    found = one(asked(metric="layer_share_middleware", level=0.5), campaign(("w", made)))
+    assert found.answer == "holds" and found.cells[0].high < 0.15
+
+
+@pytest.mark.parametrize("metric", ["loss", "layer_share_middleware"])
+def test_a_fraction_of_campaigns_that_differ_stays_within_0_and_1(metric):
+    days = (([0.90, 0.91, 0.92, 0.90, 0.91], "1"), ([0.02, 0.03, 0.02, 0.04, 0.03], "2"))
+    campaigns = [
+        campaign(
+            ("w", measured_in("rclcpp/a", metric, dict(enumerate(values)))),
+            machine="one",
+            created_utc=f"2026-01-0{day}T00:00:00Z",
+        )
+        for values, day in days
+    ]
+    claims = asked(metric=metric, level=0.5)
+    (found,) = answers(claims, claims.items[0], campaigns)
+    (cell,) = found.cells
+    assert cell.answer == "undecided" and (cell.low, cell.high) == (0.0, 1.0)
+
+
+def test_what_did_not_come_back_in_the_blocks_that_an_arm_lost_took_forever():
+    """Five blocks recovered in 27 ms and five did not: the statement was judged by the first
+    five."""
+    back = dict.fromkeys(range(5), 27e6)
+    for lost, answer in (((), "holds"), ((5, 6, 7, 8, 9), "undecided")):
+        made = measured_in("rclcpp/a", "recovery_time", back, lost=lost)
+        found = one(asked(metric="recovery_time", level=10e9), campaign(("w", made)))
+        assert (found.answer, found.blocks) == (answer, 5 + len(lost))
 
 
 RATES = ("achieved_rate", "achieved_throughput")

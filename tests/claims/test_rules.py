@@ -13,7 +13,7 @@ from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.model import Claims
-from rmwbench.evaluations.claims.rules import LOOKS, level_of
+from rmwbench.evaluations.claims.rules import LOOKS, Family, Share, level_of
 from rmwbench.evaluations.claims.values import birge
 from rmwbench.results.model import Fact
 from tests.claims.test_predicates import BASE, FAST, SLOW, arm, asked, campaign, one
@@ -235,9 +235,27 @@ def test_campaigns_share_one_error():
     ended = [2 * level_of(blocks).error for blocks in ([5], [3, 5], [3, 3, 5])]
     assert ended == pytest.approx([kept_back * 0.025, kept_back * 0.0125, kept_back * 0.00625])
     assert sum(2 * level_of([5] * n).error for n in range(1, 30)) <= 0.05
-    assert sum(2 * level_of([n], earlier=0).error for n in LOOKS) == pytest.approx(0.025)
-    assert level_of([4], earlier=0).error == 0, "before the first look nothing is decided"
-    assert level_of([12], earlier=1).error == pytest.approx(level_of([12], earlier=0).error / 2)
+    assert sum(2 * level_of([n], Share(earlier=0)).error for n in LOOKS) == pytest.approx(0.025)
+    assert level_of([4], Share(earlier=0)).error == 0, "before the first look nothing is decided"
+    first, second = (level_of([12], Share(earlier=earlier)).error for earlier in (0, 1))
+    assert second == pytest.approx(first / 2)
+    assert level_of([5], Share(among=20)).error == pytest.approx(level_of([5]).error / 20)
+
+
+def test_guests_that_are_described_alike_are_told_apart_by_their_kernel():
+    """Three blocks of one and two of another were five blocks of one machine."""
+    found = []
+    for day, (kernel, blocks) in enumerate((("6.18.44-a", 3), ("6.18.44-b", 2))):
+        sides = (arm("rclcpp/a", FAST[:blocks]), arm("rclcpp/b", SLOW[:blocks]))
+        facts = (Fact(name="kernel", value=kernel, note=None),)
+        begun = f"2026-01-0{day + 1}T00:00:00Z"
+        found.append(campaign(("w", *sides), machine="x", facts=facts, created_utc=begun))
+    claims = asked(right="b")
+    told = answers(claims, claims.items[0], found)
+    assert [(one.machine, one.blocks, one.answer) for one in told] == [
+        ("x (kernel 6.18.44-a)", 3, "undecided"),
+        ("x (kernel 6.18.44-b)", 2, "undecided"),
+    ]
 
 
 def of_version(number, version, left=FAST):
@@ -299,6 +317,62 @@ def test_measuring_what_is_undecided_again_wins_no_error_for_free(day, test):
                 wrong += 1
                 break
     assert wrong <= 0.05 * sessions
+
+
+@pytest.mark.parametrize(
+    ("test", "wrong"),
+    [({"relation": "less"}, "does not hold"), ({"cells": {"of": 20, "at_least": 1}}, "holds")],
+)
+def test_many_cells_do_not_decide_a_statement_by_chance(test, wrong):
+    """The truth of all 20 cells lies on the bar, and one of them is enough: with a whole 2.5 % in
+    each cell, one of six such statements was decided."""
+    rng, decided, sessions = np.random.default_rng(5), 0, 150
+    claims = asked(level=10.0, **test)
+    for _ in range(sessions):
+        cells = [
+            (str(n), arm("rclcpp/a", list(10 * np.exp(rng.normal(0, 0.1, 5))))) for n in range(20)
+        ]
+        decided += one(claims, campaign(*cells)).answer == wrong
+    assert decided <= 0.05 * sessions
+
+
+@pytest.mark.parametrize(
+    ("cells", "holds", "against"),
+    [
+        (None, 1, 5),  # all must hold, one against is enough
+        ({"of": 5}, 1, 5),
+        ({"of": 5, "at_least": 1}, 5, 1),
+        ({"of": 5, "at_least": 3}, 3, 3),
+        ({"of": 9, "at_least": 3}, 7, 3),
+        ({"of": 5, "at_least": 2, "at_most": 2}, 4, 3),
+    ],
+)
+def test_where_k_of_n_cells_decide_each_has_its_part_of_the_error(cells, holds, against):
+    """One of n: an n-th; all of them: the whole; k of them: an (n − k + 1)-th."""
+    test = asked(level=10.0, cells=cells).items[0].test
+    assert Family(5).among("holds", test) == holds
+    assert Family(5).among("does not hold", test) == against
+
+
+def test_every_further_test_or_version_of_a_statement_is_one_more_that_may_refute_it():
+    test = asked(level=10.0).items[0].test
+    assert Family(5, tests=3, versions=2).among("does not hold", test) == 30
+    assert Family(5, tests=3, versions=2).among("holds", test) == 1
+
+
+def test_a_cell_that_is_enough_for_the_statement_says_why_it_is_not_enough_among_many():
+    """It lies beyond the bar by itself. That it holds needs no correction, since all must hold."""
+    close = [10.9, 11.6, 10.8, 11.2, 12.1]
+    alone = campaign(("0", arm("rclcpp/a", close)))
+    many = campaign(*((str(n), arm("rclcpp/a", close if n == 0 else FAST)) for n in range(40)))
+    claims = asked(level=10.8)
+    assert one(claims, alone).answer == "undecided"
+    claims = asked(level=10.3)
+    assert one(claims, alone).answer == "does not hold"
+    found = one(claims, many)
+    assert (found.answer, found.cells[0].code) == ("undecided", "one_of_many")
+    assert found.cells[0].low > 10.3 and "÷ 40" in found.cells[0].reason
+    assert one(asked(level=12.5), many).answer == "holds"
 
 
 def test_one_campaign_is_answered_as_many_are():

@@ -75,6 +75,6 @@ def _with_enough_blocks(campaigns: Iterator[Campaign]) -> set[tuple[str, str]]:
     for campaign in campaigns:
         for workload in campaign.workloads:
             for arm in workload.arms:
-                place = (campaign.machine, workload.workload, arm.arm, arm.middleware)
+                place = (campaign.host, workload.workload, arm.arm, arm.middleware)
                 blocks[place] += max(map(len, arm.per_trial.values()), default=0)
     return {(place[1], place[3]) for place, count in blocks.items() if count >= DECIDABLE_BLOCKS}

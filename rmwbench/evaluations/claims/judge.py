@@ -21,6 +21,8 @@ from rmwbench.evaluations.claims.rules import (
     LEAST_BLOCKS,
     Answer,
     Code,
+    Family,
+    Share,
     decided,
     leaning,
     of_versions,
@@ -29,6 +31,7 @@ from rmwbench.evaluations.claims.rules import (
 )
 from rmwbench.evaluations.claims.values import (
     CLOCKS,
+    Found,
     Sides,
     found_of,
     left_values,
@@ -175,7 +178,7 @@ def today(
     claims: Claims, claim: Claim, campaign: Campaign, *, earlier: int | None = None
 ) -> list[Today]:
     """The answers of one campaign, one per layer that has both sides, the claim's own layer first.
-    `earlier`: as in `claims_rules.level_of`, of a campaign that is under way."""
+    `earlier`: as in `rules.Share`, of a campaign that is under way."""
     return answers(claims, claim, [campaign], earlier=earlier)
 
 
@@ -235,7 +238,7 @@ def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
     alone."""
     found: dict[object, list[Campaign]] = {}
     for number, one in enumerate(campaigns):
-        found.setdefault((one.machine, one.shipped) if one.machine else number, []).append(one)
+        found.setdefault((one.host, one.shipped) if one.host else number, []).append(one)
     return [sorted(of_one, key=lambda one: str(one.created_utc)) for of_one in found.values()]
 
 
@@ -263,15 +266,15 @@ def _cells(
     claims: Claims, claim: Claim, campaigns: Sequence[Campaign], layer: str, earlier: int | None
 ) -> tuple[list[Cell], dict[str, tuple[Arm, Campaign]]]:
     """The cells of all tests, each pooled over the campaigns, and the arms that they are of."""
-    cells, used = [], {}
+    pooled: dict[tuple[int, Any], list[Sides]] = {}
+    places: dict[tuple[int, Any], tuple[Side, Side | None]] = {}
+    used: dict[str, tuple[Arm, Campaign]] = {}
     for part, test in enumerate(claim.tests):
-        pooled: dict[Any, list[Sides]] = {}
-        places: dict[Any, tuple[Side, Side | None]] = {}
         for number, campaign in enumerate(campaigns):
             if not of_suite(test, campaign):
                 continue
             for left, right, left_base, right_base in _sides(test, claims.sides, campaign, layer):
-                key = _key(left, right)
+                key = part, _key(left, right)
                 bases = [side and side[1] for side in (left_base, right_base)]
                 pooled.setdefault(key, []).append(
                     Sides(number, left[1], right and right[1], *bases)
@@ -279,11 +282,41 @@ def _cells(
                 places.setdefault(key, (left, right))
                 for _, arm in filter(None, (left, right)):
                     used[f"{arm.arm} {arm.version}"] = arm, campaign
-        for key, sides in pooled.items():
-            cells.append(
-                _cell(claims.conditions, test, part, places[key], sides, campaigns, earlier)
-            )
+    families = _families(claim, pooled)
+    cells = [
+        _cell(
+            claims.conditions,
+            claim.tests[part],
+            part,
+            places[part, key],
+            sides,
+            campaigns,
+            Judging(earlier, families[part]),
+        )
+        for (part, key), sides in pooled.items()
+    ]
     return cells, used
+
+
+@dataclass(frozen=True)
+class Judging:
+    """`earlier` as in `rules.Share`; `family`: what the cell stands among."""
+
+    earlier: int | None
+    family: Family
+
+
+def _families(claim: Claim, pooled: Mapping[tuple[int, Any], Sequence[Sides]]) -> dict[int, Family]:
+    """Part of the statement -> what a cell of it stands among."""
+    versions: dict[int, Counter[tuple[str, ...]]] = {}
+    for (part, _), (first, *_) in pooled.items():
+        arms = (first.left, first.right)
+        names = tuple(str(arm.version) for arm in arms if arm is not None)
+        versions.setdefault(part, Counter())[names] += 1
+    return {
+        part: Family(max(found.values()), len(claim.tests), len(found))
+        for part, found in versions.items()
+    }
 
 
 def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
@@ -329,7 +362,7 @@ def _today(
         tuple(cells),
         tuple(proxy.values()),
         tuple(proxy),
-        last.machine,
+        last.host,
         max((one.date for one in theirs if one.date), default=None),
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
         last.shipped,
@@ -498,7 +531,7 @@ def _cell(
     place: tuple[Side, Side | None],
     sides: Sequence[Sides],
     campaigns: Sequence[Campaign],
-    earlier: int | None,
+    how: Judging,
 ) -> Cell:
     (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
     of_left, of_right = test.topics
@@ -532,7 +565,7 @@ def _cell(
             )
         )
         return replace(cell, code=code, reason=why)
-    return _judged(test, cell, good, earlier)
+    return _judged(test, cell, good, how)
 
 
 def _refused(
@@ -594,14 +627,19 @@ def _absent(arm: Arm, metric: str) -> str | None:
     return None if arm.lost_all and per_trial(arm, metric) else found.no_data
 
 
-def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None) -> Cell:
-    found = found_of(test, sides, earlier=earlier)
+def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cell:
+    """The interval is the cell's own; its answer must stand with its part of the error among the
+    others, too."""
+    found = found_of(test, sides, Share(how.earlier))
     cell = replace(
         cell,
         blocks=found.blocks,
         left_trials=_numbered(left_values(test, sides)),
         right_trials=_numbered(right_values(test, sides)),
     )
+    if found.lost:
+        why = "one side lost messages in some block: what they would have taken is not known"
+        return replace(cell, answer="undecided", code="lost", reason=why)
     if found.value is None and (found.low, found.high) == (0.0, math.inf):
         why = "no ratio: both are 0 or infinite in some block, or may be"
         return replace(cell, answer="undecided", code="no_ratio", reason=why)
@@ -615,15 +653,31 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], earlier: int | None)
             reason=why,
             leans=leaning(test, found.value),
         )
-    answer, code = decided(test, found.value, found.low, found.high)
+    answer, code = _answer(test, found)
+    among = how.family.among(answer, test)
+    if among > 1 and answer in ("holds", "does not hold"):
+        strict = found_of(test, sides, Share(how.earlier, among))
+        if _answer(test, strict)[0] != answer:
+            answer, code = "undecided", "one_of_many"
+    return replace(cell, answer=answer, code=code, reason=_why(code, found.blocks, among))
+
+
+def _answer(test: Test, found: Found) -> tuple[Answer, Code | None]:
     if found.infinite and not found.enough:
-        why = (
-            f"infinite or 0 in some of {found.blocks} blocks, whose range covers the median too "
-            "seldom"
-        )
-        return replace(cell, answer="undecided", code="few_for_infinite", reason=why)
-    small = "the difference is below the margin" if code == "within_margin" else None
-    return replace(cell, answer=answer, code=code, reason=small)
+        return "undecided", "few_for_infinite"
+    return decided(test, found.value, found.low, found.high)
+
+
+def _why(code: Code | None, blocks: int, among: int) -> str | None:
+    """Why a cell that has an interval says no more than it does."""
+    match code:
+        case "within_margin":
+            return "the difference is below the margin"
+        case "few_for_infinite":
+            return f"infinite or 0 in some of {blocks} blocks, whose range covers the median too seldom"
+        case "one_of_many":
+            return f"beyond its bar, but among so many cells (error ÷ {among}) that may be chance"
+    return None
 
 
 def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float], ...]:

@@ -257,11 +257,13 @@ def _of_cells(cells: Mapping[str, Any] | None) -> str:
 
 
 def answered(claim: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
-    """`**holds**, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine, side by side; `**open**`
-    where there is none. `letters`: machine -> how it is called, as in `6 blocks on B`."""
+    """`**holds**, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine that has data, side by side;
+    `**open**` where there is none. `letters`: machine -> how it is called, as in `6 blocks on
+    B`."""
     if not claim["today"]:
         return "**open**"
-    told = " · ".join(_answer(today, letters) for today in claim["today"])
+    with_data = [one for one in claim["today"] if one["answer"] != "no data"]
+    told = " · ".join(_answer(today, letters) for today in with_data or claim["today"][:1])
     return f"**machines differ**: {told}" if claim["state"] == "machines differ" else told
 
 

@@ -38,11 +38,11 @@ def measured(
     kept = [found for one in campaigns if (found := _campaign(source, one, drawn))]
     if not kept:
         return None
-    machines = list(dict.fromkeys(one.machine for one in campaigns))
-    if len(machines) > 1:
+    hosts = list(dict.fromkeys(one.host for one in campaigns))
+    if len(hosts) > 1:
         raise UserError(
             "these campaigns are of two machines",
-            actual="; ".join(map(str, machines)),
+            actual="; ".join(map(str, hosts)),
             fix="save them one by one",
         )
     return {
@@ -50,7 +50,7 @@ def measured(
         "version": VERSION,
         "source": source.claims,
         "date": max(str(one["campaign"]["created_utc"])[:10] for one in kept),
-        "machine": machines[0],
+        "machine": campaigns[0].machine,
         "campaigns": kept,
     }
 

@@ -26,7 +26,7 @@ from rmwbench.analysis.verdicts.verdict import Arm as Compared
 from rmwbench.analysis.verdicts.verdict import Ratio
 from rmwbench.evaluations.campaign import Arm
 from rmwbench.evaluations.claims.model import Test
-from rmwbench.evaluations.claims.rules import RULES, Level, level_of, unseen
+from rmwbench.evaluations.claims.rules import ALL_OF_IT, RULES, Level, Share, level_of, unseen
 from rmwbench.evaluations.claims.words import unit_of
 from rmwbench.results.model import Metric
 
@@ -69,20 +69,39 @@ class Found:
     """Some block has no finite positive ratio: the interval is the range of the blocks."""
     enough: bool = True
     """Whether the range of so many blocks covers the median as often as the level asks."""
+    lost: bool = False
+    """There is no ratio since one arm in two cells is both sides, and lost messages in one."""
 
 
 ALL_LOST = ("undelivered", "loss", "end_to_end_undelivered", "end_to_end_loss")
 ARRIVED = ("achieved_rate", "achieved_throughput")
+UNTIL = (
+    "match_time",
+    "late_match_time",
+    "graph_time",
+    "ready_time",
+    "bring_up_time",
+    "half_up_time",
+    "first_message_time",
+    "history_time",
+    "recovery_time",
+    "longest_stall",
+    "outage_stall",
+    "end_to_end_latency_max",
+)
+"""Times until something that did not come in a block that the arm lost."""
 
 
 def of_lost(metric: str) -> float | None:
     """What a block that the arm lost is in this metric, by the rules of a verdict: infinite in
-    every latency, with nothing delivered; None, since what it would have cost is not known."""
+    every latency and in every time until something came, with nothing delivered; None, since what
+    it would have cost is not known."""
     if metric in ALL_LOST:
         return 1.0
     if metric in ARRIVED:
         return 0.0
-    return math.inf if metric in GLOSSARY and is_latency(GLOSSARY[metric]) else None
+    endless = metric in UNTIL or (metric in GLOSSARY and is_latency(GLOSSARY[metric]))
+    return math.inf if endless else None
 
 
 def per_trial(arm: Arm, metric: str) -> dict[int, float]:
@@ -138,13 +157,13 @@ def blocks_by_campaign(blocks: Sequence[Block]) -> list[int]:
     return [count for _, count in sorted(Counter(campaign for campaign, _ in blocks).items())]
 
 
-def found_of(test: Test, cell: Sequence[Sides], *, earlier: int | None = None) -> Found:
-    """What the test takes of a cell. `earlier`: as in `claims_rules.level_of`."""
+def found_of(test: Test, cell: Sequence[Sides], share: Share = ALL_OF_IT) -> Found:
+    """What the test takes of a cell."""
     if test.right is None:
-        return _level(test, cell, earlier)
+        return _level(test, cell, share)
     if test.by == "difference":
-        return _difference(test, cell, earlier)
-    found = _ratio(test, cell, earlier)
+        return _difference(test, cell, share)
+    found = _ratio(test, cell, share)
     return _exponent(test, found) if test.by == "exponent" else found
 
 
@@ -163,10 +182,11 @@ def _exponent(test: Test, found: Found) -> Found:
         found.blocks,
         found.infinite,
         found.enough,
+        found.lost,
     )
 
 
-def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+def _ratio(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     """Of the block ratios. Where there are none, since what is compared are percentiles of messages
     that only all trials together have enough of, or since two hosts' clocks widened them, of the
     metrics' own intervals."""
@@ -179,8 +199,10 @@ def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
         for name in test.metrics
     )
     if not common or widened:
-        return _of_intervals(test, cell, earlier)
-    level = level_of(blocks_by_campaign(common), earlier=earlier)
+        return _of_intervals(test, cell, share)
+    if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
+        return Found(None, 0.0, math.inf, len(common), lost=True)
+    level = level_of(blocks_by_campaign(common), share)
     ratios = np.array([_quotient(left[block], right[block]) for block in common])
     if np.isnan(ratios).any():
         return Found(None, 0.0, math.inf, len(common))
@@ -199,6 +221,17 @@ def _ratio(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
     scale = birge(np.log(ratios), [campaign for campaign, _ in common])
     low, high = (_scaled(found.value, end, scale) for end in (found.low, found.high))
     return Found(found.value, low, high, len(common))
+
+
+def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
+    """Whether one arm in two cells is both sides, and a value of either is infinite: of two arms
+    the one that loses is the slower one, but what an arm's own messages cost or how they grow is
+    not known where they did not arrive."""
+    itself = all(
+        one.right is not None and one.left is not one.right and one.left.arm == one.right.arm
+        for one in cell
+    )
+    return itself and any(map(math.isinf, values))
 
 
 def _is_of_two_clocks(metric: Metric | None) -> bool:
@@ -235,7 +268,7 @@ def birge(values: np.ndarray, campaigns: Sequence[int]) -> float:
     return max(1.0, math.sqrt(between / (len(groups) - 1) / (inside / freedom)))
 
 
-def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     """The left's interval against the right's, which is the more careful. An arm that lost every
     trial has none."""
     left, right = (
@@ -245,12 +278,14 @@ def _of_intervals(test: Test, cell: Sequence[Sides], earlier: int | None) -> Fou
     if test.times_metric or test.base_at or not (left and right):
         return Found(None, 0.0, math.inf, 0)
     trials = [_trials(one, test.metric) for one in left]
-    level = level_of(trials, earlier=earlier)
+    level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
     y, y_low, y_high = _combined(
         [one.metrics[test.right_metric or test.metric] for one in right], level
     )
     blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
+    if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
+        return Found(None, 0.0, math.inf, blocks, lost=True)
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
     high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
@@ -303,16 +338,16 @@ def _at_level(metric: Metric, level: Level) -> tuple[float | None, float, float]
     )
 
 
-def _level(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+def _level(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     """The metric's own interval over the trials of all campaigns, at the level of the look."""
     values = left_values(test, cell)
     metrics = [one.left.metrics[test.metric] for one in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
-        value, low, high = _combined(metrics, level_of(trials, earlier=earlier))
+        value, low, high = _combined(metrics, level_of(trials, share))
         return Found(value, low, high, sum(trials))
     blocks = sorted(values)
-    level = level_of(blocks_by_campaign(blocks), earlier=earlier)
+    level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
     nothing = not of_all.any() and any(metric.no_data for metric in metrics)
     if nothing or not np.isfinite(of_all).all():
@@ -321,21 +356,22 @@ def _level(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
         return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all))
     value, low, high = _over_trials(test, cell, of_all, level)
     scale = birge(of_all, [campaign for campaign, _ in blocks])
-    return Found(value, value - (value - low) * scale, value + (high - value) * scale, len(of_all))
+    least = 0.0 if (of_all >= 0).all() else -math.inf
+    most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
+    low, high = value - (value - low) * scale, value + (high - value) * scale
+    return Found(value, max(least, low), min(most, high), len(of_all))
 
 
 def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: Level) -> Interval:
     """As `aggregate.over_trials`, at another confidence than 95 %."""
-    unit = unit_of(test.metric) if test.times_metric is None else ""
-    if unit == "fraction":
+    kind = GLOSSARY[test.metric].kind if test.metric in GLOSSARY else ""
+    if kind == "fraction" and test.times_metric is None:
         return _fraction([one.left.metrics[test.metric] for one in cell], values, level)
-    if unit == "messages":
+    if unit_of(test.metric) == "messages" and test.times_metric is None:
         return intervals.clustered_count(values, level.confidence)[0]
     if not values.any():  # zeros have no spread: the bound that the metric has
         return _combined([one.left.metrics[test.metric] for one in cell], level)  # type: ignore[return-value]
-    if (values > 0).all() and (
-        test.metric not in GLOSSARY or GLOSSARY[test.metric].kind != "amount"
-    ):
+    if (values > 0).all() and kind != "amount":
         return intervals.log_t(values, level.confidence)
     return intervals.plain_t(
         values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf
@@ -350,13 +386,13 @@ def _fraction(metrics: Sequence[Metric], values: np.ndarray, level: Level) -> In
     return intervals.clustered_fraction(values * totals, totals, level.confidence)[0]
 
 
-def _difference(test: Test, cell: Sequence[Sides], earlier: int | None) -> Found:
+def _difference(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     """Block by block. A side may have trials that go wrong as a whole and were not seen
-    (`claims_rules.unseen`): that bound is taken where it is wider than what the messages and the
+    (`rules.unseen`): that bound is taken where it is wider than what the messages and the
     spread of the trials say."""
     left, right = left_values(test, cell), right_values(test, cell)
     common = sorted(left.keys() & right.keys())
-    level = level_of(blocks_by_campaign(common), earlier=earlier)
+    level = level_of(blocks_by_campaign(common), share)
     if len(common) < 2 or level.error <= 0:
         value = float(np.mean([left[b] - right[b] for b in common])) if common else None
         return Found(value, -1.0, 1.0, len(common))

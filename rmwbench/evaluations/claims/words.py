@@ -56,10 +56,6 @@ def _joined(text: str, unit: str) -> str:
 
 
 def _digits(value: float) -> str:
-    return (
-        "∞"
-        if math.isinf(value)
-        else f"{value:.3g}"
-        if abs(value) < 1000 or abs(value) >= 1e7
-        else f"{value:.0f}"
-    )
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.3g}" if abs(value) < 1000 or abs(value) >= 1e7 else f"{value:.0f}"

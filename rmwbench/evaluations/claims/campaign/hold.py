@@ -15,7 +15,7 @@ from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.derived_suite import MOST_BLOCKS
 from rmwbench.evaluations.claims.judge import Cell, Today, arms_of, today
 from rmwbench.evaluations.claims.model import Claim, Claims, Test
-from rmwbench.evaluations.claims.rules import LOOKS, decided, level_of, unseen
+from rmwbench.evaluations.claims.rules import LOOKS, Share, decided, level_of, unseen
 
 DECIDED, TIME = "decided", "time"
 
@@ -110,7 +110,7 @@ def _never(test: Test, cells: Sequence[Cell], campaign: Campaign, blocks: int) -
         part = blocks / MOST_BLOCKS
         # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with
         # blocks alone.
-        trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], earlier=0))
+        trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], Share(earlier=0)))
         ends = [
             (min(c.low * part, -trials), max(c.high * part, trials))
             for c in cells
