@@ -190,7 +190,8 @@ def _of_rmws(report: Report) -> Iterator[str]:
     yield ""
     alone = [replace(part, shown=part.of_rmws) for part in report.measured if part.of_rmws]
     yield from _told_of(alone)
-    yield from _standings("Where each RMW stands", report.rmw_standings, least=1)
+    least = min(FEW, len(alone))
+    yield from _standings("Where each RMW stands", report.rmw_standings, least=least)
 
 
 def _told_of(parts: Iterable[Part]) -> Iterator[str]:
