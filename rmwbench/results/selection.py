@@ -12,6 +12,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, loads
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.newest import newest_campaign
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.imported import refuse_imported
 
@@ -80,11 +81,25 @@ def select(text: str) -> Selection:
     return Selection(text, bundle, compared, wanted)
 
 
-def selected(text: str) -> tuple[Path, Selection | None]:
-    """The directory, and what of it was selected; None where the text has no selection. Raises
-    UserError as `select` does."""
+def opened(text: str | None) -> tuple[Bundle, Selection | None]:
+    """The campaign, which is the newest where no text names one, and what of it was selected; None
+    where the text has no selection. Raises UserError as `select` does."""
+    if text is None:
+        return Bundle(newest_campaign()), None
     directory, selection = _split(text)
-    return directory, None if selection is None else select(text)
+    if selection is None:
+        return Bundle(directory), None
+    found = select(text)
+    return found.bundle, found
+
+
+def refuse_selection(selection: Selection | None, instead: str) -> None:
+    """Raises UserError where something was selected of what has no verdicts; `instead` is the
+    command without it."""
+    if selection is not None:
+        raise UserError(
+            "a selection is for the verdicts of a campaign alone", where=selection.text, fix=instead
+        )
 
 
 def _split(text: str) -> tuple[Path, str | None]:

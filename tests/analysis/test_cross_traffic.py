@@ -92,7 +92,9 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
     ]
 
     def of(*found):
-        *_, seen = network(Records([], []), [], [], [], Window(1000, 2000), log(*found), DEFINITION)
+        *_, seen = network(
+            Records([], []), [], [], [], Window(1000, 2000), log(*found), DEFINITION, {}
+        )
         return seen.wire
 
     alone, beside = of(*mine), of(*mine, *theirs)

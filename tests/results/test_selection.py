@@ -7,7 +7,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.answer import done
-from rmwbench.results.selection import select, selected
+from rmwbench.results.selection import opened, select
 from rmwbench.results.show import summarise
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
@@ -53,7 +53,8 @@ def test_one_workload_is_selected_with_all_its_arms(directory):
 
 
 def test_a_whole_campaign_has_no_selection(directory):
-    assert selected(str(directory)) == (directory, None)
+    bundle, selection = opened(str(directory))
+    assert (bundle.directory, selection) == (directory, None)
     assert done.selected(summarise(Bundle(directory)).campaign) is None
 
 

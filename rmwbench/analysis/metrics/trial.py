@@ -107,6 +107,7 @@ def measure_trial(evidence: Evidence) -> Trial:
             window,
             None if log is None else frames_of(log),
             definition,
+            known,
             focus,
         )
         chains = measure_chains(evidence.records, evidence.endpoints, window, known, focus)

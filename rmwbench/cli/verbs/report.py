@@ -59,30 +59,22 @@ def report(
         bool, typer.Option("--open", help="Open it in the browser or viewer.")
     ] = False,
 ) -> None:
-    from rmwbench.bundle import Bundle
-    from rmwbench.bundle.newest import newest_campaign
     from rmwbench.evaluations.committee.session import is_session
     from rmwbench.results.capacity.kind import is_capacity
-    from rmwbench.results.selection import selected
+    from rmwbench.results.selection import opened, refuse_selection
 
     if campaign and is_session(Path(campaign)):
         _of_evaluation(Path(campaign), out, open_it=open_it)
         return
-    directory, selection = selected(campaign) if campaign else (newest_campaign(), None)
     # first: without a campaign there is nothing to complain about but that
-    bundle = selection.bundle if selection else Bundle(directory)
-    path = out or directory / _name(kind, selection)
+    bundle, selection = opened(campaign)
+    path = out or bundle.directory / _name(kind, selection)
     _check(kind, path)
-    if not is_capacity(bundle):
-        _write(kind, bundle, path, selection)
-    elif selection is None:
+    if is_capacity(bundle):
+        refuse_selection(selection, f"rmwbench report {bundle.directory}")
         _write_capacity(kind, bundle, path)
     else:
-        raise UserError(
-            "a selection is for the verdicts of a campaign alone",
-            where=campaign,
-            fix=f"rmwbench report {directory}",
-        )
+        _write(kind, bundle, path, selection)
     say_written(path)
     if open_it:
         typer.launch(str(path.resolve()))

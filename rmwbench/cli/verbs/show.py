@@ -54,12 +54,10 @@ def show(
         bool, typer.Option("--csv", help="With --fit: print the parameters as CSV.")
     ] = False,
 ) -> None:
-    from rmwbench.bundle import Bundle
-    from rmwbench.bundle.newest import newest_campaign
     from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.imported import is_imported
     from rmwbench.results.model import document
-    from rmwbench.results.selection import selected
+    from rmwbench.results.selection import opened, refuse_selection
     from rmwbench.results.show import summarise
 
     if as_csv and (as_json or not fit):
@@ -69,14 +67,9 @@ def show(
         from rmwbench.suite.file.limits_file import read_limits
 
         asked = read_limits(limits)
-    directory, selection = selected(campaign) if campaign else (newest_campaign(), None)
-    bundle = selection.bundle if selection else Bundle(directory)
-    if selection and (fit or is_capacity(bundle)):
-        raise UserError(
-            "a selection is for the verdicts of a campaign alone",
-            where=campaign,
-            fix=f"rmwbench show {directory}{' --fit' * fit}",
-        )
+    bundle, selection = opened(campaign)
+    if fit or is_capacity(bundle):
+        refuse_selection(selection, f"rmwbench show {bundle.directory}{' --fit' * fit}")
     if fit:
         _fit(bundle, as_json=as_json, as_csv=as_csv)
         return

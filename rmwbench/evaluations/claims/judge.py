@@ -310,13 +310,15 @@ def _families(claim: Claim, pooled: Mapping[tuple[int, Any], Sequence[Sides]]) -
     """Part of the statement -> what a cell of it stands among."""
     versions: dict[int, Counter[tuple[str, ...]]] = {}
     for (part, _), (first, *_) in pooled.items():
-        arms = (first.left, first.right)
-        names = tuple(str(arm.version) for arm in arms if arm is not None)
-        versions.setdefault(part, Counter())[names] += 1
+        versions.setdefault(part, Counter())[_versions(first.left, first.right)] += 1
     return {
         part: Family(max(found.values()), len(claim.tests), len(found))
         for part, found in versions.items()
     }
+
+
+def _versions(left: Arm, right: Arm | None) -> tuple[str, ...]:
+    return tuple(str(arm.version) for arm in (left, right) if arm is not None)
 
 
 def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
@@ -547,7 +549,7 @@ def _cell(
         unit=_unit(test),
         left_in=left_in,
         right_in=right_in,
-        versions=tuple(str(arm.version) for arm in (left, right) if arm),
+        versions=_versions(left, right),
         left_topic=of_left,
         right_topic=of_right if right else None,
     )
@@ -674,7 +676,10 @@ def _why(code: Code | None, blocks: int, among: int) -> str | None:
         case "within_margin":
             return "the difference is below the margin"
         case "few_for_infinite":
-            return f"infinite or 0 in some of {blocks} blocks, whose range covers the median too seldom"
+            return (
+                f"infinite or 0 in some of {blocks} blocks, whose range covers the median too "
+                "seldom"
+            )
         case "one_of_many":
             return f"beyond its bar, but among so many cells (error ÷ {among}) that may be chance"
     return None

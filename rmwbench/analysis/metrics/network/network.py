@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.network.outage import Outage, Recovery
 from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.frames import Frames
-from rmwbench.analysis.records.joining import lives
+from rmwbench.analysis.records.joining import Life
 
 Row = Mapping[str, Any]
 NO_WINDOW = "the trial recorded no steady window"
@@ -51,11 +51,13 @@ def network(
     window: Window | None,
     frames: Frames | None,
     definition: Mapping[str, Any],
+    known: Mapping[int, Life],
     focus: Sequence[str] = (),
 ) -> Found:
     """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's
-    `endpoints`, and `definition` its cell's. With `focus` messages are those of its topics; frames
-    are everybody's but those of cross traffic. Raises as `latency.measure`."""
+    `endpoints`, `definition` is its cell's, and `known` as `joining.lives` has it. With `focus`
+    messages are those of its topics; frames are everybody's but those of cross traffic. Raises as
+    `latency.measure`."""
     events = list(events)
     if frames is not None and (others := cross_traffic.asked(definition)):
         frames = frames.where(~frames.sender.among(*others))
@@ -71,7 +73,7 @@ def network(
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
     judged = [e for e in endpoints if not focus or e.topic in focus]
-    pairs = pairs_of(columns, rows, judged, window, lives(rows, events, window))
+    pairs = pairs_of(columns, rows, judged, window, known)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
     fractions, reasons = delivery.split(pairs, events)
