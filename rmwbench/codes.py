@@ -37,7 +37,8 @@ class Code(StrEnum):
     FOREIGN = "foreign"
     MACHINE_BOUND = "machine_bound"
     BLOCK = "block"
-    """Another trial of its block broke one of these rules."""
+    """Another trial of its block broke one of these rules, or the campaign was stopped within the
+    block."""
     # Other rules that void a trial or flag it.
     RECORDS = "records"
     GRANTED = "granted"

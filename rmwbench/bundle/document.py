@@ -208,6 +208,11 @@ class _MergedMore(_Merged, total=False):
     only: bool | None
 
 
+class _Resumed(TypedDict, total=False):
+    __pydantic_config__ = OPEN  # type: ignore[misc]
+    voids: list[Number] | None
+
+
 class _Unsupported(_NotSupported):
     type: Literal["unsupported"]
 
@@ -256,6 +261,7 @@ class _Resource(TypedDict):
 
 _LINES: dict[str, Any] = {
     "trial": _TrialMore,
+    "resumed": _Resumed,
     "tables": _Tables,
     "merged": _MergedMore,
     "unsupported": _Unsupported,

@@ -63,8 +63,9 @@ class Bundle:
 
     def trials(self, status: str | None = None) -> list[TrialLine]:
         """The finished trials by number, all or those of one status. A trial that was spoilt by the
-        machine takes its block along: those that it names are void as well."""
-        spoilt = {n: line for line in self.journal.trials.values() for n in line.get("voids") or ()}
+        machine takes its block along, and so does the end of a campaign that was resumed: those
+        that their lines name are void as well."""
+        spoilt = {n: line for line in self.journal.lines for n in line.get("voids") or ()}
         judged = _judged_before(self.journal.lines)
         lines = [
             replace(_with_its_block(_trial_line(n, line), spoilt.get(n)), judged_before=judged[n])
@@ -448,18 +449,22 @@ def _judged_before(lines: Iterable[dict[str, Any]]) -> dict[int, int]:
 
 
 def _with_its_block(trial: TrialLine, by: dict[str, Any] | None) -> TrialLine:
-    """The trial as it counts where `by`, the journal's line of another trial of its block, voided
-    both."""
+    """The trial as it counts where `by`, the journal's line of another trial of its block or of a
+    resume, voided it."""
     if by is None:
         return trial
     had = (
         f"; by itself it had been {trial.status}: {trial.reason}" if trial.status != "done" else ""
     )
-    reason = f"its block is void with trial {by['trial']} ({by.get('reason')}){had}"
+    why = (
+        "is void, since the campaign was stopped within it"
+        if by["type"] == "resumed"
+        else f"is void with trial {by['trial']} ({by.get('reason')})"
+    )
     return replace(
         trial,
         status="void",
-        reason=reason,
+        reason=f"its block {why}{had}",
         cause="machine",
         failed_by=None,
         codes=(str(Code.BLOCK),),

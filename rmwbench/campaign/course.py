@@ -12,7 +12,8 @@ that the machine hits more often (the one that asks for more processor time) wou
 moments only, and look faster than it is.
 
 It is made from the plan and the journal, and only the journal knows what was repeated and looked
-at: a resumed campaign therefore goes on exactly where the first one was.
+at: a resumed campaign therefore goes on where the first one was. A block within which it was
+stopped begins anew, since its arms are compared because they ran one right after the other.
 """
 
 from collections import Counter, deque
@@ -78,11 +79,12 @@ class Course:
         # those of them that no spoilt block took along
         counts: dict[Key, set[tuple[int, int]]] = {}
         unable: set[int] = set()
+        keys: dict[int, Key] = {}  # of each trial that has run
         for line in journal:
             match line.get("type"):
                 case "trial":
                     place = line["cell"], line["block"]
-                    key = self._key_at(*place)
+                    key = keys[line["trial"]] = self._key_at(*place)
                     ran[place] = line["trial"]
                     counts.setdefault(key, set()).add(place)
                     if line.get("again") is not None:
@@ -91,6 +93,9 @@ class Course:
                     # given up then; who goes on has time, and a quieter machine perhaps
                     if line.get("again") is False:
                         del self._repeats[key]
+                case "resumed":
+                    for cut in {keys[n] for n in line.get("voids") or () if n in keys}:
+                        counts[cut].clear()
                 case "unsupported":
                     unable.add(line["cell"])
                 case "dropped":
@@ -133,6 +138,13 @@ class Course:
     def later(self) -> tuple[Trial, ...]:
         """What was put off and has not begun."""
         return tuple(trial for trials in self._later for trial in trials)
+
+    @property
+    def cut(self) -> tuple[int, ...]:
+        """The trials, by number, of blocks that have run in part: void where the campaign was
+        stopped there and goes on later."""
+        begun = {self._key(trial) for trial in (*self._rest, *self.later)}
+        return tuple(sorted(t.trial for key in begun for t in self._here.get(key, ())))
 
     @property
     def blocks_done(self) -> int:

@@ -240,19 +240,27 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
         lab.check(plan, workers)
     writer.remove_leftovers()
     if not course.finished:
-        left = len(course.rest) + len(course.later)
-        writer.append(
-            {
-                "type": "resumed",
-                "trials_left": left,
-                "kernel": machine.describe()["kernel"]["release"],
-            }
-        )
+        course = resumed_course(writer, plan, course, bundle.journal.lines)
     elif (
         not bundle.journal.finished
     ):  # it was killed between its last trial and the line that says so
         writer.append({"type": "finished"})
     return Campaign(stored["campaign"], plan, course, workers, writer, stored["machine"])
+
+
+def resumed_course(
+    writer: BundleWriter, plan: Plan, course: Course, lines: Sequence[Mapping[str, Any]]
+) -> Course:
+    """What is left of a course that was stopped, and the journal's line about that. A block that it
+    was stopped in runs again as a whole."""
+    voids: dict[str, Any] = {"type": "resumed"} | ({"voids": course.cut} if course.cut else {})
+    course = Course(plan, [*lines, voids])
+    left = {
+        "trials_left": len(course.rest) + len(course.later),
+        "kernel": machine.describe()["kernel"]["release"],
+    }
+    writer.append(voids | left)
+    return course
 
 
 def course_of(directory: Path) -> Course:

@@ -30,7 +30,7 @@ from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet, MachineLost, Remote
 from rmwbench.cluster.machine import LOST
 from rmwbench.cluster.progress import ClusterProgress
-from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
+from rmwbench.cluster.schedule import Part, Schedule, duration_s
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.left_out import told_left_out
@@ -68,24 +68,10 @@ class ClusterCampaign:
         cls, made: Campaign, fleet: Fleet, copy: Copy | None, budget_s: float | None
     ) -> "ClusterCampaign":
         """The same campaign on a fleet."""
-        bundle = Bundle(made.writer.directory)
-        pins: dict[Key, str] = {}
-        for row in bundle.rows("trials"):
-            pins[Key(row["block"], made.plan.cell(row["cell"]).comparison)] = row["machine"]
-        names = {remote.name for remote in fleet.runners}
-        here = {key: name for key, name in pins.items() if name in names}
-        schedule = Schedule(made.plan, bundle.journal.lines, here)
-        for key in schedule.waiting:
-            if key in pins and key not in here:  # it was killed while it wrote this part
-                text = (
-                    f"block {key.block + 1} of {key.comparison} began on machine {pins[key]}, "
-                    "which is not here: "
-                )
-                made.writer.append({"type": "note", "text": text + "what it lacks runs on another"})
         return cls(
             made.name,
             made.plan,
-            schedule,
+            Schedule(made.plan, Bundle(made.writer.directory).journal.lines),
             made.workers,
             made.writer,
             fleet=fleet,

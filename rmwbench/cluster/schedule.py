@@ -36,28 +36,18 @@ class Part:
 class Schedule(Course):
     """`take` gives a machine its next trial, `ended` says how it went; a complete part is `written`
     or, where its results were lost with their machine, put back by `again`. The looks are the
-    course's.
+    course's, and so is that a part which the bundle has in part only begins anew."""
 
-    `pins` say which machine has run trials of a part that the bundle has in part only.
-    """
-
-    def __init__(
-        self,
-        plan: Plan,
-        journal: Iterable[Mapping[str, Any]] = (),
-        pins: Mapping[Key, str] | None = None,
-    ):
+    def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = ()):
         super().__init__(plan, journal)
         self._waiting: dict[Key, list[Trial]] = {}
         for trial in self._rest:
             self._waiting.setdefault(self._key(trial), []).append(trial)
-        self._pins = dict(pins or {})
         self._owner: dict[int, str] = {}
         self._begun: dict[Key, list[Trial]] = {}
         self._under_way: dict[str, Part] = {}
         self._unable: set[int] = set()
         self._end, self._fresh = plan.blocks, 0
-        self._gone: set[str] = set()
 
     def take(self, machine: str) -> Trial | None:
         """The trial that this machine runs now: of its part, or of a new one; None where there is
@@ -122,7 +112,6 @@ class Schedule(Course):
 
     def lost(self, machine: str) -> Part | None:
         """The machine is gone; the part that it had under way, which is back in the queue."""
-        self._gone.add(machine)
         part = self._under_way.pop(machine, None)
         if part:
             self.again(part)
@@ -164,16 +153,14 @@ class Schedule(Course):
         return part
 
     def _choose(self, machine: str) -> Key | None:
-        """Its own by a pin, then of a block that is its own, then of an untouched block, then of
-        anybody's."""
+        """Of a block that is its own, then of an untouched block, then of anybody's."""
         bound = self._end if self.next_look is None else min(self._end, self.next_look)
         best: tuple[int, Key] | None = None
         for key in self._waiting:
-            pin = self._pins.get(key)
-            if key.block >= bound or (pin is not None and pin != machine and pin not in self._gone):
+            if key.block >= bound:
                 continue
             owner = self._owner.get(key.block)
-            rank = 0 if machine in (pin, owner) else 1 if owner is None else 2
+            rank = 0 if machine == owner else 1 if owner is None else 2
             if rank == 0:
                 return key
             if best is None or rank < best[0]:

@@ -328,14 +328,15 @@ class ShownOutage:
 
 @dataclass(frozen=True, kw_only=True)
 class Delivered:
-    """Messages taken and due per second in bins of `bin_s`, the mean over trials; `trials`: the
-    first few by themselves."""
+    """Messages taken, due and published per second in bins of `bin_s`, the mean over trials;
+    `trials`: what was taken in the first few by themselves."""
 
     arm: str
     bin_s: float
     time_s: tuple[float, ...]
     rate_hz: tuple[float, ...]
     wanted_hz: tuple[float, ...]
+    sent_hz: tuple[float, ...]
     trials: tuple[TrialRate, ...]
     outages: tuple[ShownOutage, ...]
 

@@ -19,7 +19,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "transport": ("udp", "tcp", "unix", "shm", "intra_process"),
     "congestion": ("drop", "block"),
     "shm_layout": ("unified", "tiered"),
-    "discovery": ("multicast", "peers", "server", "routers", "client"),
+    "discovery": ("multicast", "spdp", "peers", "server", "routers", "client"),
     "executor": (
         "single_threaded",
         "multi_threaded",

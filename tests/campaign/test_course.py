@@ -73,7 +73,29 @@ class Walk:
 
     def again(self) -> "Walk":
         """As after `rmwbench resume`: made from the journal alone, as it was written."""
-        return Walk(self.plan, json.loads(json.dumps(self.journal)))
+        cut = Course(self.plan, self.journal).cut
+        line = {"type": "resumed"} | ({"voids": cut} if cut else {})
+        return Walk(self.plan, json.loads(json.dumps([*self.journal, line])))
+
+    def valid(self) -> list[dict]:
+        """The lines of the trials that count."""
+        taken = {trial for line in self.journal for trial in line.get("voids", ())}
+        return [
+            line
+            for line in self.journal
+            if line["type"] == "trial" and line["status"] == "done" and line["trial"] not in taken
+        ]
+
+    def torn(self) -> set[tuple[int, str]]:
+        """The blocks whose trials that count were run partly before a resume, partly after it."""
+        sessions: dict[tuple[int, str], set[int]] = {}
+        valid, session = self.valid(), 0
+        for line in self.journal:
+            session += line["type"] == "resumed"
+            if line in valid:
+                key = line["block"], self.plan.cell(line["cell"]).comparison
+                sessions.setdefault(key, set()).add(session)
+        return {key for key, found in sessions.items() if len(found) > 1}
 
 
 def test_a_fixed_design_runs_its_plan_and_never_looks():
@@ -112,14 +134,47 @@ def test_everything_decided_ends_it_and_stays_ended():
 
 
 @pytest.mark.parametrize("stopped_after", range(0, 76))
-def test_a_resume_at_any_point_goes_on_as_if_nothing_had_happened(stopped_after):
+def test_a_resume_at_any_point_goes_on_with_whole_blocks(stopped_after):
+    """Where the stop was between two blocks, as if nothing had happened; else the block that it was
+    in runs anew, so that no block has arms of two sessions."""
     whole = Walk(plan())
     expected = whole.to_the_end()
     walk = Walk(plan())
     seen = []
     for _ in range(stopped_after):
         seen.append(f"look {walk.look()}" if walk.course.look_due else walk.trial())
-    assert seen + walk.again().to_the_end() == expected
+    walk = walk.again()
+    cut = walk.journal[-1].get("voids", [])
+    assert cut == sorted(x["trial"] for x in walk.journal if x not in walk.valid() and "cell" in x)
+    rest = walk.to_the_end()
+    assert [x for x in rest if x not in range(73, 76)] == expected[len(seen) :]
+    assert [line["repeats"] for line in walk.journal if "repeats" in line] == cut
+    assert sorted((x["cell"], x["block"]) for x in walk.valid()) == sorted(
+        (trial.cell, trial.block) for trial in walk.plan.trials
+    )
+    assert not walk.torn() and walk.again().journal[-1] == {"type": "resumed"}
+
+
+def test_a_block_that_was_stopped_twice_runs_anew_twice():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    for _ in range(2):
+        walk.trial()
+    walk = walk.again()
+    for _ in range(2):
+        walk.trial()
+    walk = walk.again()
+    assert walk.journal[-1]["voids"] == [19, 20]
+    walk.to_the_end()
+    assert len(walk.valid()) == 18 and not walk.torn()
+
+
+def test_arms_that_have_left_do_not_make_a_block_one_that_was_stopped():
+    walk = Walk(plan("{planned: 3, minimum: 2}"))
+    walk.trial()
+    walk.trial()
+    third = walk.course.next
+    walk.journal.append({"type": "dropped", "cells": [third.cell], "blocks": 0})
+    assert "voids" not in walk.again().journal[-1]
 
 
 def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_the_look():
@@ -311,22 +366,16 @@ def test_a_resume_within_spoilt_blocks_ends_with_the_same_valid_trials(stopped_a
     def step(walk, number):
         walk.void() if number % 3 == 1 else walk.trial()
 
-    def valid(walk):
-        taken = {trial for line in walk.journal for trial in line.get("voids", ())}
-        lines = [
-            x
-            for x in walk.journal
-            if x["type"] == "trial" and x["status"] == "done" and x["trial"] not in taken
-        ]
-        return [(line["cell"], line["block"]) for line in lines]
-
     whole, walk = Walk(plan()), Walk(plan())
     for number in range(14):
         step(whole, number)
         if number == stopped_after:
             walk = walk.again()
         step(walk, number)
-    assert valid(walk) == valid(whole) and walk.to_the_end()[-1] == whole.to_the_end()[-1]
+    assert walk.to_the_end()[-1] == whole.to_the_end()[-1] and not walk.torn()
+    assert {(x["cell"], x["block"]) for x in walk.valid()} == {
+        (trial.cell, trial.block) for trial in walk.plan.trials
+    }
     numbers = [line["trial"] for line in walk.journal if line["type"] == "trial"]
     assert len(numbers) == len(set(numbers))
 
@@ -352,7 +401,7 @@ def test_numbers_of_repeats_are_never_given_twice():
     resumed = walk.again()
     resumed.void()
     again = resumed.course.later[0]
-    assert again.trial > 73 and again.repeats == 73
+    assert again.trial > again.repeats == 74
 
 
 def test_a_trial_out_of_order_is_a_mistake_of_ours():

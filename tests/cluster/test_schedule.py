@@ -19,9 +19,9 @@ class Walk:
     """A campaign without trials: `step` ends what one machine runs, `lose` takes a machine away,
     and the journal gets what a bundle would."""
 
-    def __init__(self, made, machines, journal=(), pins=None):
+    def __init__(self, made, machines, journal=()):
         self.plan, self.journal = made, list(journal)
-        self.schedule = Schedule(made, self.journal, pins)
+        self.schedule = Schedule(made, self.journal)
         self.machines, self.running, self.unwritten = list(machines), {}, []
         self.ran_on: dict[Key, set[str]] = {}
         self.looks: list[tuple[int, int]] = []
@@ -239,32 +239,19 @@ def test_a_part_that_may_not_begin_again_ends_at_once_and_counts_for_no_arm():
     assert not walk.counted() and walk.schedule.take("a").trial == 4
 
 
-def test_a_spoilt_trial_takes_along_what_the_bundle_has_of_its_part():
+def test_a_part_that_the_bundle_has_in_part_begins_anew_once_the_campaign_is_resumed():
     made = plan(FIXED)
     first = made.trials[0]
-    journal = [{"type": "trial", "trial": 1, "cell": first.cell, "block": 0, "status": "done"}]
-    walk = Walk(made, "b", journal, {Key(0, made.cell(first.cell).comparison): "b"})
-    walk.dispatch()
-    assert walk.step("b", "void", "machine") is None
-    assert walk.schedule.running["b"].spoilt == {2: Spoilt((1,), again=True)}
-    walk.dispatch()
+    journal = [
+        {"type": "trial", "trial": 1, "cell": first.cell, "block": 0, "status": "done"},
+        {"type": "resumed", "voids": [1]},
+    ]
+    walk = Walk(made, "ab", journal)
     walk.to_the_end()
     assert walk.counted() == Counter({(t.cell, t.block): 1 for t in made.trials})
-
-
-def test_a_part_that_the_bundle_has_in_part_goes_on_where_it_began_while_that_machine_lives():
-    made = plan(FIXED)
-    first = made.trials[0]
-    journal = [{"type": "trial", "trial": 1, "cell": first.cell, "block": 0, "status": "done"}]
-    key = Key(0, made.cell(first.cell).comparison)
-    walk = Walk(made, "ab", journal, {key: "b"})
-    assert walk.schedule.take("a").block != 0 or walk.schedule.running["a"].key != key
-    assert walk.schedule.take("b").trial == 2
-    walk.schedule.lost("b")
-    walk.running.clear()
-    walk.machines.remove("b")
-    walk.to_the_end()
-    assert walk.counted() == Counter({(t.cell, t.block): 1 for t in made.trials})
+    again = next(line for line in walk.journal if line.get("repeats") == 1)
+    assert again["trial"] == 73 and (again["cell"], again["block"]) == (first.cell, 0)
+    assert all(len(machines) == 1 for machines in walk.ran_on.values())
 
 
 def test_blocks_that_are_left_out_are_not_begun():

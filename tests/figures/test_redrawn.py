@@ -443,9 +443,13 @@ def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belo
     assert found["corrected"]["changed"] == 2
 
 
-def test_what_arrived_over_time_is_told_by_the_second(file):
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [("delivered", [("1", 20.0), ("2", 2.0)]), ("sent", [("1", 25.0), ("2", 30.0)])],
+)
+def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expected):
     tree = file.model_dump(exclude_none=True)
-    asked = {"suite": "s/one", "metric": "delivered", "x": "second"}
+    asked = {"suite": "s/one", "metric": metric, "x": "second"}
     tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
     rates = Delivered(
         arm="a",
@@ -453,6 +457,7 @@ def test_what_arrived_over_time_is_told_by_the_second(file):
         time_s=(0.25, 0.75, 1.25, 1.75),
         rate_hz=(10.0, 30.0, 0.0, 4.0),
         wanted_hz=(30.0, 30.0, 30.0, 30.0),
+        sent_hz=(20.0, 30.0, 30.0, 30.0),
         trials=(),
         outages=(),
     )
@@ -460,7 +465,7 @@ def test_what_arrived_over_time_is_told_by_the_second(file):
     found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
         "measured"
     ]
-    assert [(p["x"], p["y"]) for p in found["points"]] == [("1", 20.0), ("2", 2.0)]
+    assert [(p["x"], p["y"]) for p in found["points"]] == expected
 
 
 def test_charts_have_a_panel_per_version_on_the_same_axes(doc):

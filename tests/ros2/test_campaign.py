@@ -195,6 +195,21 @@ def test_fast_dds_lends_memory_for_types_of_fixed_size(tmp_path):
     )
 
 
+@pytest.mark.parametrize("loan", [False, True])
+def test_fast_dds_shares_its_history_where_the_profile_says_so(tmp_path, loan):
+    """rmw_fastrtps switches data sharing off for each endpoint, unless the file may speak."""
+    sourced.worker("rmw_fastrtps_cpp")
+    middleware = {"middleware": "rclcpp/rmw_fastrtps_cpp", "options": {"path": "shm"}, "loan": loan}
+    arms = {"as installed": middleware, "shared": middleware | {"profile": "data_sharing"}}
+    bundle = run(tmp_path, arms, message="Array4k")
+    everything_arrived(bundle)
+    by_arm = """select arm, string_agg(segments) from attestations join trials using (trial)
+        join cells using (cell) group by arm"""
+    segments = dict(rows(bundle, by_arm))
+    assert "fast_datasharing" in segments["shared"]
+    assert "fast_datasharing" not in (segments["as installed"] or "")
+
+
 @pytest.mark.parametrize("mode", ["sync", "async"])
 def test_fast_dds_publishes_as_asked(tmp_path, mode):
     sourced.worker("rmw_fastrtps_cpp")

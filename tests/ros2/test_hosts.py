@@ -44,6 +44,7 @@ ZENOH = "rmw_zenoh_cpp"
 SHAPES = [
     ("rmw_cyclonedds_cpp", ""),
     ("rmw_cyclonedds_cpp", "multicast"),
+    ("rmw_cyclonedds_cpp", "spdp"),
     ("rmw_cyclonedds_cpp", "peers"),
     ("rmw_fastrtps_cpp", ""),
     ("rmw_fastrtps_cpp", "multicast"),

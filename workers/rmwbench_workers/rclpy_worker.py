@@ -298,8 +298,19 @@ def service_type(config: EndpointConfig) -> Any:
     return interface(SERVICE_TYPE)
 
 
-def has_data(message: Any) -> bool:
-    return message.get_fields_and_field_types().get("data") == "sequence<uint8>"
+def is_object(session: Session, config: EndpointConfig, message: Any) -> bool:
+    """Whether its messages are rclpy's objects; with the option `raw` they are serialised bytes.
+    Raises for a type whose object this worker cannot fill: its bytes alone would leave out what
+    rclpy costs."""
+    if session.raw:
+        return False
+    if message.get_fields_and_field_types().get("data") == "sequence<uint8>":
+        return True
+    reason = (
+        f"{config.type.ros_type}: this worker fills objects of types with a sequence of bytes "
+        "`data`; with `options: {raw: true}` it publishes and takes any type serialised"
+    )
+    raise WorkerError(UNSUPPORTED, f"endpoint {config.endpoint}", reason)
 
 
 def template(message: Any, layout: Layout) -> Any:
@@ -354,9 +365,8 @@ class Publisher(Endpoint):
     def __init__(self, node: Node, config: EndpointConfig):
         super().__init__(node, config, reads=False)
         message = interface(config.type.ros_type)
-        self.message = (
-            None if self.session.raw or not has_data(message) else template(message, config.type)
-        )
+        objects = is_object(self.session, config, message)
+        self.message = template(message, config.type) if objects else None
         if self.message is None:
             self.notes.append("published serialised: rclpy's message objects are left out")
         elif self.session.assigns:
@@ -395,7 +405,7 @@ class Subscription(Endpoint):
     def __init__(self, node: Node, config: EndpointConfig, deliver: Deliver):
         super().__init__(node, config, reads=True)
         message = interface(config.type.ros_type)
-        raw = self.session.raw or not has_data(message)
+        raw = not is_object(self.session, config, message)
         if raw:
             self.notes.append("taken serialised: rclpy's message objects are left out")
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from rmwbench.campaign.trial.void import PATH_OPTION
 from rmwbench.lab.host import Hosts
-from rmwbench.lab.middleware import Worker
+from rmwbench.lab.middleware import Worker, ros2
 from rmwbench.lab.network import addresses
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.ros_variables import PEER
@@ -108,6 +108,14 @@ def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
         found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
         found["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
     return found
+
+
+def publish_mode_option(cell: Cell, side: Side) -> dict[str, str]:
+    """A process's publish mode as rclcpp's worker wants it, before its session opens: an RMW may
+    have it per participant. Empty where the arm asks for none, and for all other workers."""
+    mode = cell.arm.publish_mode
+    asked = mode != "default" and side.middleware.startswith(f"{ros2.NAME}/")
+    return {"publish_mode": mode} if asked else {}
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:

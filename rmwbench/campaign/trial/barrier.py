@@ -14,6 +14,7 @@ from rmwbench.campaign.plan.profile import (
     Workers,
     domain_id,
     lifecycle_options,
+    publish_mode_option,
     open_fields,
     ros_variables,
 )
@@ -71,7 +72,7 @@ def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> d
     )
     if variables := ros_variables(cell, process):
         fields["options"] |= {"ros_variables": variables}
-    fields["options"] |= lifecycle_options(cell, process)
+    fields["options"] |= lifecycle_options(cell, process) | publish_mode_option(cell, side)
     return fields
 
 

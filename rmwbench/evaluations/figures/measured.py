@@ -270,13 +270,14 @@ def _threads(campaign: Campaign) -> int | None:
 
 
 def _over_time(one: Measured, arm: Arm) -> Rows:
-    """A value for each whole second, as the originals have: what arrived, the mean over trials; or
-    mean and variance of the latencies of one trial, the one that the report draws message by
+    """A value for each whole second, as the originals have: what was sent or arrived, the mean over
+    trials; or mean and variance of the latencies of one trial, the one that the report draws message by
     message. A second without any has none."""
-    if one.metric == "delivered":
+    if one.metric in ("sent", "delivered"):
         if arm.delivered is None:
             return []
-        return _by_second(one, arm.delivered.time_s, arm.delivered.rate_hz, arm.done)
+        found = arm.delivered.sent_hz if one.metric == "sent" else arm.delivered.rate_hz
+        return _by_second(one, arm.delivered.time_s, found, arm.done)
     if arm.series is None:
         return []
     # of neighbours the worst was kept: no mean

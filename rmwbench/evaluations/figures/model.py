@@ -25,7 +25,7 @@ Scalar = str | int | float | bool
 Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
 """Beside it: the points of its figures, for those who have no archive (points.py)."""
-OVER_TIME = ("delivered", "latency_by_second", "latency_variance_by_second")
+OVER_TIME = ("sent", "delivered", "latency_by_second", "latency_variance_by_second")
 """In place of a metric: messages per second over time, the mean latency of each second in ns, its
 variance in ns²; of campaigns alone, summaries do not keep them."""
 

@@ -63,7 +63,7 @@ class BestByLoss:
 
     def _others(self) -> str:
         lose = "loses" if len(self.faster) == 1 else "lose"
-        too = "" if self.lost is None else f", and {self.arm} {fmt.percent(self.lost)}"
+        too = "" if self.lost is None else f"; {self.arm} itself loses {fmt.percent(self.lost)}"
         return f"{names(self.faster)} may be faster, but {lose} more{too}"
 
 

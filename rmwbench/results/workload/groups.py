@@ -275,8 +275,8 @@ def _outages(seen: Sequence[Network]) -> tuple[Outage, ...]:
 
 
 def delivered(arm: str, trials: Sequence[Trial]) -> Delivered | None:
-    """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due and
-    taken per second, and each trial's own; None where no trial was looked at stream by stream."""
+    """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due,
+    published and taken per second, and each trial's own; None where no trial was looked at stream by stream."""
     seen = [t for t in trials if t.network.bin_ns]
     if not seen:
         return None
@@ -290,12 +290,14 @@ def delivered(arm: str, trials: Sequence[Trial]) -> Delivered | None:
     widths = np.diff(edges)
     rates = np.array([t.network.arrived[:length] / widths for t in seen])
     wanted = np.mean([t.network.wanted[:length] / widths for t in seen], axis=0)
+    sent = np.mean([t.network.sent[:length] / widths for t in seen], axis=0)
     return Delivered(
         arm=arm,
         bin_s=bin_ns / 1e9,
         time_s=tuple(((edges[:-1] + edges[1:]) / 2).tolist()),
         rate_hz=tuple(rates.mean(axis=0).tolist()),
         wanted_hz=tuple(wanted.tolist()),
+        sent_hz=tuple(sent.tolist()),
         trials=tuple(
             TrialRate(trial=t.trial, rate_hz=tuple(rate.tolist()))
             for t, rate in list(zip(seen, rates, strict=True))[:TRIALS]

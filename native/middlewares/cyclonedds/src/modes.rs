@@ -51,6 +51,7 @@ pub enum Transport {
 #[serde(rename_all = "snake_case")]
 enum Discovery {
     Multicast,
+    Spdp,
     Peers,
     Server,
 }
@@ -76,7 +77,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("socket_buffer_bytes", "N"),
         ("shm_pool_bytes", "N"),
         ("shm_layout", "unified|tiered"),
-        ("discovery", "multicast|peers"),
+        ("discovery", "multicast|spdp|peers"),
         ("threads", "1|2|3"),
         ("executor", NO_EXECUTOR),
         ("security", "false"),
@@ -201,6 +202,7 @@ impl Modes {
         }
         match self.discovery {
             Some(Discovery::Multicast) => general.push_str("<AllowMulticast>true</AllowMulticast>"),
+            Some(Discovery::Spdp) => general.push_str("<AllowMulticast>spdp</AllowMulticast>"),
             Some(Discovery::Peers) => {
                 general.push_str("<AllowMulticast>false</AllowMulticast>");
                 let peers: String = addresses()
@@ -251,10 +253,15 @@ impl Modes {
         receive_threads: impl Fn() -> usize,
         joined_groups: bool,
     ) -> Result<(), Error> {
-        if self.discovery == Some(Discovery::Multicast) && !joined_groups {
+        let level = match self.discovery {
+            Some(Discovery::Multicast) => "multicast",
+            Some(Discovery::Spdp) => "spdp",
+            _ => "",
+        };
+        if !level.is_empty() && !joined_groups {
             return Err(unsupported(
                 "discovery",
-                "multicast: the interface that Cyclone DDS picked here does no multicast",
+                format!("{level}: the interface that Cyclone DDS picked here does no multicast"),
             ));
         }
         if let Some(asked) = self.socket_buffer_bytes {
@@ -365,6 +372,8 @@ mod tests {
         let peers = applied("discovery", json!("peers"), own);
         assert!(peers.contains("127.0.0.1") && !peers.contains("10.0.0.1"), "{peers}");
         assert!(!applied("discovery", json!("multicast"), own).contains("Peer"));
+        let spdp = applied("discovery", json!("spdp"), own);
+        assert!(spdp.contains("<AllowMulticast>spdp<") && !spdp.contains("Peer"), "{spdp}");
     }
 
     #[test]
@@ -412,11 +421,12 @@ mod tests {
         }
         let threads = asked(&[("threads", json!(3))]).unwrap();
         assert!(threads.check_granted(&[], || 3, false).is_ok());
-        let multicast = asked(&[("discovery", json!("multicast"))]).unwrap();
-        assert!(
-            multicast.check_granted(&[], || 1, true).is_ok()
-                && multicast.check_granted(&[], || 1, false).is_err()
-        );
+        for level in ["multicast", "spdp"] {
+            let asked = asked(&[("discovery", json!(level))]).unwrap();
+            assert!(asked.check_granted(&[], || 1, true).is_ok());
+            let error = asked.check_granted(&[], || 1, false).unwrap_err();
+            assert!(error.message.starts_with(&format!("{level}: ")), "{error}");
+        }
         assert!(threads
             .check_granted(&[], || 2, false)
             .unwrap_err()

@@ -95,6 +95,15 @@ fn peers_find_each_other_without_any_multicast() {
 }
 
 #[test]
+fn participants_that_alone_are_announced_by_multicast_find_each_other() {
+    isolated("participants_that_alone_are_announced_by_multicast_find_each_other", || {
+        let mut pair = Pair::open(&[("discovery", json!("spdp"))]);
+        assert!(discovery_group_joined());
+        pair.endpoints(&endpoint("spdp", 100));
+    });
+}
+
+#[test]
 fn multicast_joins_its_group_or_is_refused() {
     isolated("multicast_joins_its_group_or_is_refused", || {
         let mut pair = Pair::open(&[("discovery", json!("multicast"))]);

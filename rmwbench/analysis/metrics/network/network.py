@@ -26,9 +26,9 @@ NO_WINDOW = "the trial recorded no steady window"
 
 @dataclass(frozen=True)
 class Network:
-    """`wire` is None without a frame log. `bin_ns`, `wanted` and `arrived`: messages due and taken
-    in each bin of the window, once per reader, shape (bins,), empty where it was not asked for.
-    Times of outages in the workers' clock."""
+    """`wire` is None without a frame log. `bin_ns`, `wanted`, `sent` and `arrived`: messages due,
+    published and taken in each bin of the window, once per reader, shape (bins,), empty where it
+    was not asked for. Times of outages in the workers' clock."""
 
     wire: Wire | None = None
     outages: tuple[Outage, ...] = ()
@@ -37,6 +37,7 @@ class Network:
     length_ns: int = 0
     bin_ns: int = 0
     wanted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    sent: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
     arrived: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
@@ -118,6 +119,7 @@ def _over_time(
         window.length_ns,
         bin_ns,
         delivery.per_bin(due, edges),
+        delivery.per_bin([pair.call_ns[pair.sent] for pair in pairs], edges),
         delivery.per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges),
     )
 

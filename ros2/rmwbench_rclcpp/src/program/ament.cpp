@@ -1,5 +1,7 @@
 #include "ament.hpp"
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -11,8 +13,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<std::string> prefixes() {
-  const char *path = std::getenv("AMENT_PREFIX_PATH");
+// The directories that a variable names.
+std::vector<std::string> directories(const char *variable) {
+  const char *path = std::getenv(variable);
   std::istringstream parts(path != nullptr ? path : "");
   std::vector<std::string> found;
   for (std::string part; std::getline(parts, part, ':');) {
@@ -20,6 +23,8 @@ std::vector<std::string> prefixes() {
   }
   return found;
 }
+
+std::vector<std::string> prefixes() { return directories("AMENT_PREFIX_PATH"); }
 
 bool is_file(const fs::path &path) {
   std::error_code ignored;
@@ -63,25 +68,34 @@ std::string version_of(const std::string &package) {
   return end == std::string::npos ? "" : xml.substr(open + 1, end - open - 1);
 }
 
-std::optional<std::string> file_of_a_prefix(const std::string &relative) {
+std::optional<std::string> program(const std::string &relative) {
+  const std::string name = fs::path(relative).filename();
+  for (const auto &directory : directories("PATH")) {
+    const std::string path = directory + "/" + name;
+    if (is_file(path) && access(path.c_str(), X_OK) == 0) return path;
+  }
   for (const auto &prefix : prefixes()) {
     if (is_file(prefix + "/" + relative)) return prefix + "/" + relative;
   }
   return std::nullopt;
 }
 
-bool has_library(const std::string &file) {
+std::optional<std::string> library(const std::string &file) {
+  std::vector<fs::path> places;
+  for (const auto &directory : directories("LD_LIBRARY_PATH")) places.emplace_back(directory);
   for (const auto &prefix : prefixes()) {
-    if (is_file(prefix + "/lib/" + file)) return true;
+    places.emplace_back(prefix + "/lib");
     std::error_code ignored;
-    for (const auto &entry :
-         fs::directory_iterator(prefix + "/lib", ignored)) {  // Debian's lib/x86_64-linux-gnu
-      if (entry.path().string().find("-linux-gnu") != std::string::npos &&
-          is_file(entry.path() / file))
-        return true;
+    for (const auto &entry : fs::directory_iterator(prefix + "/lib", ignored)) {
+      // Debian's lib/x86_64-linux-gnu
+      if (entry.path().string().find("-linux-gnu") != std::string::npos)
+        places.push_back(entry.path());
     }
   }
-  return false;
+  for (const auto &place : places) {
+    if (is_file(place / file)) return place / file;
+  }
+  return std::nullopt;
 }
 
 }  // namespace rmwbench::ament

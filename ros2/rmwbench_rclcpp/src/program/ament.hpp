@@ -1,5 +1,7 @@
 // The sourced ROS 2 as the ament index tells it: which RMWs it has, where packages are and of what
-// version.
+// version. Packages that are not ament's (Cyclone DDS, iceoryx, Fast DDS) are in none of its
+// prefixes where colcon gave each package one of its own: what they have is looked for as the shell
+// and the loader do.
 #pragma once
 
 #include <optional>
@@ -18,10 +20,10 @@ std::optional<std::string> prefix_of(const std::string &package);
 // `<version>` of its package.xml; empty where it is not installed.
 std::string version_of(const std::string &package);
 
-// A program of one of the prefixes: `relative` such as "bin/iox-roudi".
-std::optional<std::string> file_of_a_prefix(const std::string &relative);
+// A program: on PATH, else `relative`, such as "bin/iox-roudi", in one of the prefixes.
+std::optional<std::string> program(const std::string &relative);
 
-// Whether one of the prefixes has a shared library of that file name.
-bool has_library(const std::string &file);
+// A shared library of that file name: where LD_LIBRARY_PATH says, else in one of the prefixes.
+std::optional<std::string> library(const std::string &file);
 
 }  // namespace rmwbench::ament

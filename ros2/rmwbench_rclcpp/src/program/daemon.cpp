@@ -10,10 +10,8 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <functional>
-#include <sstream>
 #include <thread>
 #include <vector>
 
@@ -49,16 +47,9 @@ bool udp_is_bound(uint16_t port) {
   return false;
 }
 
-// In a prefix of ROS 2, else on PATH.
 std::string program(const std::vector<std::string> &candidates) {
   for (const auto &candidate : candidates) {
-    if (const auto found = ament::file_of_a_prefix(candidate)) return *found;
-    const std::string name = std::filesystem::path(candidate).filename();
-    const char *path = std::getenv("PATH");
-    std::istringstream parts(path != nullptr ? path : "");
-    for (std::string part; std::getline(parts, part, ':');) {
-      if (access((part + "/" + name).c_str(), X_OK) == 0) return part + "/" + name;
-    }
+    if (const auto found = ament::program(candidate)) return *found;
   }
   return "";
 }

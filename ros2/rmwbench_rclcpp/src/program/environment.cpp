@@ -105,9 +105,15 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     const char *before = std::getenv(name.c_str() + 1);
     set(name.substr(1), before != nullptr ? before + value : value.substr(1));
   }
+  const bool fast_dds = rmw.name.rfind("rmw_fastrtps", 0) == 0;
+  // Read when a context makes its participant: it holds for all publishers of the process.
+  if (fast_dds && asked.settings.publish_mode != RMWBENCH_PUBLISH_DEFAULT) {
+    const bool async = asked.settings.publish_mode == RMWBENCH_PUBLISH_ASYNC;
+    set("RMW_FASTRTPS_PUBLICATION_MODE", async ? "ASYNCHRONOUS" : "SYNCHRONOUS");
+  }
   if (asked.secured) secure(asked.trial_nonce);
   if (asked.qos_from_xml) {
-    if (rmw.name.rfind("rmw_fastrtps", 0) != 0) {
+    if (!fast_dds) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option qos_from_xml",
                   "only rmw_fastrtps has RMW_FASTRTPS_USE_QOS_FROM_XML"};
     }

@@ -178,6 +178,10 @@ Asked asked_of(const rmwbench_session_config &config) {
       settings.images = one_of("image_transport", value, codecs);
     } else if (name == "layers") {
       settings.layers = one_of("layers", value, true_or_false);
+    } else if (name == "publish_mode") {
+      settings.publish_mode = one_of<int32_t>(
+          "publish_mode", value,
+          {{"sync", RMWBENCH_PUBLISH_SYNC}, {"async", RMWBENCH_PUBLISH_ASYNC}});
     } else if (name == "qos_from_xml") {
       asked.qos_from_xml = one_of("qos_from_xml", value, true_or_false);
     } else if (name == "roudi_pools") {
@@ -199,8 +203,8 @@ Asked asked_of(const rmwbench_session_config &config) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option " + name,
                   "known options: bare_nodes, callback, calls, deadline_ms, image_transport, "
                   "layers, lifecycle_nodes, lifespan_ms, liveliness, "
-                  "liveliness_lease_ms, loaned_take, manager, manages, publish, qos_from_xml, "
-                  "ros_variables, roudi_pools, service_timeout_ms"};
+                  "liveliness_lease_ms, loaned_take, manager, manages, publish, publish_mode, "
+                  "qos_from_xml, ros_variables, roudi_pools, service_timeout_ms"};
     }
   }
   if (no_lifecycle() != nullptr &&

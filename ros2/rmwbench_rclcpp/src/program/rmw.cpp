@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <fstream>
 #include <regex>
+#include <sstream>
 
 #include "ament.hpp"
 #include "executor_classes.hpp"
@@ -85,9 +87,17 @@ Pairs modes(Pairs own) {
   return own;
 }
 
+// Whether a library was linked with another one: it then has that name among its strings.
+bool names(const std::string &library, const std::string &other) {
+  std::ifstream file(library, std::ios::binary);
+  std::stringstream bytes;
+  bytes << file.rdbuf();
+  return bytes.str().find(other) != std::string::npos;
+}
+
 std::string cyclonedds_security() {
   for (const char *plugin : cyclonedds_plugins) {
-    if (!ament::has_library(plugin))
+    if (!ament::library(plugin))
       return std::string("no: this Cyclone DDS was built without DDS-Security, it has no ") +
              plugin;
   }
@@ -115,7 +125,7 @@ Rmw cyclonedds() {
   });
   rmw.modes = modes({
       {"transport", roudi ? "udp|shm|intra_process" : "udp|intra_process"},
-      {"discovery", "multicast|peers"},
+      {"discovery", "multicast|spdp|peers"},
       {"fragment_bytes", "N"},
       {"socket_buffer_bytes", "N"},
       {"batching",
@@ -174,7 +184,8 @@ Rmw fastrtps(const std::string &name) {
   rmw.name = name;
   rmw.format = "xml";
   // The library was renamed with 3.0, and the variable with it.
-  const bool third = !ament::version_of("fastdds").empty();
+  const bool third =
+      !ament::version_of("fastdds").empty() || ament::library("libfastdds.so").has_value();
   rmw.library = third ? "fastdds" : "fastrtps";
   rmw.variable = third ? "FASTDDS_DEFAULT_PROFILES_FILE" : "FASTRTPS_DEFAULT_PROFILES_FILE";
   rmw.capabilities = capabilities({
@@ -188,7 +199,7 @@ Rmw fastrtps(const std::string &name) {
   // and 2.10.
   const bool builtin = third || ament::version_of("rmw_fastrtps_cpp").compare(0, 2, "7.") > 0;
   rmw.modes = modes({
-      {"transport", builtin ? "udp|shm|intra_process" : "intra_process"},
+      {"transport", builtin ? "udp|tcp|shm|intra_process" : "intra_process"},
       {"discovery", "multicast|peers|server"},
       {"fragment_bytes", profile_file_only},
       {"socket_buffer_bytes", profile_file_only},
@@ -206,6 +217,12 @@ Rmw fastrtps(const std::string &name) {
        "large messages and low latency on one machine: larger segment, faster repair",
        {},
        {},
+       ""},
+      {"data_sharing",
+       profiles::fastdds_data_sharing,
+       "readers of one host read in the writer's history: types of fixed size",
+       {},
+       {{"RMW_FASTRTPS_USE_QOS_FROM_XML", "1"}},
        ""},
       {"discovery_server",
        "",
@@ -301,7 +318,7 @@ const std::string &level(const std::map<std::string, std::string> &modes, const 
 }
 
 void discovery_of_dds(const std::string &asked, Pairs &environment) {
-  if (asked == "multicast") {
+  if (asked == "multicast" || asked == "spdp") {
     environment.emplace_back("ROS_AUTOMATIC_DISCOVERY_RANGE", "SUBNET");
   } else if (asked == "peers") {
     if (ament::version_of("rmw").compare(0, 2, "6.") == 0)
@@ -350,6 +367,8 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
     domain("<Internal><SocketReceiveBufferSize max=\"" + bytes +
            "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");
   }
+  if (level(modes, "discovery") == "spdp")
+    domain("<General><AllowMulticast>spdp</AllowMulticast></General>");
   if (!own.empty()) environment.emplace_back("+CYCLONEDDS_URI", own);
   discovery_of_dds(level(modes, "discovery"), environment);
   if (level(modes, "discovery") == "server")
@@ -366,24 +385,33 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
   Pairs environment;
   const std::string &transport = level(modes, "transport");
   if (!transport.empty() && transport != "intra_process") {
-    const char *asked = transport == "udp" ? "UDPv4" : transport == "shm" ? "SHM" : nullptr;
+    // Discovery over UDP and data over TCP; within a host data take shared memory.
+    const char *asked = transport == "udp"   ? "UDPv4"
+                        : transport == "tcp" ? "LARGE_DATA"
+                        : transport == "shm" ? "SHM"
+                                             : nullptr;
     if (asked == nullptr)
-      cannot(
-          "transport",
-          transport +
-              ": FASTDDS_BUILTIN_TRANSPORTS has udp and shm; tcp and others take a profile file");
+      cannot("transport", transport +
+                              ": FASTDDS_BUILTIN_TRANSPORTS has udp, tcp and shm; others take a "
+                              "profile file");
     if (profile_text.find("useBuiltinTransports") != std::string::npos ||
         profile_text.find("<userTransports") != std::string::npos) {
       cannot("transport", transport +
                               ": the profile brings transports of its own, which Fast DDS takes "
                               "before FASTDDS_BUILTIN_TRANSPORTS");
     }
+    // rmw_fastrtps then makes its transports itself, and Fast DDS does not read the variable.
+    if (level(modes, "discovery") == "peers")
+      cannot("transport", transport + ": with discovery peers rmw_fastrtps takes shared memory and "
+                                      "UDP, whatever FASTDDS_BUILTIN_TRANSPORTS says");
     environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
   }
   const std::string &discovery = level(modes, "discovery");
   if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", discovery_server());
   if (discovery == "routers" || discovery == "client")
     cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
+  if (discovery == "spdp")
+    cannot("discovery", "spdp: Fast DDS has no setting for that");
   discovery_of_dds(discovery, environment);
   return environment;
 }
@@ -467,11 +495,13 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
 }  // namespace
 
 std::string iceoryx_on() {
-  if (!ament::file_of_a_prefix("bin/iox-roudi")) return "";
+  if (!ament::program("bin/iox-roudi")) return "";
   // Until 0.10 a part of Cyclone DDS, since 11 a plugin with another name in its configuration.
-  if (ament::has_library("libddsc.so.0"))
-    return "<SharedMemory><Enable>true</Enable></SharedMemory>";
-  if (!ament::has_library("libpsmx_iox.so")) return "";
+  if (const auto cyclonedds = ament::library("libddsc.so.0"))
+    return names(*cyclonedds, "libiceoryx_binding_c.so")
+               ? "<SharedMemory><Enable>true</Enable></SharedMemory>"
+               : "";
+  if (!ament::library("libpsmx_iox.so")) return "";
   return "<General><Interfaces><PubSubMessageExchange type=\"iox\" priority=\"1000000\" "
          "config=\"LOG_LEVEL=WARN;\"/></Interfaces></General>";
 }

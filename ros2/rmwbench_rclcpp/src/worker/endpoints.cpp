@@ -13,12 +13,6 @@ extern "C" bool rmw_event_type_is_supported(rmw_event_type_t type) __attribute__
 namespace rmwbench {
 namespace {
 
-rclcpp::Node::SharedPtr node_for(rmwbench_node &node, const rmwbench_endpoint_config &config) {
-  if (config.publish_mode != RMWBENCH_PUBLISH_ASYNC) return node.node;
-  const std::string object = endpoint_name(config.endpoint);
-  return with_asynchronous_publishing(node, object);
-}
-
 rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node, bool executed) {
   // One for each endpoint: the executor's threads may then serve different endpoints at once, and
   // one endpoint in its order.
@@ -72,18 +66,23 @@ const char *blocking_note(const std::string &rmw) {
 }  // namespace
 
 Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &config)
-    : node(node_for(node_in, config)),
+    : session(node_in.session),
+      node(node_in.node),
       object(endpoint_name(config.endpoint)),
-      asked_mode(config.publish_mode),
-      session_(node_in.session) {
-  in_place_ = config.loan != 0 && session_.settings.intra_process;
+      asked_mode(config.publish_mode) {
+  in_place_ = config.loan != 0 && session.settings.intra_process;
+  if (asked_mode == RMWBENCH_PUBLISH_ASYNC && session.settings.intra_process &&
+      is_fastrtps(session.settings.rmw)) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
+                "publish_mode async: messages of the own process pass no writer of the middleware"};
+  }
   node_in.session.await_pool(*node);
 }
 
-bool Publishing::heard() const { return session_.executes(*node); }
+bool Publishing::heard() const { return session.executor != nullptr; }
 
 void Publishing::check(const rclcpp::PublisherBase &publisher) {
-  const PublishModeFound found = publish_mode_of(publisher, session_.settings.rmw);
+  const PublishModeFound found = publish_mode_of(publisher, session.settings.rmw);
   mode_ = found.mode;
   mode_note_ = found.note;
   if (asked_mode != RMWBENCH_PUBLISH_DEFAULT && mode_ != asked_mode) {
@@ -98,21 +97,21 @@ void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) c
   granted.publish_mode = mode_;
   granted.note(granted.context, mode_note_.c_str());
   granted.note(granted.context, ALLOCATOR);
-  if (session_.settings.rmw == "rmw_zenoh_cpp") {
-    tell_zenoh_congestion(session_.settings.congestion, granted);
+  if (session.settings.rmw == "rmw_zenoh_cpp") {
+    tell_zenoh_congestion(session.settings.congestion, granted);
   } else if (granted.qos.reliability == RMWBENCH_RELIABLE) {
     const bool blocks = granted.qos.history == RMWBENCH_KEEP_ALL;
     granted.when_full = blocks ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
-    if (blocks) granted.note(granted.context, blocking_note(session_.settings.rmw));
+    if (blocks) granted.note(granted.context, blocking_note(session.settings.rmw));
   }
   if (in_place_) {
     granted.note(granted.context,
                  "intra-process, loan: a message of the publisher's own, filled in place and "
                  "passed on as unique_ptr; "
                  "readers outside get a copy");
-  } else if (session_.settings.intra_process) {
+  } else if (session.settings.intra_process) {
     granted.note(granted.context,
-                 session_.settings.publish == PublishAs::unique_ptr
+                 session.settings.publish == PublishAs::unique_ptr
                      ? "intra-process: published as unique_ptr, which rclcpp passes on"
                      : "intra-process: published as a const reference, which rclcpp copies once");
   }
@@ -204,11 +203,6 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
       [events](rclcpp::QOSRequestedIncompatibleQoSInfo &info) {
         events->incompatible_qos_ = info.total_count;
       };
-  if (is_told(RMW_EVENT_MESSAGE_LOST)) {
-    options.event_callbacks.message_lost_callback = [events](rclcpp::QOSMessageLostInfo &info) {
-      events->lost_ = static_cast<int64_t>(info.total_count);
-    };
-  }
   if (asked.deadline_ms && is_told(RMW_EVENT_REQUESTED_DEADLINE_MISSED)) {
     options.event_callbacks.deadline_callback = [events](rclcpp::QOSDeadlineRequestedInfo &info) {
       events->deadline_missed_ = info.total_count;
@@ -235,22 +229,16 @@ void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &
 void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked) {
   heard_ = true;
   const auto &events = subscription.get_event_handlers();
-  if (events.count(RCL_SUBSCRIPTION_MESSAGE_LOST) != 0) from_zero(lost_);
   if (asked.deadline_ms && events.count(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED) != 0)
     from_zero(deadline_missed_);
   if (asked.lease_ms && events.count(RCL_SUBSCRIPTION_LIVELINESS_CHANGED) != 0)
     from_zero(liveliness_lost_);
 }
 
-void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked,
+void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked, const std::string &rmw,
                           rmwbench_granted &granted) const {
-  if (lost_ >= 0) {
-    granted.note(granted.context,
-                 "events: the executor also waits for lost messages, which it does not for a node "
-                 "left alone");
-  }
   if (!asked.asked()) return;
-  granted.note(granted.context, topic_qos_note(actual).c_str());
+  granted.note(granted.context, topic_qos_note(actual, rmw).c_str());
   if (!heard_) {
     if (asked.deadline_ms || asked.lease_ms)
       granted.note(granted.context, "events: no executor hears those of this endpoint");
@@ -269,11 +257,25 @@ void EventCounts::account_publisher(const rmwbench_account &account) const {
 }
 
 void EventCounts::account_subscription(const rmwbench_account &account) const {
-  // What never came. No RMW tells what a reader's own queue dropped.
-  tell_count(account, "sample_lost", lost_);
   tell_count(account, "requested_incompatible_qos", incompatible_qos_);
   tell_count(account, "requested_deadline_missed", deadline_missed_);
   tell_count(account, "writers_not_alive", liveliness_lost_);
+}
+
+void tell_lost(const rclcpp::SubscriptionBase &subscription, const rmwbench_account &account) {
+  if (!is_told(RMW_EVENT_MESSAGE_LOST)) return;
+  rcl_event_t event = rcl_get_zero_initialized_event();
+  if (rcl_subscription_event_init(&event, subscription.get_subscription_handle().get(),
+                                  RCL_SUBSCRIPTION_MESSAGE_LOST) != RCL_RET_OK) {
+    rcl_reset_error();
+    return;
+  }
+  rmw_message_lost_status_t status = {};
+  if (rcl_take_event(&event, &status) == RCL_RET_OK)
+    tell_count(account, "sample_lost", static_cast<int64_t>(status.total_count));
+  else
+    rcl_reset_error();
+  if (rcl_event_fini(&event) != RCL_RET_OK) rcl_reset_error();
 }
 
 void Receiving::released(const std::weak_ptr<void> &object) const {

@@ -53,6 +53,7 @@ class Publishing {
   // Throws Fault for a mode that the RMW cannot do.
   Publishing(rmwbench_node &node, const rmwbench_endpoint_config &config);
 
+  const rmwbench_session &session;
   const rclcpp::Node::SharedPtr node;
   const std::string object;  // "endpoint 3"
   const int32_t asked_mode;
@@ -65,7 +66,6 @@ class Publishing {
   void granted(const rclcpp::QoS &actual, rmwbench_granted &granted) const;
 
  private:
-  const rmwbench_session &session_;
   int32_t mode_ = RMWBENCH_PUBLISH_DEFAULT;
   std::string mode_note_ = "publish mode: cannot be read back";
   bool in_place_ = false;
@@ -98,12 +98,13 @@ class EventCounts {
                                                   const rclcpp::CallbackGroup::SharedPtr &group,
                                                   const TopicQos &asked = {});
 
-  // For an endpoint whose events are heard. Lost messages, and of deadline and liveliness what was
-  // asked for, are counted from 0 on where the RMW tells them. rclcpp only logs what it lacks.
+  // For an endpoint whose events are heard. What was asked for of deadline and liveliness is counted
+  // from 0 on where the RMW tells it. rclcpp only logs what it lacks.
   void begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked);
   void begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked);
   // What is in force of the asked, and which events nobody counts.
-  void granted(const rclcpp::QoS &actual, const TopicQos &asked, rmwbench_granted &granted) const;
+  void granted(const rclcpp::QoS &actual, const TopicQos &asked, const std::string &rmw,
+               rmwbench_granted &granted) const;
 
   void account_publisher(const rmwbench_account &account) const;
   void account_subscription(const rmwbench_account &account) const;
@@ -111,10 +112,14 @@ class EventCounts {
  private:
   bool heard_ = false;
   std::atomic<int64_t> incompatible_qos_{-1};
-  std::atomic<int64_t> lost_{-1};
   std::atomic<int64_t> deadline_missed_{-1};
   std::atomic<int64_t> liveliness_lost_{
       -1};  // a writer's own, or a reader's writers that became not alive
 };
+
+// The messages that the RMW knows never came to this reader, where it tells; no RMW tells what a
+// reader's own queue dropped. Asked for once, since a handler would be one more thing that the
+// executor waits for at every message, which it does not for a node left alone.
+void tell_lost(const rclcpp::SubscriptionBase &subscription, const rmwbench_account &account);
 
 }  // namespace rmwbench

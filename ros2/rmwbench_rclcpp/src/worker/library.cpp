@@ -1,5 +1,7 @@
 // The table's middle: everything that needs rclcpp. The program has the rest (src/program).
 
+#include <rclcpp/node_interfaces/node_base.hpp>
+
 #include "action.hpp"
 #include "endpoints.hpp"
 #include "fastrtps.hpp"
@@ -16,18 +18,19 @@ namespace {
 
 // The RMWs of DDS make their participant with a context's first node, and it goes with the last.
 // This node is there as long as the session, so that a session is a participant, as it is for the
-// middlewares' own workers; it has no endpoints and no services. rmw_zenoh opens its session with
-// the context and needs none. A process has one session.
-rclcpp::Node::SharedPtr keeper;
+// middlewares' own workers. It is the base of a node alone: each `rclcpp::Node` has a reader of
+// /parameter_events and, since Jazzy, a service that describes types, whatever its options say.
+// rmw_zenoh opens its session with the context and needs none. A process has one session.
+rclcpp::node_interfaces::NodeBaseInterface::SharedPtr keeper;
 
-rclcpp::Node::SharedPtr keep_participant(const rmwbench_session &session) {
+rclcpp::node_interfaces::NodeBaseInterface::SharedPtr keep_participant(
+    const rmwbench_session &session) {
   rclcpp::NodeOptions options;
   options.context(session.context);
   options.use_global_arguments(false);
-  options.start_parameter_services(false);
-  options.start_parameter_event_publisher(false);
   options.enable_rosout(false);
-  return std::make_shared<rclcpp::Node>("rmwbench_session", options);
+  return std::make_shared<rclcpp::node_interfaces::NodeBase>(
+      "rmwbench_session", "", session.context, *options.get_rcl_node_options(), false, false);
 }
 
 rmwbench_session *open(const Settings &settings, rmwbench_error *error) {

@@ -50,9 +50,11 @@ rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config, const TopicQos &to
   return qos;
 }
 
-std::string topic_qos_note(const rclcpp::QoS &actual) {
+std::string topic_qos_note(const rclcpp::QoS &actual, const std::string &rmw) {
   const bool manual = actual.liveliness() == rclcpp::LivelinessPolicy::ManualByTopic;
-  return "QoS in force: deadline " + told(actual.deadline()) + ", lifespan " +
+  const bool kept = rmw != "rmw_zenoh_cpp";
+  return std::string(kept ? "QoS in force" : "QoS asked for, and kept by nothing in rmw_zenoh") +
+         ": deadline " + told(actual.deadline()) + ", lifespan " +
          told(actual.lifespan()) + ", liveliness " + (manual ? "manual by topic" : "automatic") +
          " with a lease " + told(actual.liveliness_lease_duration());
 }

@@ -17,8 +17,8 @@ rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config);
 // The same of a topic's endpoint, with its deadline, lifespan and liveliness.
 rclcpp::QoS asked_qos(const rmwbench_endpoint_config &config, const TopicQos &topic);
 
-// In the words of a note: what is in force of these.
-std::string topic_qos_note(const rclcpp::QoS &actual);
+// In the words of a note: what is in force of these, or was asked for in vain.
+std::string topic_qos_note(const rclcpp::QoS &actual, const std::string &rmw);
 
 void tell_qos(const rclcpp::QoS &actual, rmwbench_granted &granted);
 

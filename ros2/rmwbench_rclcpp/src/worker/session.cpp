@@ -22,10 +22,19 @@ rclcpp::Context::SharedPtr first_context(const Settings &settings) {
   return std::make_shared<rclcpp::Context>();
 }
 
+// A context that has begun with the trial's settings.
+rclcpp::Context::SharedPtr begun(rclcpp::Context::SharedPtr made, const Settings &settings) {
+  rclcpp::InitOptions options;
+  options.shutdown_on_signal = false;
+  if (settings.domain_id) options.set_domain_id(*settings.domain_id);
+  made->init(0, nullptr, options);
+  return made;
+}
+
 }  // namespace
 
 rmwbench_session::rmwbench_session(const Settings &settings_in)
-    : settings(settings_in), context(make_context(first_context(settings))) {
+    : settings(settings_in), context(begun(first_context(settings), settings)) {
   if (settings.executor != Executor::wait_set)
     executor = std::make_unique<ExecutorLoop>(settings, context);
 }
@@ -35,27 +44,12 @@ rmwbench_session::~rmwbench_session() {
   retired_.clear();
   blocking_.reset();
   polling_.reset();
-  if (asynchronous_) asynchronous_->shutdown("the session is closed");
   context->shutdown("the session is closed");
 }
 
-rclcpp::Context::SharedPtr rmwbench_session::make_context(rclcpp::Context::SharedPtr made) const {
-  rclcpp::InitOptions options;
-  options.shutdown_on_signal = false;
-  if (settings.domain_id) options.set_domain_id(*settings.domain_id);
-  made->init(0, nullptr, options);
-  return made;
-}
-
-rclcpp::Context::SharedPtr rmwbench_session::asynchronous_context() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (!asynchronous_) asynchronous_ = make_context(std::make_shared<rclcpp::Context>());
-  return asynchronous_;
-}
-
-rclcpp::NodeOptions rmwbench_session::node_options(const rclcpp::Context::SharedPtr &in) const {
+rclcpp::NodeOptions rmwbench_session::node_options() const {
   rclcpp::NodeOptions options;
-  options.context(in);
+  options.context(context);
   options.use_global_arguments(false);
   options.use_intra_process_comms(settings.intra_process);
   if (settings.bare_nodes) {
@@ -66,19 +60,14 @@ rclcpp::NodeOptions rmwbench_session::node_options(const rclcpp::Context::Shared
   return options;
 }
 
-rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name,
-                                                    const rclcpp::Context::SharedPtr &in) {
-  auto node = std::make_shared<rclcpp::Node>(name, node_options(in));
-  if (executor && in == context) executor->add(node->get_node_base_interface());
+rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name) {
+  auto node = std::make_shared<rclcpp::Node>(name, node_options());
+  if (executor) executor->add(node->get_node_base_interface());
   return node;
 }
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
-  if (executes(*node)) executor->remove(node->get_node_base_interface());
-}
-
-bool rmwbench_session::executes(rclcpp::Node &node) const {
-  return executor && node.get_node_base_interface()->get_context() == context;
+  if (executor) executor->remove(node->get_node_base_interface());
 }
 
 void rmwbench_session::retire(std::shared_ptr<void> removed) {
@@ -118,14 +107,14 @@ rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
   }
   switch (kind) {
     case NodeKind::plain:
-      node = session.make_node(name, session.context);
+      node = session.make_node(name);
       break;
     case NodeKind::manager:
-      node = session.make_node(name, session.context);
+      node = session.make_node(name);
       role = lifecycle_library().make_manager(node, settings.manages);
       break;
     case NodeKind::lifecycle:
-      role = lifecycle_library().make_node(name, session.node_options(session.context),
+      role = lifecycle_library().make_node(name, session.node_options(),
                                            settings.lifecycle_nodes.at(name));
       session.executor->add(role->base());
       break;
@@ -140,10 +129,4 @@ rmwbench_node::~rmwbench_node() {
   }
   role.reset();
   if (node) session.remove_node(node);
-}
-
-rclcpp::Node::SharedPtr rmwbench_node::asynchronous() {
-  std::lock_guard<std::mutex> lock(mutex_);
-  if (!asynchronous_) asynchronous_ = session.make_node(name, session.asynchronous_context());
-  return asynchronous_;
 }
