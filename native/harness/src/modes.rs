@@ -30,7 +30,7 @@ pub const MODES: [(&str, Levels); 12] = [
     ("socket_buffer_bytes", Levels::Number),
     ("shm_pool_bytes", Levels::Number),
     ("shm_layout", Levels::Named(&["unified", "tiered"])),
-    ("discovery", Levels::Named(&["multicast", "peers", "server", "routers", "client"])),
+    ("discovery", Levels::Named(&["multicast", "spdp", "peers", "server", "routers", "client"])),
     ("threads", Levels::Number),
     (
         "executor",

@@ -14,8 +14,8 @@ from rmwbench.campaign.plan.profile import (
     Workers,
     domain_id,
     lifecycle_options,
-    publish_mode_option,
     open_fields,
+    publish_mode_option,
     ros_variables,
 )
 from rmwbench.campaign.trial import timeouts
