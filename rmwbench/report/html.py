@@ -10,6 +10,7 @@ because `</script>` ends a script wherever it stands.
 import base64
 import hashlib
 import json
+from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -42,7 +43,8 @@ VERDICTS = {
     "best": "decided: every other contender is worse",
     "equivalent": "as good as the best, within the margin",
     "undecided": "these trials do not tell",
-    "worse": "decided: slower than, or losing more than, the arm it is compared with",
+    "worse": "decided: slower than the arm it is compared with (larger, or more costly, where "
+    "that is judged), losing more, or never working",
     "alone": "the only contender with data: nothing to compare it with",
     "reference": "the floor: a bound, not a contender",
     "no data": "nothing to compare",
@@ -103,7 +105,7 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
     made.filters["commands"] = _commands
     made.filters["ink"] = inks.__getitem__
     made.filters["part"] = lambda kind: inks[look.part(kind)]
-    made.filters["letter"] = lambda keys, key: "abcdefghijklmnopqrstuvwxyz"[keys.index(key) % 26]
+    made.filters["letter"] = letter
     script_of_vega = vega().replace("</script", r"<\/script")
     script = asset("page.js") + asset("claims.js")
     return made.get_template(template).render(
@@ -116,6 +118,15 @@ def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> s
         fmt=fmt,
         **context,
     )
+
+
+def letter(keys: Sequence[str], key: str) -> str:
+    """`a` to `z`, then `aa`, `ab`: the letter of a note by its place."""
+    place, text = keys.index(key), ""
+    while place >= 0:
+        place, last = divmod(place, 26)
+        text, place = chr(ord("a") + last) + text, place - 1
+    return text
 
 
 def _workload(
@@ -226,7 +237,9 @@ def _arm(key: str, arm: Arm, style: look.Look) -> dict[str, Any]:
             {
                 "trial": item.trial,
                 "block": item.block,
-                "text": _trial_text(item.value, entry.unit),
+                "text": fmt.never(entry)
+                if item.value == inf
+                else fmt.quantity(fmt.finite(item.value), entry.unit),
                 "share": ""
                 if item.value == inf
                 else round(100 * (fmt.finite(item.value) or 0) / largest),
@@ -244,10 +257,6 @@ def _arm(key: str, arm: Arm, style: look.Look) -> dict[str, Any]:
         "what": by_what_whole(arm),
         "ratio": fmt.ratio(arm.verdict.ratio),
     }
-
-
-def _trial_text(value: float, unit: str) -> str:
-    return "never arrived" if value == inf else fmt.quantity(fmt.finite(value), unit)
 
 
 def _groups(workload: Workload) -> list[tuple[str, list[tuple[str, str]]]]:

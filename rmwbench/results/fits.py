@@ -30,8 +30,8 @@ class Family:
 @dataclass(frozen=True, kw_only=True)
 class Fitted:
     """One cell. `families`: by AIC, the best first, fitted to `fitted` of its `messages`; `lost`
-    ones are in none. Neighbours correlate by `autocorrelation`, so that the messages are worth
-    `effective` independent ones."""
+    ones, which had not arrived when their trial ended, are in none. Neighbours correlate by
+    `autocorrelation`, so that the messages are worth `effective` independent ones."""
 
     workload: str
     arm: str

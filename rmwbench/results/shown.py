@@ -300,8 +300,8 @@ class Spectrum:
 
 @dataclass(frozen=True, kw_only=True)
 class Series:
-    """Of the trial whose primary metric is the middle one; of a run of neighbours the worst. None
-    where a message was lost."""
+    """Of the trial whose primary metric is the middle one, of its first pair; of a long one evenly
+    spaced messages and the slowest of the others. None where a message was lost."""
 
     arm: str
     trial: int

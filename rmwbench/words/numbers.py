@@ -126,10 +126,19 @@ def metric(value: Metric | None) -> Shown:
     if number is None:
         return Shown("no data", "", "there is no value", "absent")
     if number == inf:
-        return Shown(
-            "never arrived", "", f"lost messages reach this quantile; {_basis(value)}", "never"
+        why = (
+            "in half of the trials or more it did not happen before the end"
+            if _is_of_trials(value)
+            else "lost messages reach this quantile"
         )
+        return Shown(never(value), "", f"{why}; {_basis(value)}", "never")
     return Shown(quantity(number, unit), _interval(number, value), _basis(value), "measured")
+
+
+def never(value: Metric) -> str:
+    """What an infinite value of this metric reads: messages that never arrived, or something that
+    never happened."""
+    return "never" if _is_of_trials(value) else "never arrived"
 
 
 def ratio(value: Ratio | None) -> Shown:
@@ -184,6 +193,12 @@ def percent(fraction: float, digits: int = 2) -> str:
     return f"{_without_zeros(_percent(fraction * 100, digits))} %"
 
 
+def points(difference: float) -> str:
+    """`5 percentage points`: of a difference of two fractions, which is no fraction of either."""
+    number = percent(abs(difference)).removesuffix(" %")
+    return f"{number} percentage point{'' if number == '1' else 's'}"
+
+
 def counted(number: int, singular: str, plural: str | None = None) -> str:
     """`1 trial`, `6 trials`, `1 100 messages`."""
     return f"{significant_count(number)} {singular if number == 1 else plural or singular + 's'}"
@@ -219,6 +234,12 @@ def minutes(value: float | None) -> str:
 def finite(value: float | None) -> float | None:
     """The number, or None where it is absent or infinite: what a chart can place on an axis."""
     return float(value) if value is not None and isfinite(value) else None
+
+
+def _is_of_trials(value: Metric) -> bool:
+    """Whether each trial has one value, such as the time to recover, and not a latency of each of
+    its messages."""
+    return value.count is not None and value.count == value.trials
 
 
 def _scale(value: float, unit: str | None) -> tuple[float, str]:

@@ -192,9 +192,11 @@ def test_who_drops_messages_of_one_topic_is_not_called_better_in_any_row_of_the_
 
 def test_a_loss_reads_as_everything_only_where_it_is():
     none = losses(*[0] * 10)
-    assert one(ask(none, losses(*[1000] * 10), entry=LOSS)).reason.startswith("100 % more")
+    assert one(ask(none, losses(*[1000] * 10), entry=LOSS)).reason.startswith(
+        "100 percentage points more"
+    )
     most = one(ask(none, losses(*[9_996] * 10, of=10_000), entry=LOSS))
-    assert most.reason.startswith("99.96 % more")
+    assert most.reason.startswith("99.96 percentage points more")
 
 
 @pytest.mark.parametrize("paired", [True, False])

@@ -123,6 +123,19 @@ def test_equivalent_within_the_margin():
     assert {v.verdict for v in verdicts.values()} == {"equivalent"}
 
 
+def test_an_equivalent_arm_is_not_said_to_be_as_fast_as_one_that_loses_more():
+    """It was said not to be slower than any other arm, beside one that is twice as fast."""
+    alike = [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]
+    lossy = arm("lossy", noisy(50, 0.005, 3), [300] * 6)
+    verdicts = judge({"w": [*alike, lossy]}, RULES)["w"]
+    for name in "ab":
+        assert verdicts[name].verdict == "equivalent"
+        assert "slower than any other arm that loses as little" in verdicts[name].reason
+    assert "30 percentage points more than a" in verdicts["lossy"].reason
+    verdicts = judge({"w": alike}, RULES)["w"]
+    assert "slower than any other arm by more" in verdicts["a"].reason
+
+
 def test_a_difference_below_the_margin_is_not_claimed():
     values = [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2))]
     assert judge({"w": values}, Rules(margin=0.05))["w"]["b"].verdict == "worse"

@@ -51,9 +51,14 @@ def test_lost_messages_are_in_no_family_and_too_few_are_not_fitted():
     values = np.random.default_rng(2).normal(1e6, 1e4, 500)
     values[::10] = np.inf
     found = fit([values])
-    assert (found.messages, found.lost) == (450, 50) and "50 lost" in found.verdict
+    assert (found.messages, found.lost) == (450, 50) and "50 messages that had not" in found.verdict
     assert not fit([values[: FEWEST // 2]]).families
     assert not fit([np.full(500, 7.0)]).families and not fit([]).families
+
+
+def test_messages_that_all_took_the_same_time_are_not_called_too_few():
+    assert "all 500 messages took the same time" in fit([np.full(500, 7.0)]).verdict
+    assert fit([np.full(FEWEST - 1, 7.0)]).verdict.startswith("Too few messages")
 
 
 def test_neighbours_that_resemble_each_other_are_worth_less():

@@ -206,9 +206,14 @@ def test_negative_latencies_of_wrong_clocks_survive():
     assert sample.exact[0.5] == values[rank(len(values), 0.5)]
 
 
-def test_thinning_a_series_keeps_spikes_and_losses():
-    response = np.full(50_000, 10.0)
-    response[777], response[31_234] = 9e6, np.inf
-    time_s, thin = thin_series(np.arange(50_000) / 1e3, response)
+def test_thinning_a_series_keeps_spikes_and_the_shares_of_what_is_slow_or_lost():
+    rng = np.random.default_rng(5)
+    response = rng.lognormal(10, 0.5, 60_000)
+    response[rng.random(60_000) < 0.01], response[777] = np.inf, 9e6
+    time_s, thin = thin_series(np.arange(60_000) / 1e3, response)
     assert len(thin) == len(time_s) == latency.SERIES_POINTS
-    assert np.count_nonzero(thin == 9e6) == np.count_nonzero(np.isinf(thin)) == 1
+    assert (thin == response[np.rint(time_s * 1e3).astype(int)]).all() and 9e6 in thin
+    assert 0.005 < np.isinf(thin).mean() < 0.015
+    assert np.quantile(response, 0.47) < np.median(thin) < np.quantile(response, 0.58)
+    lost = thin_series(np.arange(9_000) / 1e3, np.full(9_000, np.inf))[1]
+    assert len(lost) == latency.SERIES_POINTS and np.isinf(lost).all()

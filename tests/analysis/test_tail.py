@@ -1,5 +1,7 @@
 """Each cause is found from the evidence that makes it, and no cause without evidence."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -83,6 +85,15 @@ def bins(at: str | None = None, steal: float = 0.0) -> Bins:
 def test_a_cause_needs_evidence_that_covers_half_of_the_excess(late, witnesses, expected):
     assert cause(pair(**late), witnesses) == expected
     assert expected in CAUSES
+
+
+def test_a_message_that_was_overtaken_by_a_hair_was_not_held_up_by_being_repeated():
+    assert cause(pair(notified=PERIOD + 100)) == UNEXPLAINED
+
+
+def test_a_stream_that_repeats_nothing_has_no_retransmission():
+    assert cause(replace(pair(notified=2 * PERIOD), reliable=False)) == "overtaken"
+    assert "overtaken" in CAUSES
 
 
 def test_a_publish_call_that_holds_up_the_next_message_is_named_for_both_and_what_queues_behind_inherits():

@@ -29,6 +29,11 @@ def test_where_nothing_has_a_majority_every_arm_says_its_own():
     ]
 
 
+def test_where_two_arms_of_four_took_another_path_the_others_are_not_said_not_to_have():
+    arms = [Facts(name, path="udp" if name in "ab" else "shm") for name in "abcd"]
+    assert flags(arms)["a"] == ["its bytes went through UDP, those of others through shared memory"]
+
+
 def test_who_writes_into_lent_memory_is_not_compared_silently_with_who_copies():
     copies = replace(TYPED, written="copy")
     loans = replace(copies, arm="c", written="loan")

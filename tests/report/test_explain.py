@@ -125,6 +125,16 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsy
     assert slow(replace(SLOW, under_way=0)) is None and slow(None) is None
 
 
+def test_a_cause_that_has_messages_is_not_said_to_have_none(every, capsys):
+    one = next(one for one in every if one.tails)
+    causes = tuple(replace(cause, share=0.001) for cause in one.tails[0].causes)
+    print_explanations(
+        [replace(one, tails=(replace(one.tails[0], causes=causes),))], Console(width=200)
+    )
+    out = capsys.readouterr().out
+    assert f"{causes[0].cause} 0.1 %" in out and " 0%" not in out
+
+
 def test_the_document_has_what_was_under_way_apart_from_what_is_missing(directory, every):
     for one in every:
         if one.losses:

@@ -89,6 +89,20 @@ def part(found, verdicts):
     return {"primary_metric": PRIMARY, "arms": shown}
 
 
+def test_what_is_said_beside_arms_that_fail_in_every_trial_holds():
+    """Of the two arms of a workload the one was said to have been `measured alone`."""
+    works = Arm("works", {b: 1e5 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)})
+    for blocks, kinds in (
+        (6, [said.OnlyOne, said.DoesNotWork]),
+        (3, [said.Alone]),
+    ):
+        found = [works, Arm("dead", {}, failed=frozenset(range(blocks)))]
+        table = part(found, best.judge({"w": found}, Rules())["w"])
+        by = [{"block": b, "status": "failed", "failed_by": "worker"} for b in range(blocks)]
+        table["arms"][1]["trials"] |= {"failed": blocks, "failures": by}
+        assert [type(fact) for fact in read_back(typed(Workload, table))] == kinds
+
+
 def workload(found, verdicts):
     return typed(Workload, part(found, verdicts) | {"workload": "w"})
 
@@ -143,8 +157,12 @@ def check(fact, part):
             assert math.isinf(primary[arm]) and all(
                 verdict[other] == "worse" for other in with_data - {arm}
             )
-        case said.Alone(arm, absent):
-            assert with_data == {arm} and set(absent) == of.keys() - {arm}
+        case said.Alone(arm, absent, failing):
+            assert with_data == {arm, *failing} and set(absent) == of.keys() - with_data
+            assert verdict[arm] == "alone" and all(verdict[one] == "undecided" for one in failing)
+        case said.OnlyOne(arm, own):
+            assert tells_its_loss(own, lost[arm]) and verdict[arm] == "alone"
+            assert any(v == "worse" for v in verdict.values())
         case said.Equal(found, faster, losses):
             assert found and all(verdict[arm] == "equivalent" for arm in found)
             assert all(verdict[arm] == "worse" and of[arm].verdict.by == "loss" for arm in faster)
@@ -355,3 +373,23 @@ def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
     assert (said.lost_of(arm), said.own_failures(arm)) == (0.02, 0)
     found["trials"]["lost"] = 5
     assert said.lost_of(typed(TopicArm, found)) == 0.51
+
+
+def test_tuning_is_told_by_what_the_workload_is_judged_by():
+    """Of an idle node tuning was said to make it `1.25× as fast`."""
+    ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "smaller"}
+    worse = {"value": 1.3, "low": 1.2, "high": 1.4, "blocks": 6, "answer": "larger"}
+    tuned = [
+        {"middleware": name, "tuned": "t", "untouched": "u", "ratio": found}
+        for name, found in (("x", ratio), ("y", worse))
+    ]
+    for primary, as_much in (("pss", "needs {} as much"), (PRIMARY, "takes {} as long")):
+        part = {"workload": "w", "primary_metric": primary, "tuning": tuned, "arms": []}
+        shown = typed(Shown, {"workloads": [part]})
+        lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
+        told = [line.text for line in lines if line.kind == "conclude"]
+        assert told == [
+            f"Tuning x helps here: it {as_much.format('0.800×')} as untouched [0.750, 0.850].",
+            f"Tuning y harms here: it {as_much.format('1.30×')} as untouched [1.20, 1.40]. The "
+            "profile does not suit this workload.",
+        ]

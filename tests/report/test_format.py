@@ -113,6 +113,8 @@ def test_a_metric_carries_interval_and_basis():
         ({"unit": "ns", "no_data": "n is 31"}, "absent", "no data"),
         ({"unit": "ns", "value": None}, "absent", "no data"),
         ({"unit": "ns", "value": "inf", "low": 4.1e7, "high": "inf"}, "never", "never arrived"),
+        ({"unit": "ns", "value": "inf", "count": 60, "trials": 3}, "never", "never arrived"),
+        ({"unit": "ns", "value": "inf", "count": 3, "trials": 3}, "never", "never"),
         ({"unit": "ns", "at_least": 1.31e6}, "bound", "≥ 1.31 ms"),
         ({"unit": "ns", "at_least": "inf"}, "never", "never arrived"),
         ({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"}, "measured", "60.0 ms"),
@@ -187,3 +189,13 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
         and "&lt;x&gt;" in escaped
     )
     assert str(html._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
+
+
+def test_what_did_not_happen_is_not_explained_by_lost_messages():
+    """Nobody recovered: `time to recover` read `lost messages reach this quantile`."""
+    never = fmt.metric(Metric(unit="ns", value=math.inf, count=3, trials=3))
+    assert never.basis.startswith("in half of the trials or more it did not happen")
+
+
+def test_a_difference_of_fractions_is_in_percentage_points():
+    assert fmt.points(-0.05) == "5 percentage points" and fmt.points(0.01) == "1 percentage point"

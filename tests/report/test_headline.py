@@ -108,6 +108,25 @@ def test_a_lone_arm_is_not_called_best():
     assert headline(workload(arm("a", "alone", 2e4))).answer.startswith("a was measured alone")
 
 
+def test_the_only_arm_that_works_was_not_measured_alone():
+    failures = [{"block": n, "status": "failed", "failed_by": "worker"} for n in range(5)]
+    dead = arm("b", "worse", None, "a", by="failure") | {
+        "trials": {"failed": 5, "failures": failures}
+    }
+    found = headline(workload(arm("a", "alone", 2e4), dead))
+    assert found.answer == (
+        "Take a: it is the only arm that works here; b does not work here: it failed in each of 5 "
+        "trials."
+    )
+    assert found.tone == "decided"
+    found = headline(workload(arm("a", "alone", 2e4), arm("b", "undecided", None, "a")))
+    assert found.answer == (
+        "Only a has data, and b has failed in every trial so far: there is nothing to compare it "
+        "with."
+    )
+    assert found.tone == "none"
+
+
 def test_what_is_not_supported_is_not_called_missing_data():
     unable = arm("c", "no data", None) | {"not_supported": "c has no inter_host"}
     found = headline(workload(arm("a", "best", 2e4), arm("b", "no data", None), unable))

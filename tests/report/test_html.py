@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.report.html import render_html, write_html
+from rmwbench.report.html import letter, render_html, write_html
 from rmwbench.results.shown import Shown
 from tests.report.example_document import HOSTILE, example, example_document
 from tests.support.typed import typed
@@ -120,3 +120,18 @@ def test_arms_without_any_data():
                 "minutes_to_decide": None,
             }
     assert "No arm delivered enough to compare." in render_html(typed(Shown, document))
+
+
+def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
+    document = example_document()
+    ratio = {"value": 0.8, "low": 0.7, "high": 0.9, "blocks": 6, "answer": "smaller"}
+    effect = {"arm": "zenoh tuned", "against": "zenoh untouched", "ratios": {"pss": ratio}}
+    document["workloads"][0]["effects"] = [effect]
+    page = render_html(typed(Shown, document))
+    assert "level at which it was judged" in page and "interval of its own" not in page
+
+
+def test_the_notes_of_a_table_have_letters_of_their_own():
+    notes = [f"note {n}" for n in range(60)]
+    found = [letter(notes, note) for note in notes]
+    assert len(set(found)) == 60 and found[:2] + found[25:28] == ["a", "b", "z", "aa", "ab"]

@@ -8,9 +8,12 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report.chart import charts, style
+from rmwbench.report.chart import charts, over_time, style
 from rmwbench.report.chart.workload import card, figures
-from rmwbench.results.shown import Arm, Charts
+from rmwbench.report.explain.figures import explained
+from rmwbench.results.explain.model import Losses
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import Arm, Charts, Workload
 from tests.report.example_document import example
 from tests.support.typed import typed
 
@@ -70,16 +73,6 @@ def test_lost_messages_are_in_the_series(shown):
     points = charts.series(shown.workloads[1])["datasets"]["points"]
     wanted = sum(series.latency_ns.count(None) for series in shown.workloads[1].charts.series)
     assert sum(point["y"] is None for point in points) == wanted > 0
-
-
-def test_thinning_keeps_extremes_and_losses():
-    points = [(k / 1000, None if k % 997 == 0 else 1000.0 + k % 13) for k in range(20_000)]
-    points[7777] = (7.777, 5e6)
-    thinned = charts._thinned(points)
-    assert len(thinned) < len(points)
-    assert (7.777, 5e6) in thinned
-    assert sum(y is None for _, y in thinned) == sum(y is None for _, y in points)
-    assert thinned == sorted(thinned, key=lambda p: p[0])
 
 
 def test_labels_do_not_collide():
@@ -146,3 +139,129 @@ def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(sh
         for p in ("a", "b", "untouched")
     ]
     assert len({(x.colour, x.dash, x.hollow) for x in style.looks(many).values()}) == 3
+
+
+def test_what_is_counted_per_second_has_no_axis_of_time(shown):
+    idle = {"wake_ups": Metric(unit="hz", value=250.0, low=200.0, high=300.0)}
+    arms = tuple(replace(arm, metrics=idle) for arm in shown.workloads[0].arms)
+    workload = replace(shown.workloads[0], arms=arms)
+    text = json.dumps(charts.comparison(workload, "per second", metric="wake_ups"))
+    assert "' Hz'" in text and "' ns'" not in text
+    odd = {"wake_ups": replace(idle["wake_ups"], unit="J")}
+    workload = replace(workload, arms=tuple(replace(arm, metrics=odd) for arm in arms))
+    assert "' ns'" not in json.dumps(charts.comparison(workload, "x", metric="wake_ups"))
+
+
+def parts(workload, key):
+    """Arm → the parts of its bar, and what is printed beside it."""
+    (spec,) = [figure.spec for figure in figures(workload) if figure.key == key]
+    found = {row["arm"]: ({}, row["value"]) for row in spec["datasets"]["rows"]}
+    for part in spec["datasets"]["parts"]:
+        found[part["arm"]][0][part["part"]] = part["value"]
+    return found
+
+
+def costing(shown, **metrics):
+    """A workload of which every arm costs that."""
+    units = {"pss": "bytes", "cpu_per": "ns", "cpu_cores": "cores"}
+    made = {
+        name: Metric(unit=next(units[u] for u in units if name.startswith(u)), value=value)
+        for name, value in metrics.items()
+    }
+    arms = tuple(replace(arm, metrics=made) for arm in shown.workloads[0].arms)
+    return replace(shown.workloads[0], arms=arms)
+
+
+def test_the_parts_of_a_bar_add_up_to_the_number_beside_it_daemons_among_them(shown):
+    cost = {"pss": 140e6, "pss_publisher": 22e6, "pss_subscription": 18e6, "pss_daemon": 100e6}
+    # a publisher with ten readers: its own metric is of each message published
+    cost |= {"cpu_per_message": 20e3, "cpu_per_message_publisher": 50e3}
+    cost |= {"cpu_per_message_subscription": 10e3, "cpu_cores": 2.0, "cpu_cores_daemon": 0.5}
+    workload = costing(shown, **cost)
+    for key, apart in (
+        ("memory", {"publisher": 22e6, "subscription": 18e6, "daemons and helpers": 100e6}),
+        ("cpu", {"publisher": 5e3, "subscription": 10e3, "daemons and helpers": 5e3}),
+    ):
+        for found, whole in parts(workload, key).values():
+            assert found == apart and sum(found.values()) == pytest.approx(whole)
+
+
+def test_a_bar_whose_publisher_and_subscription_share_a_process_has_one_part(shown):
+    workload = costing(shown, pss=40e6, cpu_per_message=20e3, cpu_cores=1.0)
+    for key, whole in (("memory", 40e6), ("cpu", 20e3)):
+        assert {str(found) for found, _ in parts(workload, key).values()} == {
+            str({"all processes": whole})
+        }
+
+
+def test_a_part_without_a_whole_is_not_drawn(shown):
+    workload = costing(shown, pss_publisher=20e6, pss_subscription=20e6)
+    assert [f.spec for f in figures(workload) if f.key == "memory"] == [None]
+
+
+def caption(workload, key):
+    (found,) = [figure.reading for figure in figures(workload) if figure.key == key]
+    return found
+
+
+def test_a_series_says_where_not_every_message_is_drawn(shown):
+    workload = shown.workloads[0]
+    assert "slowest" not in caption(workload, "series")
+    few = workload.charts.series[0]
+    thinned = replace(few, time_s=tuple(range(2000)), latency_ns=(1e4,) * 2000)
+    drawn = replace(workload.charts, series=(thinned, *workload.charts.series[1:]))
+    assert "100 slowest" in caption(replace(workload, charts=drawn), "series")
+
+
+def test_a_curve_from_which_messages_never_arrive_goes_up_and_one_with_few_messages_ends(shown):
+    workload = shown.workloads[0]
+    assert "never" not in charts.spectrum(workload)["datasets"]
+    lossy, *others = workload.charts.spectrum
+    lossy = replace(
+        lossy,
+        quantile=(*lossy.quantile[:6], 0.95, 0.99),
+        latency_ns=(*lossy.latency_ns[:6],) + (None,) * 2,
+    )
+    workload = replace(workload, charts=replace(workload.charts, spectrum=(lossy, *others)))
+    for narrow in (False, True):
+        (mark,) = charts.spectrum(workload, narrow=narrow)["datasets"]["never"]
+        assert mark["arm"] == lossy.arm and mark["shown"] == "never arrived from 95 % on"
+        assert mark["rarity"] == pytest.approx(20) and mark["latency"] == lossy.latency_ns[5]
+
+
+def test_what_was_under_way_is_not_said_to_have_arrived(shown):
+    workload = shown.workloads[0]
+    assert "arrived." in caption(workload, "loss")
+    waiting = typed(Losses, {"wanted": 600, "under_way": 30})
+    first, *others = workload.arms
+    workload = replace(workload, arms=(replace(first, losses=waiting), *others))
+    text = caption(workload, "loss")
+    assert "every one" not in text and f"{first.arm} 30 messages" in text
+
+
+def test_where_no_trial_was_done_nobody_knows_what_was_lost(shown):
+    workload = shown.workloads[0]
+
+    def said(done):
+        arms = tuple(
+            replace(arm, losses=None, trials=replace(arm.trials, done=n))
+            for arm, n in zip(workload.arms, done, strict=True)
+        )
+        found = explained(replace(workload, arms=arms))
+        return next(one.figure.reading for one in found if one.figure.key == "places")
+
+    count = len(workload.arms)
+    assert said([6] * count) == "Nowhere: no arm misses a message."
+    assert said([0] * count).startswith("No data")
+    assert "no arm of those with a trial that was done" in said([0, *[6] * (count - 1)])
+
+
+def test_a_second_outage_without_an_end_lasts_to_the_end():
+    outages = [{"begin_s": 1.0, "text": "first"}, {"begin_s": 3.0, "text": "second"}]
+    bins = {"time_s": [0.5, 1.5, 2.5, 3.5], "rate_hz": [9, 0, 9, 0], "wanted_hz": [9] * 4}
+    found = {"arm": "a", "bin_s": 1.0, "outages": outages, "trials": []} | bins
+    arm = {"arm": "a", "middleware": "m", "profile": "p"}
+    workload = typed(Workload, {"arms": [arm], "charts": {"delivered": [found]}})
+    rows = over_time.delivered(workload)["datasets"]["points"]
+    drawn = [(row["t"], row["t2"], row["moment"]) for row in rows if row["kind"] == "outage"]
+    assert drawn == [(1.0, 4.0, False), (3.0, 4.0, False)]

@@ -200,7 +200,7 @@ def test_conclusions_say_what_not_to_conclude(document):
         c["kind"] == "conclude" and "iceoryx2 event is the fastest" in c["text"]
         for c in document["conclusions"]
     )
-    assert "Tuning zenoh makes it" in texts(document)
+    assert "Tuning zenoh helps here: it takes 0." in texts(document)
     assert workload(document, "imu")["resolution"]["resolvable_ratio"] > 1.05
 
 
@@ -291,6 +291,22 @@ def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path
     assert (found["verdict"], found["by"]) == ("worse", "failure")
     assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
     assert "fastdds untouched does not work here: it failed in each of 6 trials." in texts(document)
+
+
+def test_what_an_arm_is_told_beside_one_that_never_works(tmp_path):
+    """It was said to have been `measured alone`."""
+    arms = (
+        synthetic_bundle.ARMS[2],
+        dataclasses.replace(synthetic_bundle.ARMS[6], fails=tuple(range(6))),
+    )
+    document = show_document(
+        Bundle(synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("camera",)))
+    )
+    found = [c["text"] for c in document["conclusions"] if c["kind"] == "conclude"]
+    assert found == [
+        f"{arms[0].arm} is the only arm that works here; fastdds untouched does not work here: it "
+        "failed in each of 6 trials."
+    ]
 
 
 def write_bare(directory, **tables):

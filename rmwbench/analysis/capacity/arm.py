@@ -16,8 +16,9 @@ INTERVAL = "95 % interval of the level that half of the trials hold"
 
 @dataclass(frozen=True)
 class Capacity:
-    """`bracketed`: value and interval. `at least`: nothing failed, `low` holds. `below`: nothing
-    held, not even `high`. All in the axis's unit; None where there is no such number."""
+    """`bracketed`: value and interval. `at least`: `low` holds, and nothing or too little failed to
+    say where it breaks. `below`: nothing held, not even `high`. All in the axis's unit; None where
+    there is no such number."""
 
     state: State
     value: float | None

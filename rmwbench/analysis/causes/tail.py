@@ -48,7 +48,9 @@ CAUSES: Mapping[str, str] = {
     "payload writing": "writing the payload took this long",
     "behind an earlier "
     "message": "it waited for an earlier message of its writer that was slow itself",
-    "retransmission": "it arrived after its successor, so it had been lost and was repeated",
+    "retransmission": "a later message of its reliable stream was there long before it: it had "
+    "been lost and was repeated, or the network had reordered them",
+    "overtaken": "a later message of its stream, which repeats nothing, was there long before it",
     "socket buffer full": "the receive buffer of a UDP socket overflowed during its flight",
     "IP reassembly": "fragments of a datagram got lost during its flight",
     "TCP retransmission": "TCP repeated a segment during its flight",
@@ -71,6 +73,8 @@ class Pair:
     notified_ns: np.ndarray
     taken_ns: np.ndarray
     steady: np.ndarray
+    reliable: bool = True
+    """Whether what is lost is repeated."""
 
 
 @dataclass(frozen=True)
@@ -166,6 +170,7 @@ def pairs(
             notified_ns=notified_ns,
             taken_ns=found.taken_ns,
             steady=found.places.steady,
+            reliable=found.writer.reliable and found.reader.reliable,
         )
         yield found.writer.endpoint, found.reader.endpoint, found.writer.places.first_seq, pair
 
@@ -308,8 +313,9 @@ def _in_flight(
     if _first_lost(witnesses.lost_ns, call, taken) >= needed:
         return "frame lost"
     following = pair.taken_ns[place + 1 : place + 65]
-    if ((following != ABSENT) & (following < taken)).any():
-        return "retransmission"
+    overtaken = taken - int(following[following != ABSENT].min(initial=taken))
+    if overtaken and overtaken >= needed:
+        return "retransmission" if pair.reliable else "overtaken"
     before = int(pair.taken_ns[place - 1]) if place else ABSENT
     if before != ABSENT and before - call >= needed and before <= taken:
         return earlier.get(place - 1, "behind an earlier message")

@@ -33,7 +33,8 @@ from rmwbench.analysis.records.ledger import (
     under_way,
 )
 
-SERIES_POINTS = 2_000
+SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
+"""Of a longer series, of which so many of the points are its slowest messages."""
 ALL_THE_TIME: Mapping[int, Life] = {}
 """Every endpoint is there from before the window to after it."""
 
@@ -63,7 +64,7 @@ class Messages:
     """Messages that subscriptions took, whenever; `lent` of them in place, by each one's record."""
     lent: int = 0
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """(seconds since the steady window began, latency in ns with +inf where lost), at most
+    """(seconds since the steady window began, latency in ns with +inf where lost), thinned to
     SERIES_POINTS, of the first pair.
     """
 
@@ -352,14 +353,18 @@ def jitter(response_ns: np.ndarray) -> np.ndarray:
 
 
 def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """At most SERIES_POINTS points: of each run of neighbours the worst, so that spikes and losses
-    stay visible."""
+    """At most SERIES_POINTS points, each a message: evenly spaced ones, so that the cloud and the
+    share of lost ones are those of all messages, and of the others the slowest that arrived, so
+    that spikes stay visible."""
     n = len(latency_ns)
     if n <= SERIES_POINTS:
         return time_s.copy(), latency_ns.copy()
-    edges = np.linspace(0, n, SERIES_POINTS + 1).astype(np.int64)[:-1]
-    worst = np.maximum.reduceat(latency_ns, edges)
-    return time_s[edges], worst
+    kept = np.zeros(n, bool)
+    kept[np.linspace(0, n, SERIES_POINTS - SERIES_SLOWEST, endpoint=False).astype(np.int64)] = True
+    others = np.flatnonzero(~kept)
+    arrived = np.where(np.isfinite(latency_ns[others]), latency_ns[others], -np.inf)
+    kept[others[np.argpartition(arrived, -SERIES_SLOWEST)[-SERIES_SLOWEST:]]] = True
+    return time_s[kept], latency_ns[kept]
 
 
 def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window | None) -> _Writer:

@@ -58,9 +58,9 @@ class Family:
 
 @dataclass(frozen=True)
 class Fit:
-    """Of one cell. `families` by AIC, the best first; `lost` messages are in none, since infinity
-    has no density. `autocorrelation` is that of neighbours (lag 1), `effective` how many
-    independent messages they are worth."""
+    """Of one cell. `families` by AIC, the best first; `lost` messages, which had not arrived when
+    their trial ended, are in none, since infinity has no density. `autocorrelation` is that of
+    neighbours (lag 1), `effective` how many independent messages they are worth."""
 
     messages: int
     lost: int
@@ -72,9 +72,14 @@ class Fit:
     @property
     def verdict(self) -> str:
         """One sentence."""
-        if not self.families:
+        if self.messages < FEWEST:
             return (
                 f"Too few messages arrived to fit anything: {self.messages}, of at least {FEWEST}."
+            )
+        if not self.families:
+            return (
+                f"None of these can be fitted: all {self.messages} messages took the same time, or "
+                "nearly."
             )
         best = self.families[0]
         off = f"its probabilities are off by up to {best.distance * 100:.2g} %"
@@ -91,7 +96,7 @@ class Fit:
                 f"{self.effective:.0f} independent ones."
             )
         if self.lost:
-            text += f" {self.lost} lost messages are in no family."
+            text += f" {self.lost} messages that had not arrived at the end are in no family."
         return text
 
     def document(self) -> dict[str, Any]:

@@ -61,7 +61,10 @@ def _overall(
     if others_are_worse:
         reason = "worse in no topic, and every other contender is decided to be worse in one"
         return Overall(Verdict("best", known.against, known.ratio, reason), topic)
-    reason = f"in none of {len(per)} topics {order.than} any other arm by more than the margin"
+    reason = (
+        f"in none of {len(per)} topics {order.than} any other arm that loses as little by more than "
+        "the margin"
+    )
     return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)
 
 

@@ -31,7 +31,7 @@ from rmwbench.analysis.verdicts.ratio import (
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
 from rmwbench.analysis.verdicts.wording import interval, times
-from rmwbench.words.numbers import percent
+from rmwbench.words.numbers import percent, points
 
 LARGER_IS_BETTER = frozenset(
     (
@@ -451,11 +451,11 @@ def _fraction_answer(
     )
     if claimed:
         word = "more" if direction == "worse" else "less"
-        return Answer(direction, effect, f"{percent(abs(e.mean))} {word} ({promise})")
+        return Answer(direction, effect, f"{points(e.mean)} {word} ({promise})")
     if not any(lost for side in (q.a, q.b) for lost, _ in side.values()):
         return Answer("equivalent", effect, "nothing is missing on either side")
     if not q.reliable and max(-effect.low, effect.high) <= rules.loss_margin:
-        return Answer("equivalent", effect, f"{percent(abs(e.mean))} apart: {promise}")
+        return Answer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
     if e.mean == 0:
         return Answer(
             "undecided", effect, "as much on both sides; the interval says what could differ"
@@ -464,7 +464,7 @@ def _fraction_answer(
     return Answer(
         "undecided",
         effect,
-        f"{percent(abs(e.mean))} {word} ({promise}), in too few trials to decide",
+        f"{points(e.mean)} {word} ({promise}), in too few trials to decide",
     )
 
 

@@ -59,7 +59,7 @@ _TEXTS = {
     ),
     "path": (
         "its bytes went through {mine}, those of most others through {most}",
-        "its bytes went through {mine}, those of others not",
+        "its bytes went through {mine}, those of others through {rest}",
     ),
     "publish_mode": (
         "publishes in mode {mine}, most others {most}",

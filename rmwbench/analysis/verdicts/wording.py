@@ -17,7 +17,7 @@ from rmwbench.analysis.stats.resolution import (
 from rmwbench.analysis.verdicts.pairs import Pairs
 from rmwbench.analysis.verdicts.ratio import sign_flip
 from rmwbench.analysis.verdicts.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
-from rmwbench.words.numbers import percent
+from rmwbench.words.numbers import percent, points
 
 HOPELESS_MINUTES = 10_000
 
@@ -108,7 +108,7 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
             against,
             j.ratio(against, rules),
             f"did not deliver {lost} of its messages ({promise}), "
-            f"{percent(float(mine.loss_difference[j.at, j.places[against]]))} more than "
+            f"{points(float(mine.loss_difference[j.at, j.places[against]]))} more than "
             f"{against}; loss is judged before latency",
             by=By.LOSS,
         )
@@ -155,8 +155,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
             "equivalent",
             name,
             j.ratio_equivalent(name, rules),
-            f"not {j.arm.order.than} any other arm by more than the margin of "
-            f"{percent(rules.margin)}",
+            f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}",
         )
     if blocks < rules.min_blocks:
         minutes = (
@@ -176,7 +175,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     minutes, how = _minutes(j, leader, rules)
     difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
-        f"; it lost {percent(difference)} more messages, in too few blocks to judge"
+        f"; it lost {points(difference)} more of its messages, in too few blocks to judge"
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
@@ -193,6 +192,13 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     else:
         text = f"{times(found)} {name}, interval {interval(found)}"
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
+
+
+def _any_other(j: Judged) -> str:
+    """`slower than any other arm`: than whom an equivalent arm is not. Those that lose more were
+    left out of its test."""
+    whole = np.count_nonzero(j.fair) == len(j.places) - 1
+    return f"{j.arm.order.than} any other arm{'' if whole else ' that loses as little'}"
 
 
 def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
@@ -243,8 +249,7 @@ def _lead(
             "equivalent",
             against,
             found,
-            f"not {j.arm.order.than} any other arm by more than the margin of "
-            f"{percent(rules.margin)}{still}",
+            f"not {_any_other(j)} by more than the margin of {percent(rules.margin)}{still}",
             minutes,
         )
     names = ", ".join(open_ones or [n for n, v in others.items() if v.verdict == "equivalent"])

@@ -280,13 +280,13 @@ def _over_time(one: Measured, arm: Arm) -> Rows:
         return _by_second(one, arm.delivered.time_s, found, arm.done)
     if arm.series is None:
         return []
-    # of neighbours the worst was kept: no mean
+    # the slowest were kept besides: no mean
     if len(arm.series.time_s) >= SERIES_POINTS:
         return [
             {
                 "x": "1",
                 "y": None,
-                "note": "too many messages: the document keeps the worst of each few",
+                "note": "too many messages: the document keeps some, and the slowest",
             }
         ]
     return _by_second(one, arm.series.time_s, arm.series.latency_ns, 1)

@@ -49,8 +49,8 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
         Figure(
             "capacities",
             "Capacity",
-            f"Dot: {what}. Line: its 95 % interval. An arrow: at least this, nothing higher was to "
-            "be tried.",
+            f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
+            "left: less than this.",
             capacities(found),
             wide=True,
             narrow=narrow(capacities),
@@ -89,9 +89,9 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
             {
                 "arm": arm.arm,
                 "value": value,
-                "low": fmt.finite(held.low) or None,
+                "low": fmt.finite(held.low),
                 "high": fmt.finite(held.high),
-                "open": held.state == "bracketed" and fmt.finite(held.high) is None,
+                "bracketed": held.state == "bracketed",
                 "label": shown.split(" [")[0],
                 "shown": shown,
                 "basis": f"{fmt.counted(held.trials, 'trial')}; {arm.answer}",
@@ -108,8 +108,8 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
     if domain is None:
         return None
     for row in rows:
-        if row["open"]:
-            row["high"] = domain[1]
+        if row["bracketed"]:
+            _close(row, domain)
     x = _level_axis(domain, search, f"holds up to ({search.title}, log axis)")
     y = charts._by_arm(rows, narrow)
     base = alt.Chart(charts._ROWS)
@@ -192,7 +192,7 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
                 {
                     "arm": arm.arm,
                     "value": held.value,
-                    "low": fmt.finite(held.low) or None,
+                    "low": fmt.finite(held.low),
                     "high": fmt.finite(held.high),
                     "shown": words.capacity(held, search.title),
                     "basis": arm.answer,
@@ -218,6 +218,8 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     )
     if domain is None or across is None or not points:
         return None
+    for mark in marks:
+        _close(mark, across)
     domain[1] *= (domain[1] / domain[0]) ** 0.06  # room for the marks at the top
     for point in points:
         if point["high"] is not None:
@@ -361,6 +363,12 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
         line = charts.chart_of([{"value": limit} for limit in limits])
         layers.append(line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y))
     return charts._finish(alt.layer(*layers), height=170, points=points)
+
+
+def _close(interval: dict[str, Any], domain: list[float]) -> None:
+    """An end that is open (0, or none) runs off the picture, it does not vanish."""
+    interval["low"] = interval["low"] or domain[0]
+    interval["high"] = interval["high"] or domain[1]
 
 
 def _level_axis(domain: list[float], search: Search, title: str) -> Callable[[str], alt.X]:

@@ -8,22 +8,21 @@ legend; label positions are computed here, because Vega-Lite has no layout for t
 """
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil, exp, floor, inf, log, log10
 from typing import Any
 
 import altair as alt
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.chart.style import NEUTRAL, Look, looks
 from rmwbench.results.model import Metric
-from rmwbench.results.shown import Part, Workload
+from rmwbench.results.shown import Arm, Part, Workload
 from rmwbench.words import numbers as fmt
 
 Spec = dict[str, Any]
 Numbers = Sequence[float | None]
-Message = tuple[float | None, float | None]
-"""Its time in s and its latency in ns, None where it was lost."""
 
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', 'DejaVu Sans', sans-serif"
 TEXT, MUTED, GRID, SURFACE, LOST = (
@@ -37,22 +36,30 @@ _PANEL_HEIGHT = 54
 _LABEL_GAP = 15  # px between the centres of two labels
 # px: a letter of a label, the plot of the smallest page that labels its curves
 _LETTER, _LABELLED_WIDTH = 7.1, 380
-_POINTS_PER_ARM = 1500  # a longer series is thinned to its extremes; a panel is about 500 px wide
+HELPERS = "daemons and helpers"
+_OPACITIES = {"subscription": 0.45, HELPERS: 0.2}  # of parts of a stacked bar; others are dark
 
 
 def _unit_label(scales: tuple[tuple[str, str], ...]) -> str:
     """A Vega expression that writes an axis value with its unit."""
-    *steps, (_, smallest) = scales
+    *steps, (least, smallest) = scales
     text = "".join(
         f"abs(datum.value) >= {size} ? format(datum.value / {size}, '.3~g') + ' {unit}' : "
         for size, unit in steps
     )
-    return f"datum.value == 0 ? '0' : {text}format(datum.value, '.3~g') + ' {smallest}'"
+    return f"datum.value == 0 ? '0' : {text}format(datum.value / {least}, '.3~g') + ' {smallest}'"
 
 
 _TIME_LABEL = _unit_label((("1e9", "s"), ("1e6", "ms"), ("1e3", "µs"), ("1", "ns")))
-_CORES_LABEL = "format(datum.value * 100, '.3~g') + ' %'"
-_BYTES_LABEL = _unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B")))
+_LABELS = {
+    "ns": _TIME_LABEL,
+    "bytes": _unit_label((("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B"))),
+    "cores": "abs(datum.value) >= 0.01 ? format(datum.value, '.3~g') + ' cores' : "
+    + _unit_label((("1e-3", "mcores"), ("1e-6", "µcores"))),
+    "hz": _unit_label((("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz"))),
+}
+"""Unit → how an axis writes it, as the numbers beside it are written."""
+_PLAIN_LABEL = "format(datum.value, '.3~g')"
 
 
 def comparison(
@@ -66,7 +73,7 @@ def comparison(
     of the floor along the top."""
     metric = metric or part.primary_metric
     units = (found.unit for arm in part.arms if (found := arm.metrics.get(metric)) is not None)
-    label = next((_LABELS[unit] for unit in units if unit in _LABELS), _TIME_LABEL)
+    label = next((_LABELS[unit] for unit in units if unit in _LABELS), _PLAIN_LABEL)
     rows = _rows(part, metric)
     rows.sort(key=lambda row: (not row["floor"], inf if row["value"] is None else row["value"]))
     domain = _domain([row[key] for row in rows for key in ("value", "low", "high")])
@@ -174,7 +181,9 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
     domain = _domain([point["latency"] for curve in curves for point in curve["points"]])
     if domain is None:
         return None
-    far = max(point["rarity"] for curve in curves for point in curve["points"]) * 1.02
+    never = _never(curves, part)
+    rarities = [point["rarity"] for curve in curves for point in curve["points"]]
+    far = max([*rarities, *(one["rarity"] for one in never)]) * 1.02
     points = _long(curves, lambda p: {"latency": p["latency"], "rarity": p["rarity"]})
     ends = [
         curve["points"][-1] | {"arm": curve["arm"], "colour": curve["look"].colour}
@@ -199,12 +208,22 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
         scale=alt.Scale(type="log", domain=domain, nice=False),
         axis=_log_axis(domain, f"{title} (log axis)"),
     )
-    lines = _lines(curves, x, y, "rarity:Q", narrow)
+    layers: list[alt.Chart] = [_lines(curves, x, y, "rarity:Q", narrow)]
+    if never:  # Vega warns of a layer without a row, and the page is to be quiet
+        upright = alt.Chart(alt.NamedData(name="never"))
+        layers.append(
+            upright.mark_rule(color=LOST, strokeWidth=1.5, strokeDash=[4, 3]).encode(
+                x=x,
+                y=y,
+                y2=_fixed(alt.Y2Value, 0),
+                tooltip=[alt.Tooltip("arm:N", title="arm"), alt.Tooltip("shown:N", title="value")],
+            )
+        )
+    datasets = {"points": points} | ({"never": never} if never else {})
     if narrow:
-        return _finish(lines, height=_LINE_HEIGHT, points=points)
+        return _finish(alt.layer(*layers), height=_LINE_HEIGHT, **datasets)
     ending = chart_of(ends)
-    layers = [
-        lines,
+    layers += [
         ending.mark_rule(opacity=0.45, strokeWidth=1).encode(
             x=x,
             x2=_fixed(alt.X2Value, alt.ExprRef("width + 14")),
@@ -219,11 +238,32 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
             color=_literal("colour"),
         ),
     ]
-    return _finish(alt.layer(*layers), height=_LINE_HEIGHT, points=points)
+    return _finish(alt.layer(*layers), height=_LINE_HEIGHT, **datasets)
+
+
+def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
+    """Where lost messages reach the percentiles of a curve: the first of these, at the latency at
+    which the curve ends."""
+    found = {one.arm: one for one in part.charts.spectrum}
+    out = []
+    for curve in curves:
+        one = found[curve["arm"]]
+        pairs = zip(one.quantile, one.latency_ns, strict=True)
+        first = next((q for q, ns in pairs if q is not None and fmt.finite(ns) is None), 1.0)
+        if first < 1:
+            out.append(
+                {
+                    "arm": curve["arm"],
+                    "rarity": 1 / (1 - first),
+                    "latency": curve["points"][-1]["latency"],
+                    "shown": f"never arrived from {fmt.percent(first, 3)} on",
+                }
+            )
+    return out
 
 
 def series(part: Part) -> Spec | None:
-    """Every message of one trial per arm over time, a panel per arm on one log axis; lost ones mark
+    """The messages of one trial per arm over time, a panel per arm on one log axis; lost ones mark
     the top edge."""
     arms = looks(part.arms)
     listed = [one for one in part.charts.series if one.arm in arms and one.latency_ns]
@@ -231,11 +271,9 @@ def series(part: Part) -> Spec | None:
     for one in listed:
         names.append(f"{one.arm}, trial {one.trial}")
         colours.append(arms[one.arm].colour)
-        messages = list(zip(one.time_s, map(fmt.finite, one.latency_ns), strict=True))
+        messages = zip(one.time_s, map(fmt.finite, one.latency_ns), strict=True)
         panel = len(names) - 1
-        values += [
-            {"n": panel, "t": t, "y": ns and float(f"{ns:.4g}")} for t, ns in _thinned(messages)
-        ]
+        values += [{"n": panel, "t": t, "y": ns and float(f"{ns:.4g}")} for t, ns in messages]
     domain = _domain([value["y"] for value in values])
     if domain is None:
         return None
@@ -322,40 +360,37 @@ def loss(part: Part, metric: str, *, narrow: bool = False) -> Spec | None:
 
 def parts(
     workload: Workload,
-    metrics: dict[str, str],
+    split: Callable[[Arm], Mapping[str, float]],
     total: str,
     title: str,
     *,
     narrow: bool = False,
 ) -> Spec | None:
-    """Stacked bars per arm: `metrics` maps what a part is called to its metric, `total` is printed
-    beside the bar."""
+    """Stacked bars per arm: `split` gives the parts of an arm that has the metric `total`, which
+    add up to it and stand in their order; `total` is printed beside the bar."""
     rows = _rows(workload, total)
     arms = looks(workload.arms)
     values = []
-    unit = "ns"
+    unit = GLOSSARY[total].unit
     for arm in workload.arms:
-        for place, (part, name) in enumerate(metrics.items()):
-            entry = arm.metrics.get(name)
-            value = None if entry is None else fmt.finite(entry.value)
-            if entry is not None and value is not None:
-                unit = entry.unit
-                colour, opacity = arms[arm.arm].colour, (0.9, 0.45, 0.25)[place % 3]
-                shown = fmt.quantity(value, unit)
-                values.append(
-                    {
-                        "arm": arm.arm,
-                        "part": part,
-                        "place": place,
-                        "value": value,
-                        "shown": shown,
-                    }
-                )
-                values[-1] |= {"colour": colour, "opacity": opacity}
+        if fmt.finite(arm.value(total)) is None:
+            continue
+        for place, (part, value) in enumerate(split(arm).items()):
+            values.append(
+                {
+                    "arm": arm.arm,
+                    "part": part,
+                    "place": place,
+                    "value": value,
+                    "shown": fmt.quantity(value, unit),
+                    "colour": arms[arm.arm].colour,
+                    "opacity": _OPACITIES.get(part, 0.9),
+                }
+            )
     if not values:
         return None
     y = _by_arm(rows, narrow)
-    label = _BYTES_LABEL if unit == "bytes" else _TIME_LABEL
+    label = _LABELS[unit]
     bars = (
         alt.Chart(_PARTS)
         .mark_bar(height=12)
@@ -614,10 +649,6 @@ def _log_axis(
     return _axis(values=_ticks(domain, most, apart), labelExpr=label, title=title)
 
 
-_LABELS = {"bytes": _BYTES_LABEL, "cores": _CORES_LABEL}
-"""Unit → how an axis writes it; times otherwise."""
-
-
 def _ticks(domain: list[float], most: int, apart: float) -> list[float]:
     """The finest round steps with at most `most` ticks, each at least the share `apart` of the axis
     from the next."""
@@ -685,21 +716,6 @@ def _spread(values: list[float], domain: list[float], height: float) -> list[flo
             groups.append(((low * n + high * m) / (n + m), n + m))
     places = [centre + _LABEL_GAP * (i - (n - 1) / 2) for centre, n in groups for i in range(n)]
     return [domain[0] * exp(place / scale) for place in places]
-
-
-def _thinned(points: list[Message]) -> list[Message]:
-    """All points, or of a long series the extremes of each slice and every lost message: what the
-    picture is for."""
-    if len(points) <= _POINTS_PER_ARM:
-        return points
-    size = ceil(len(points) * 2 / _POINTS_PER_ARM)
-    kept: list[Message] = []
-    for begin in range(0, len(points), size):
-        part = points[begin : begin + size]
-        latencies = [latency for _, latency in part if latency is not None]
-        extremes = {min(latencies), max(latencies)} if latencies else set()
-        kept += [point for point in part if point[1] is None or point[1] in extremes]
-    return kept
 
 
 def _finish(

@@ -26,7 +26,7 @@ FIGURES = {
     "cpu_cores": (
         "cpu",
         "Processor time of an idle node",
-        "of one core",
+        "processor time",
         "In the steady window, after discovery: what start-up cost is not in it.",
     ),
     "wake_ups": (

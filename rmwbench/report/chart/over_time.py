@@ -33,16 +33,16 @@ def delivered(workload: Workload) -> Spec | None:
     for panel, one in enumerate(listed):
         steps = [("due", one.wanted_hz), ("mean", one.rate_hz)]
         steps += [(f"trial {trial.trial}", trial.rate_hz) for trial in one.trials]
+        half = one.bin_s / 2
+        edges = [*(time - half for time in one.time_s), one.time_s[-1] + half]
         for line, rates in steps:
             kind = line if line in ("due", "mean") else "trial"
-            half = one.bin_s / 2
-            edges = [*(time - half for time in one.time_s), one.time_s[-1] + half]
             rows += [
                 {"n": panel, "line": line, "kind": kind, "t": round(t, 6), "y": float(f"{y:.6g}")}
                 for t, y in zip(edges, [*rates, rates[-1]], strict=True)
             ]
         for outage in one.outages:
-            end = rows[-1]["t"] if outage.end_s is None else outage.end_s
+            end = round(edges[-1], 6) if outage.end_s is None else outage.end_s
             mark = {
                 "n": panel,
                 "kind": "outage",

@@ -5,17 +5,20 @@ Each figure says in one sentence how to read it, for somebody who has never seen
 """
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import SERIES_POINTS, SERIES_SLOWEST
 from rmwbench.report import columns
 from rmwbench.report.chart import bring_up as bring_up_chart
 from rmwbench.report.chart import charts as pictures
 from rmwbench.report.chart import idle, over_time
 from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.charts import Spec
-from rmwbench.results.shown import Part, Shown, Topic, Workload
+from rmwbench.results.shown import Arm, Part, Shown, Topic, Workload
 from rmwbench.results.workload import chart_points
+from rmwbench.results.workload.losses import under_way
 from rmwbench.words import numbers as fmt
 
 
@@ -47,24 +50,63 @@ def figures(workload: Workload, *, phone: bool = False) -> Iterator[Figure]:
         )
     if not workload.topics:
         yield _loss(workload, phone)
-    cpu = {"publisher": "cpu_per_message_publisher", "subscription": "cpu_per_message_subscription"}
     yield Figure(
         "cpu",
         "Processor time per message",
-        "Dark: publisher. Light: subscription. The number is both together, with helper processes "
-        "where there are any.",
-        pictures.parts(workload, cpu, "cpu_per_message", "CPU time per message"),
-        narrow=narrow(pictures.parts, cpu, "cpu_per_message", "CPU time per message"),
+        f"Of each message delivered. {_PARTS}",
+        pictures.parts(workload, _processor, "cpu_per_message", "CPU time per message"),
+        narrow=narrow(pictures.parts, _processor, "cpu_per_message", "CPU time per message"),
     )
-    memory = {"publisher": "pss_publisher", "subscription": "pss_subscription"}
     yield Figure(
         "memory",
         "Memory",
-        "Dark: publisher. Light: subscription. Proportional set size, without shared segments and "
-        "the recorder.",
-        pictures.parts(workload, memory, "pss", "proportional set size"),
-        narrow=narrow(pictures.parts, memory, "pss", "proportional set size"),
+        f"Proportional set size, without shared segments and the recorder. {_PARTS}",
+        pictures.parts(workload, _memory, "pss", "proportional set size"),
+        narrow=narrow(pictures.parts, _memory, "pss", "proportional set size"),
     )
+
+
+_PARTS = (
+    "Dark: publisher, or all processes where publisher and subscription share one. Light: "
+    "subscription. Lightest: daemons and helpers. The number is the whole bar."
+)
+_LEAST_PART = 0.01
+"""Of the whole: means over trials, of which the parts are, add up to it no better than that."""
+
+
+def _processor(arm: Arm) -> dict[str, float]:
+    """The parts of `cpu_per_message`. The publisher's own metric is of each message published,
+    which several readers may have: here it is what the others leave over."""
+    value = partial(_value, arm)
+    whole, subscription = value("cpu_per_message"), value("cpu_per_message_subscription")
+    cores = value("cpu_cores")
+    helping = value("cpu_cores_daemon") + value("cpu_cores_other")
+    helpers = whole * min(1.0, helping / cores) if cores else 0.0
+    return _parts(whole, whole - helpers - subscription, subscription, helpers)
+
+
+def _memory(arm: Arm) -> dict[str, float]:
+    """The parts of `pss`."""
+    value = partial(_value, arm)
+    whole, subscription = value("pss"), value("pss_subscription")
+    publisher = value("pss_publisher")
+    apart = publisher + subscription
+    return _parts(whole, publisher, subscription, whole - apart if apart else value("pss_daemon"))
+
+
+def _parts(whole: float, publisher: float, subscription: float, helpers: float) -> dict[str, float]:
+    if not subscription:
+        found = {"all processes": whole - helpers}
+    else:
+        found = {"publisher": publisher, "subscription": subscription}
+    return {part: max(0.0, size) for part, size in found.items()} | (
+        {pictures.HELPERS: helpers} if helpers > _LEAST_PART * whole else {}
+    )
+
+
+def _value(arm: Arm, metric: str) -> float:
+    """0 where it is absent: what has no value is no part of its own."""
+    return fmt.finite(arm.value(metric)) or 0.0
 
 
 def of_topic(topic: Topic, *, phone: bool = False) -> Iterator[Figure]:
@@ -97,7 +139,8 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
         "spectrum",
         "Latency at every percentile",
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat "
-        "line is a steady middleware; a step up is a tail.",
+        "line is a steady middleware; a step up is a tail. Dashed red: from there on messages "
+        "never arrived; a curve that ends without it has too few messages.",
         pictures.spectrum(part, latency),
         narrow=narrow(pictures.spectrum, latency),
     )
@@ -112,9 +155,21 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
         "series",
         "One trial, message by message",
         "Each dot is a message; a red mark at the top edge is a message that never arrived. One "
-        "typical trial per arm, all panels on the same axes.",
+        "typical trial per arm, of its first publisher and that one's first reader; all panels on "
+        f"the same axes.{_thinned(part)}",
         pictures.series(part),
         wide=True,
+    )
+
+
+def _thinned(part: Part) -> str:
+    """How many of a trial's messages are drawn, where that is not all of some arm."""
+    if all(len(one.latency_ns) < SERIES_POINTS for one in part.charts.series):
+        return ""
+    return (
+        f" Of more than {fmt.significant_count(SERIES_POINTS)} messages, "
+        f"{fmt.significant_count(SERIES_POINTS - SERIES_SLOWEST)} evenly spaced ones are drawn, "
+        f"and of the others the {SERIES_SLOWEST} slowest."
     )
 
 
@@ -162,18 +217,20 @@ def _loss(part: Part, phone: bool) -> Figure:
             wide=True,
             narrow=pictures.loss(part, metric, narrow=True) if phone else None,
         )
-    counts = [
-        found.count
+    counts = {
+        arm.arm: found.count
         for arm in part.arms
         if (found := arm.metrics.get(metric)) and found.value == 0 and found.count is not None
-    ]
+    }
     if not counts:
         return Figure("loss", "Lost messages", "No data.", None, wide=True)
-    return Figure(
-        "loss",
-        "Lost messages",
-        f"None: every one of the {fmt.significant_count(sum(counts))} messages of "
-        f"{fmt.counted(len(counts), 'arm')} with data arrived.",
-        None,
-        wide=True,
-    )
+    messages, arms = fmt.significant_count(sum(counts.values())), fmt.counted(len(counts), "arm")
+    waiting = [arm for arm in part.arms if arm.arm in counts and under_way(arm)]
+    text = f"None: every one of the {messages} messages of {arms} with data arrived."
+    if waiting:
+        late = "; ".join(f"{arm.arm} {fmt.counted(under_way(arm), 'message')}" for arm in waiting)
+        text = (
+            f"None of the {messages} messages of {arms} with data was lost. Still under way when "
+            f"the trials ended, slow and not lost: {late}."
+        )
+    return Figure("loss", "Lost messages", text, None, wide=True)

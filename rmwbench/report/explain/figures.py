@@ -104,7 +104,11 @@ def _places(arms: Sequence[Arm], phone: bool) -> Explained:
     title = "Where messages were lost"
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow(arm.losses)))
     if not bars:
-        nowhere = f"Nowhere: no arm misses a message.{under_way}"
+        done = [arm for arm in arms if arm.trials.done]
+        of = "" if len(done) == len(arms) else " of those with a trial that was done"
+        nowhere = f"Nowhere: no arm{of} misses a message.{under_way}"
+        if not done:
+            nowhere = "No data: no trial was done."
         return Explained(Figure("places", title, nowhere, None, wide=True), (), ())
     reading = (
         "The share of the wanted messages that did not arrive sound and in time, only of arms that "

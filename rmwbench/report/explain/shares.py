@@ -66,6 +66,7 @@ CAUSE_SIDES: Mapping[str, str] = {
     "payload writing": "publisher",
     "behind an earlier message": "way",
     "retransmission": "way",
+    "overtaken": "way",
     "socket buffer full": "way",
     "IP reassembly": "way",
     "TCP retransmission": "way",

@@ -138,7 +138,7 @@ def _tail(console: Console, tail: Tail) -> None:
         f"{tail.messages} of {tail.of} messages in trial {tail.trial}, from endpoint {tail.writer} "
         f"to {tail.reader}: up to {worst}, median {median}",
     )
-    shares = ", ".join(f"{cause.cause} {cause.share:.0%}" for cause in tail.causes)
+    shares = ", ".join(f"{cause.cause} {percent(cause.share)}" for cause in tail.causes)
     _item(console, "", shares)
     for message in tail.worst[:MOST]:
         phases = ", ".join(

@@ -160,6 +160,7 @@ def _tuning(w: Workload) -> list[Said]:
     what is open."""
     out: list[Said] = []
     no_effect = []
+    order = words(w.primary_metric)
     for pair in w.tuning:
         r = pair.ratio
         if r.value is None or r.low is None or r.high is None:
@@ -167,17 +168,12 @@ def _tuning(w: Workload) -> list[Said]:
         text = f"[{fmt.significant(r.low)}, {fmt.significant(r.high)}]"
         value = fmt.significant(r.value)
         where = f"in {pair.topic}" if pair.topic else "here"
+        effect = f"it {order.amount(1, f'{value}×')} as untouched {text}"
         if r.answer == "smaller":
-            effect = (
-                f"Tuning {pair.middleware} makes it {fmt.significant(1 / r.value)}× as "
-                f"fast {where} as untouched"
-            )
-            out.append(("conclude", f"{effect} (ratio {value} {text})."))
+            out.append(("conclude", f"Tuning {pair.middleware} helps {where}: {effect}."))
         elif r.answer == "larger":
-            effect = (
-                f"The tuned {pair.middleware} is slower {where} than untouched: {value}× {text}"
-            )
-            out.append(("conclude", f"{effect}. The profile does not suit this workload."))
+            harm = f"Tuning {pair.middleware} harms {where}: {effect}."
+            out.append(("conclude", f"{harm} The profile does not suit this workload."))
         else:
             no_effect.append(f"{pair.middleware} {where} {value}× {text}")
     if no_effect:

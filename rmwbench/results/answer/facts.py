@@ -5,7 +5,7 @@ A sentence is made from a fact and from nothing else, so a test can check every 
 report makes against the report's own numbers (tests/report/test_facts.py), without reading English.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import inf
 from typing import Any, overload
@@ -100,19 +100,43 @@ class LosesLeast:
 
 @dataclass(frozen=True)
 class Alone:
-    """The only contender with data; `absent` have none."""
+    """The only contender with data; `absent` have none, `failing` failed in every trial, of which
+    there are too few to say that they do not work."""
 
     arm: str
     absent: tuple[str, ...] = ()
+    failing: tuple[str, ...] = ()
 
     def clause(self, order: Words) -> str:
-        if not self.absent:
+        if not self.absent and not self.failing:
             return f"{self.arm} was measured alone, so there is nothing to compare it with"
-        have = "has" if len(self.absent) == 1 else "have"
+        others = [
+            f"{names(arms)} {'has' if len(arms) == 1 else 'have'} {what}"
+            for arms, what in (
+                (self.absent, "none"),
+                (self.failing, "failed in every trial so far"),
+            )
+            if arms
+        ]
         return (
-            f"only {self.arm} has data, and {names(self.absent)} {have} none: there is nothing "
-            "to compare it with"
+            f"only {self.arm} has data, and {', and '.join(others)}: there is nothing to compare "
+            "it with"
         )
+
+
+@dataclass(frozen=True)
+class OnlyOne:
+    """The only contender of which trials came to their end; that others do not work is decided.
+    `lost`: as of `Best`."""
+
+    arm: str
+    lost: float | None = None
+
+    def clause(self, order: Words) -> str:
+        return f"{self.arm} is the only arm that works here{_although(self.lost)}"
+
+    def advice(self, order: Words) -> str:
+        return f"take {self.arm}: it is the only arm that works here{_although(self.lost)}"
 
 
 @dataclass(frozen=True)
@@ -364,8 +388,8 @@ class Limits:
 
 
 Fact = (
-    Best | BestByLoss | BestByBlocks | LosesLeast | Alone | Equal | Between | Slower | LosesMore | DoesNotWork
-    | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
+    Best | BestByLoss | BestByBlocks | LosesLeast | Alone | OnlyOne | Equal | Between | Slower | LosesMore
+    | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
 )  # fmt: skip
 
 
@@ -422,11 +446,10 @@ def of_workload(workload: Part) -> list[Fact]:
             return _over_topics(workload)
     by = by_verdict(workload)
     lead = leader(workload)
-    absent = tuple(arm.arm for arm in by.get("no data", []))
     if lead is None:
         return []
     if verdict_of(lead) == "alone":
-        return [Alone(lead.arm, absent)]
+        return _alone(lead, by, workload)
     facts: list[Fact] = []
     undecided = [arm.arm for arm in by.get("undecided", []) if arm is not lead]
     if by.get("best"):
@@ -453,6 +476,18 @@ def of_workload(workload: Part) -> list[Fact]:
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
+
+
+def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[Fact]:
+    """What is said where `lead` is the only contender whose blocks can be compared."""
+    worse, absent = by.get("worse", []), by.get("no data", [])
+    failing = tuple(arm.arm for arm in by.get("undecided", []))
+    if not worse:
+        return [Alone(lead.arm, tuple(arm.arm for arm in absent), failing)]
+    still: list[Fact] = [Open(failing)] if failing else []
+    works = all(map(is_by_failure, worse))
+    first: Fact = OnlyOne(lead.arm, _worth_telling(lead)) if works else _best(lead, worse, part)
+    return [first, *_worse(worse, lead.arm), *still, *_without_data(absent)]
 
 
 def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
@@ -533,10 +568,9 @@ def _over_topics(workload: Workload) -> list[Fact]:
     arms = contenders(workload)
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
     standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
-    absent = tuple(arm.arm for arm in arms if verdict_of(arm) == "no data")
-    alone = [arm for arm in arms if verdict_of(arm) == "alone"]
-    if alone:
-        return [Alone(alone[0].arm, absent)]
+    by = by_verdict(workload)
+    if by.get("alone"):
+        return _alone(by["alone"][0], by, workload)
     facts: list[Fact] = []
     if len(standing) == 1 and worse:
         facts.append(OverTopics(standing[0].arm, _open_in(workload, standing[0].arm)))

@@ -35,6 +35,7 @@ _TONES = {
     said.BestByLoss: "decided",
     said.BestByBlocks: "decided",
     said.LosesLeast: "decided",
+    said.OnlyOne: "decided",
     said.OverTopics: "decided",
     said.Pairs: "decided",
     said.Equal: "shared",

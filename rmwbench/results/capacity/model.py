@@ -85,8 +85,9 @@ class Search:
 
 @dataclass(frozen=True, kw_only=True)
 class Capacity:
-    """`bracketed`: value and interval. `at least`: nothing failed, `low` holds. `below`: nothing
-    held, not even `high`. `trials`: those that said something."""
+    """`bracketed`: value and interval. `at least`: `low` holds, and nothing or too little failed to
+    say where it breaks. `below`: nothing held, not even `high`. `trials`: those that said
+    something."""
 
     state: State
     unit: Unit

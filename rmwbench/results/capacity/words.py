@@ -23,11 +23,11 @@ def beyond(arm: Found) -> str:
     if arm.bound:
         return arm.bound
     if arm.capacity.state == "at least":
-        return (
-            "nothing higher was asked for"
-            if not arm.wide
-            else "the search ended before anything failed"
-        )
+        if not arm.wide:
+            return "nothing higher was asked for"
+        if arm.breaks is None:
+            return "the search ended before anything failed"
+        return "too few trials failed to say where it breaks"
     return arm.ended or "–"
 
 
@@ -86,23 +86,25 @@ def answer(arm: Found, search: Search) -> str:
 def conclusions(search: Search, arms: Sequence[Arm]) -> tuple[Conclusion, ...]:
     """What may be concluded, and what not."""
     may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
-    may_not = (Conclusion(kind="caution", workload=None, text=text) for text in _may_not(arms))
+    may_not = (
+        Conclusion(kind="caution", workload=None, text=text) for text in _may_not(search, arms)
+    )
     return (*may, *may_not)
 
 
 def _may(search: Search, arms: Sequence[Arm]) -> Iterator[str]:
     for arm in arms:
         yield f"{arm.arm} {arm.answer}"
+    more = f"with more {search.title}" if search.unit == "" else f"at a higher {search.title}"
     for arm, other in _neighbours(arms):
-        if _clear(arm, other):
+        if _clear(search, arm, other):
             yield (
-                f"{arm.arm} holds the limit at a higher {search.title} than {other.arm}: their "
-                "intervals do not overlap"
+                f"{arm.arm} holds the limit {more} than {other.arm}: their intervals do not overlap"
             )
 
 
-def _may_not(arms: Sequence[Arm]) -> Iterator[str]:
-    close = [pair for pair in _neighbours(arms) if not _clear(*pair)]
+def _may_not(search: Search, arms: Sequence[Arm]) -> Iterator[str]:
+    close = [pair for pair in _neighbours(arms) if not _clear(search, *pair)]
     if close:
         text = "; ".join(f"{a.arm} and {b.arm}" for a, b in close)
         yield f"not told apart, because their intervals overlap: {text}"
@@ -157,10 +159,13 @@ def _neighbours(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     return list(pairwise(ordered))
 
 
-def _clear(higher: Arm, lower: Arm) -> bool:
-    """Their intervals do not overlap."""
+def _clear(search: Search, higher: Arm, lower: Arm) -> bool:
+    """Their intervals do not overlap. One of whole numbers has both its ends; another boundary lies
+    above its lower end, so that it may be another's upper end."""
     low, high = fmt.finite(higher.capacity.low), fmt.finite(lower.capacity.high)
-    return low is not None and high is not None and low >= high
+    if low is None or high is None:
+        return False
+    return low > high if search.whole else low >= high
 
 
 def _in_unit_of(value: float, number: float | None, unit: Unit) -> str:

@@ -10,6 +10,7 @@ from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.verdicts import outcomes
 from rmwbench.results.explain.model import Losses, LossPlace
 from rmwbench.results.measure import Small
+from rmwbench.results.shown import AnyArm, TopicArm
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
 
@@ -57,6 +58,13 @@ def measure(place: LossPlace) -> str:
     if place.unit != "messages":
         text += f" ({fmt.significant_count(place.count)} {place.unit} counted there)"
     return text + (", inferred" if place.label == "inferred" else "")
+
+
+def under_way(arm: AnyArm) -> int:
+    """Messages of it that were neither lost nor arrived when the trials ended."""
+    if isinstance(arm, TopicArm):
+        return arm.under_way
+    return arm.losses.under_way if arm.losses else 0
 
 
 def slow(waiting: outcomes.Waiting | None) -> str | None:
