@@ -206,6 +206,7 @@ def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Eff
         *effects.effects(name, arms[name]),
         *_beside(name, arms),
         *effects.reliability_costs(name, arms),
+        *effects.transport_costs(name, arms),
     ]
 
 

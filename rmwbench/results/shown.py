@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
 from rmwbench.results.explain.model import Chain, Layer, Losses, Tail, Trials, Verdict
 from rmwbench.results.fields import absent
@@ -446,12 +447,19 @@ class Tuning:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """An arm divided by the one that it names `against`, metric by metric."""
+    """An arm divided by the one that it names `against`, metric by metric. `topic`: the one that it
+    is of, where latencies are told topic by topic; None for the whole workload."""
 
     arm: str
     against: str
+    topic: str | None
     ratios: Mapping[str, Judged]
     text: str
+
+    @property
+    def name(self) -> str:
+        """What a table calls it."""
+        return unit(f"{self.arm} ÷ {self.against}", self.topic)
 
 
 @dataclass(frozen=True, kw_only=True)

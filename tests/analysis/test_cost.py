@@ -136,6 +136,18 @@ def test_no_daemon_is_not_zero_but_no_child_is():
     assert values["cpu_cores_other"] == 0.0
 
 
+def test_where_a_service_is_called_no_publisher_ran_which_is_not_that_none_was_read():
+    values, reasons = measured(worker("client", "client", 7) + worker("server", "service", 9))
+    assert "cpu_per_message" in values
+    for metric in (
+        "cpu_per_message_publisher",
+        "pss_publisher",
+        "allocations_per_message_publisher",
+    ):
+        assert reasons[metric] == "no publisher process ran"
+    assert reasons["cpu_per_message_subscription"] == "no subscription process ran"
+
+
 def test_without_a_daemon_that_ran_no_sum_stands():
     rows = OLD + at("orchestrator", "machine", "step.daemon.roudi", 7)
     values, reasons = measured(

@@ -5,8 +5,14 @@ import numpy as np
 from rmwbench.analysis.metrics.discovery import endpoint_matches_ns, graph, late_match
 
 
-def event(name, endpoint, time_ns):
-    return {"event": name, "endpoint": endpoint, "time_ns": time_ns}
+def event(name, endpoint, time_ns, process="p", text=None):
+    return {
+        "event": name,
+        "endpoint": endpoint,
+        "time_ns": time_ns,
+        "process": process,
+        "text": text,
+    }
 
 
 def counter(at, name, value, interface="eth0"):
@@ -22,6 +28,19 @@ def test_each_endpoint_counts_from_its_own_creation_and_the_graph_from_the_first
     ]
     assert sorted(endpoint_matches_ns(events)) == [0, 800]
     assert graph(events, [])[0] == {"graph_time": 800}
+
+
+def test_a_graph_is_found_while_it_is_created_and_that_counts():
+    """Two processes answer after 380 and 400, and discovery is over at 405."""
+    events = [
+        event("created", 1, 380),
+        event("created", 2, 400),
+        event("matched", 1, 395),
+        event("matched", 2, 405),
+    ]
+    steps = [{"at": "end", "counter": "step.create", "value": 400.0}]
+    assert graph(events, steps)[0] == {"graph_time": 405}
+    assert graph(events, [])[0] == {"graph_time": 25}  # of a bundle that does not tell
 
 
 def test_an_endpoint_that_never_matched_is_infinite_and_the_graph_has_no_time():
@@ -58,7 +77,22 @@ def test_the_time_to_be_ready_is_the_sum_of_its_steps():
 
 def test_a_late_reader_waits_from_its_creation_and_for_ever_where_it_never_matched():
     events = [event("created", 3, 100), event("matched", 3, 350), event("created", 4, 100)]
-    assert late_match(events, [3]) == {"late_match_time": 250}
-    assert late_match(events, [3, 4]) == {"late_match_time": np.inf}
-    assert late_match([], [5]) == {"late_match_time": np.inf}  # it never came up
-    assert late_match(events, []) == {}
+    assert late_match(events, {3: "n"}) == {"late_match_time": 250}
+    assert late_match(events, {3: "n", 4: "n"}) == {"late_match_time": np.inf}
+    assert late_match([], {5: "n"}) == {"late_match_time": np.inf}  # it never came up
+    assert late_match(events, {}) == {}
+
+
+def test_what_a_late_reader_needs_to_open_and_create_is_part_of_its_wait():
+    """Of two nodes of a process the second is told to join before the first was created."""
+    events = [
+        event("joining", None, 50, text="first"),
+        event("joining", None, 80, text="second"),
+        event("joining", None, 90, process="q", text="first"),
+        event("created", 3, 100),
+        event("created", 4, 240),
+        event("matched", 3, 350),
+        event("matched", 4, 260),
+    ]
+    assert late_match(events, {3: "first"}) == {"late_match_time": 300}
+    assert late_match(events, {4: "second"}) == {"late_match_time": 180}

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.stats.growth import Growth, growth, sizes_of, words
+from rmwbench.results.workload.growth import graph_of
 
 SIZES = (2, 10, 40)
 
@@ -53,4 +54,28 @@ def test_an_interval_that_holds_1_and_much_else_decides_nothing(low, high):
 
 
 def test_a_second_workload_of_the_same_size_is_another_question():
-    assert sizes_of(["a", "b", "c"], {"a": 2, "b": 2, "c": None}) == {"a": 2}
+    assert sizes_of(["a", "b", "c"], {"a": (2, 2), "b": (2, 2), "c": None}) == {"a": 2}
+
+
+def test_sizes_in_different_numbers_of_processes_have_no_line():
+    """What pairs of processes cost, 1, 6 and 6, would be a growth of 0.61 with nodes."""
+    mixed = {"a": (2, 2), "b": (10, 4), "c": (40, 4)}
+    assert sizes_of(list(mixed), mixed) == {"b": 10, "c": 40}
+    found = {nodes: dict.fromkeys(range(6), 6.0) for nodes in sizes_of(list(mixed), mixed).values()}
+    assert growth(found) is None
+    shared = {"a": (4, 4), "b": (10, 4), "c": (40, 4)}
+    assert sizes_of(list(shared), shared) == {"a": 4, "b": 10, "c": 40}
+    alone = {"a": (2, 2), "b": (4, 4), "c": (8, 8)}
+    assert sizes_of(list(alone), alone) == {"a": 2, "b": 4, "c": 8}
+
+
+@pytest.mark.parametrize("nodes", [5, 20])
+def test_of_a_bring_up_the_managers_process_is_not_counted(nodes):
+    names = [f"n{n}" for n in range(nodes)]
+    processes = [{"nodes": [name]} for name in names] + [{"nodes": ["manager"]}]
+    endpoints = [{"joins_s": 0.5}]
+    assert graph_of(
+        {"bring_up": {"nodes": names}, "processes": processes, "endpoints": endpoints}
+    ) == (nodes, nodes)
+    assert graph_of({"processes": processes, "endpoints": endpoints}) is None
+    assert graph_of({"processes": processes}) == (nodes + 1, nodes + 1)

@@ -84,6 +84,29 @@ def test_the_history_is_counted_apart_and_is_not_a_latency():
     assert (missing["history_delivered"], missing["history_time"]) == (2, np.inf)
 
 
+def test_what_is_sent_until_a_late_reader_is_matched_pushes_the_oldest_out_of_its_history():
+    """Messages 1 to 5 when it was created, 6 and 7 before it was matched: it is given 3 to 7."""
+    slow = [event("created", 3, 1550), event("matched", 3, 1760)]
+    known = lives(rows("transient_local", depth=5, joins_ns=500), slow, WINDOW)
+    past = [{"endpoint": 3, "seq": s, "taken_ns": 1762 + s} for s in range(3, 8)]
+    found = history(Records(SENT, past + got(3, (8, 9))), ENDPOINTS, known)
+    assert found == {"history_wanted": 5, "history_delivered": 5, "history_time": 219}
+
+
+def test_of_its_history_a_filtering_reader_expects_what_passes():
+    filtered = rows("transient_local", depth=5, joins_ns=500)
+    asked = json.loads(filtered[1]["asked"])
+    asked["qos"]["content_filter"] = "percent < 50"
+    filtered[1]["asked"] = json.dumps(asked)
+    joined = [event("created", 3, 1900), event("matched", 3, 1950)]
+    known = lives(filtered, joined, WINDOW)
+    passed = np.flatnonzero(passes(np.arange(10), 50)[5:]) + 5
+    assert 0 < len(passed) < 5
+    past = [{"endpoint": 3, "seq": int(s), "taken_ns": 1960} for s in passed]
+    found = history(Records(SENT, past), ENDPOINTS, known)
+    assert found["history_wanted"] == found["history_delivered"] == len(passed)
+
+
 def test_keep_all_may_expect_everything_and_volatile_nothing():
     known = lives(rows("transient_local", joins_ns=400), JOINED, WINDOW)
     known[3] = type(known[3])(known[3].begin_ns, known[3].end_ns, 1420, np.inf)

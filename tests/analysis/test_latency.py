@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.latency import longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
 from rmwbench.analysis.records.columns import Endpoint, Window
-from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.analysis.records.ledger import ABSENT, FAILED
 from rmwbench.analysis.stats.quantile import rank
 
 PAIR = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
@@ -99,6 +99,21 @@ def test_two_readers_double_the_deliveries_that_are_wanted():
     )
     assert m.samples["response_latency"].values.tolist() == [50, 50, 60, np.inf]
     assert (m.arrived_in_window, m.bytes_in_window, m.scheduled) == (3, 300, 2)
+
+
+def test_calls_that_failed_and_messages_never_sent_are_counted_once_however_many_read():
+    """The first call failed and its message came to one reader all the same; the second was never
+    made."""
+    sent = [
+        message(0, 0, flags=FAILED),
+        message(1, 100, ABSENT, ABSENT),
+        message(2, 200),
+    ]
+    received = [{"endpoint": 2, "seq": 0, "taken_ns": 50}]
+    for readers in (0, 1, 3):
+        ends = [PAIR[0], *(Endpoint(2 + n, "subscription", "t") for n in range(readers))]
+        values = Trial(1, 0, measure(Records(sent, received), ends, Window(0, 300)), 300).values
+        assert (values["publish_failures"], values["never_sent"]) == (1, 1), readers
 
 
 def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():

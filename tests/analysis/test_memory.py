@@ -43,6 +43,21 @@ def test_a_leak_is_told_per_message_of_its_side():
     assert values["pss_at_end"] - values["pss_at_begin"] == pytest.approx(6400 * 8.75, rel=0.1)
 
 
+def test_what_is_no_part_of_a_middleware_is_not_in_its_memory():
+    counters = [
+        *COUNTERS,
+        {"process": "recorder", "role": "recorder"},
+        {"process": "background", "role": "background"},
+    ]
+    found = [
+        reading
+        for name in ("talker", "recorder", "background", "sampler")
+        for reading in readings(name, lambda s: 1e6)
+    ]
+    values, _ = memory.growth(found, counters, WINDOW, published=1000, delivered=500)
+    assert values["pss_at_begin"] == 1e6
+
+
 def test_what_fills_in_the_first_half_is_not_a_leak():
     values, _ = measured(readings("listener", lambda s: 1e6 + min(s, 4.5) * 1e6))
     assert values["pss_growth_per_message_subscription"] == 0

@@ -224,6 +224,20 @@ def test_two_outages_at_once_count_a_message_once():
     assert (values["duplicates_after_outage"], values["recovery_time"]) == (1, 805 - 602)
 
 
+def test_a_daemon_that_was_to_come_back_and_never_served_is_not_the_fastest_to_recover():
+    """A discovery server that does not start again: no stream waits for it for half a period."""
+    events = [event(300, "killed", "server", "daemons_end_s")]
+    (found,) = outages(events, [], WINDOW, daemons_return=True)
+    assert (found.down_ns, found.up_ns) == (300, np.inf)
+    taken = [5, 105, 205, None, 405, 505, 605, 705, 805, 905]
+    values, reasons = told([pair(taken)], [found], log())
+    assert values["recovery_time"] == np.inf
+    assert (values["lost_in_outage"], values["lost_before_recovery"]) == (1, 0)
+    assert "did not recover" in reasons["recovery_bytes"]
+    back = [*events, event(500, "returned", "server again")]
+    assert [one.up_ns for one in outages(back, [], WINDOW, daemons_return=True)] == [500]
+
+
 def test_three_messages_that_two_daemons_cost_are_three():
     taken = [5, 105, 205, None, None, None, 606, 705, 805, 905]
     assert told([pair(taken)], ROUTERS)[0]["lost_in_outage"] == 3

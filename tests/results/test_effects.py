@@ -3,13 +3,17 @@ look fast."""
 
 import dataclasses
 import json
+from types import SimpleNamespace
 
 import pytest
 
+from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
+from rmwbench.results.show import summarise
 from rmwbench.results.workload import arm as arm_report
-from tests.support import kept, synthetic_bundle
+from rmwbench.results.workload import effects
+from tests.support import kept, synthetic_bundle, topics_bundle
 from tests.support.shown import show_document
 
 (BASE,) = [arm for arm in synthetic_bundle.ARMS if arm.arm == "fastdds tuned"]
@@ -109,3 +113,60 @@ def test_untimed_trials_have_no_times_to_compare(effect):
         set(found["ratios"]) & {"response_latency_p50", "cpu_per_message"} == set()
         and "pss" in found["ratios"]
     )
+
+
+def test_over_unlike_topics_each_has_its_own_ratios(tmp_path, monkeypatch):
+    """zenoh takes 600, 3 000 and 620 µs where iceoryx2 takes 190, 900 and 190."""
+    usual = topics_bundle._cell
+    monkeypatch.delenv(kept.VARIABLE)
+
+    def row(number, name, carrier):
+        found = usual(number, name, carrier)
+        known = json.loads(found["definition"])
+        if name == "zenoh":
+            known["arm"]["against"] = "iceoryx2"
+        return found | {"definition": json.dumps(known)}
+
+    monkeypatch.setattr(topics_bundle, "_cell", row)
+    shown = summarise(Bundle(topics_bundle.write(tmp_path / "c")))
+    whole, *own = shown.workloads[0].effects
+    assert whole.topic is None and not POOLED & whole.ratios.keys()
+    ratios = {one.topic: one.ratios["response_latency_p50"] for one in own}
+    assert {topic: ratio.value for topic, ratio in ratios.items()} == {
+        "imu": pytest.approx(600 / 190, rel=0.1),
+        "front": pytest.approx(3000 / 900, rel=0.1),
+        "commands": pytest.approx(620 / 190, rel=0.1),
+    }
+    assert {ratio.answer for ratio in ratios.values()} == {"larger"}
+    assert all("raises response_latency_p50" in one.text for one in own)
+    assert "zenoh ÷ iceoryx2 · front" in {name for name, *_ in effects.rows(shown.workloads[0])}
+
+
+def over(transport, *values):
+    """zenoh over that transport: its primary metric in each block."""
+    return SimpleNamespace(
+        name="zenoh",
+        cell={
+            "workload": "w",
+            "arm": "zenoh",
+            "factors": json.dumps({"modes.transport": transport}),
+        },
+        primary="response_latency_p50",
+        trials=list(values),
+        topics=(),
+        in_blocks=lambda metric, topic: dict(enumerate(values)),
+        clock_bounds=lambda metric, topic: {},
+    )
+
+
+def test_each_transport_is_held_against_the_first_that_the_arm_has():
+    arms = {
+        f"w [modes.transport={name}]": [over(name, *values)]
+        for name, values in (("udp", ()), ("tcp", (2.0, 2.0)), ("shm", (1.0, 1.0)))
+    }
+    tcp, shm = "w [modes.transport=tcp]", "w [modes.transport=shm]"
+    assert effects.transport_costs(tcp, arms) == []
+    (found,) = effects.transport_costs(shm, arms)
+    assert found.against == "zenoh over tcp"
+    planned = found.planned["response_latency_p50"]
+    assert (planned.a, planned.b) == ({0: 1.0, 1: 1.0}, {0: 2.0, 1: 2.0})

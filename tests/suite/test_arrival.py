@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
-from rmwbench.suite.workload.arrival import Arrival
+from rmwbench.suite.workload.arrival import SELDOM, Arrival, fewest
 
 PARSE = TypeAdapter(Arrival).validate_python
 
@@ -21,6 +21,34 @@ def test_periodic_count_is_that_of_the_enumeration(period_ns, phase_ns, begin_ns
         lambda t: t < begin_ns + length_ns, (phase_ns + k * period_ns for k in count())
     )
     assert arrival.count(begin_ns, begin_ns + length_ns) == sum(t >= begin_ns for t in times)
+
+
+@given(
+    st.integers(500, 3 * 10**9),
+    st.integers(0, 10**9),
+    st.integers(0, 10**10),
+    st.lists(st.integers(0, 2**40), min_size=1, max_size=5),
+)
+def test_no_drawn_phase_has_less_than_percentiles_rest_on(period_ns, begin_ns, length_ns, seeds):
+    drawn = PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns})
+    span = begin_ns, begin_ns + length_ns
+    least = fewest(drawn, *span)
+    phases = [0, *(drawn.wire(seed)["phase_ns"] for seed in seeds)]
+    counts = [
+        PARSE({"kind": "periodic", "rate_hz": 1e9 / period_ns, "phase_ns": phase_ns}).count(*span)
+        for phase_ns in phases
+    ]
+    seldom = -length_ns % drawn.period_ns <= SELDOM * drawn.period_ns
+    assert least - seldom <= min(counts) and least <= counts[0]
+
+
+def test_a_phase_that_is_asked_for_and_a_rate_of_whole_periods_lose_nothing():
+    second = 1_000_000_000
+    span = second // 2, 987_500_000
+    assert fewest(PARSE({"kind": "periodic", "rate_hz": 40, "phase_ns": 0}), *span) == 20
+    assert fewest(PARSE({"kind": "periodic", "rate_hz": 40}), *span) == 19
+    assert fewest(PARSE({"kind": "periodic", "rate_hz": 60}), second // 2, 3 * second // 2) == 60
+    assert fewest(PARSE({"kind": "burst", "rate_hz": 10, "count": 7}), 0, second) == 70
 
 
 def test_burst_sends_all_of_its_messages_at_each_period():

@@ -80,6 +80,8 @@ CONTRADICTIONS = {
     ),
     "no steady state": (("steady_s: 1.0", "steady_s: 0"), 12, "steady"),
     "too few messages for the percentile": ((RATE, "rate_hz: 19"), 8, "too few messages"),
+    # 20 in phase 0, and 19 in half of the phases that are drawn
+    "too few messages whatever the phase": ((RATE, "rate_hz: 19.5"), 8, "too few messages"),
     "shorthand and nodes": ((RATE, RATE + "\n    relays: 1\n    nodes: []"), 11, "contradict"),
     "number as text": ((RATE, "rate_hz: '30'"), 10, "not a number"),
     "truth value as number": ((RATE, "rate_hz: true"), 10, "not a number"),

@@ -99,8 +99,8 @@ class Trial:
             ("duplicates", ledger.duplicates),
             ("reordered", ledger.reordered),
             ("foreign", ledger.foreign),
-            ("never_sent", ledger.never_sent),
-            ("publish_failures", ledger.failed),
+            ("never_sent", m.never_sent),
+            ("publish_failures", m.failed_calls),
         ):
             self.values[name] = float(count)
 

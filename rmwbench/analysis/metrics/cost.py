@@ -89,7 +89,7 @@ def cost(
     elif dead := sorted(name for role, name in ended if role in MIDDLEWARE):
         lost = why.get(f"processes.{dead[0]}", missing)
         missing = f"{dead[0]} was not read: {lost}"
-    shared = missing if apart else "publisher and subscription share a process"
+    sides = {side: _why_none(table, side, missing) for side in ("publisher", "subscription")}
 
     cpu = _steady(table, MIDDLEWARE, "cpu")
     put("cpu_per_message", cpu, delivered, missing)
@@ -104,13 +104,13 @@ def cost(
         "cpu_per_message_publisher",
         _steady(table, ("publisher",), "cpu") if apart else None,
         published,
-        shared,
+        sides["publisher"],
     )
     put(
         "cpu_per_message_subscription",
         _steady(table, ("subscription",), "cpu") if apart else None,
         delivered,
-        shared,
+        sides["subscription"],
     )
     put("cpu_cores", cpu, window_ns, missing)
     daemon = missing if unseen else "no daemon ran" if sampled else unsampled
@@ -141,7 +141,7 @@ def cost(
     )
     faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
     put("page_faults_per_message", total(faults), delivered, missing)
-    _allocations(table, put, published, delivered, shared if not apart else None)
+    _allocations(table, put, published, delivered)
     wake_ups = _steady(table, MIDDLEWARE, "voluntary_switches")
     put("wake_ups", wake_ups, None if window_ns is None else window_ns / 1e9, missing)
     waited = _steady(table, MIDDLEWARE, "run_delay")
@@ -158,9 +158,9 @@ def cost(
         # After the window it has nothing any more, but its peak is not known.
         there = table if counter == "peak_rss" else alive
         put(metric, _at_end(there, MIDDLEWARE, counter), 1, unread_text)
-    for role in ("publisher", "subscription"):
+    for role in sides:
         amount = _at_end(alive, (role,), "pss") if apart else None
-        put(f"pss_{role}", amount, 1, "the counter pss was not read" if apart else shared)
+        put(f"pss_{role}", amount, 1, _why_none(table, role, "the counter pss was not read"))
     put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, daemon)
 
     _wire(table, put, delivered, delivered_bytes, why)
@@ -184,14 +184,23 @@ _AT_END = {
 """Metric → the counter that is read once, after the window."""
 
 
-def _allocations(
-    table: Table, put: Any, published: int, delivered: int, shared: str | None
-) -> None:
+def _why_none(table: Table, side: str, unread: str) -> str:
+    """Why the publishing or the receiving processes have no figure: there are none by themselves,
+    as where a service is called, or it was `unread`."""
+    roles = {role for role, _ in table} & set(WORKERS)
+    if "both" in roles:
+        return "publisher and subscription share a process"
+    return unread if side in roles or not roles else f"no {side} process ran"
+
+
+def _allocations(table: Table, put: Any, published: int, delivered: int) -> None:
     """By side; only workers are counted, and only in trials that ask for it."""
+    apart = not any(role == "both" for role, _ in table)
     for side, messages in (("publisher", published), ("subscription", delivered)):
         for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated")):
-            amount = None if shared else _steady(table, (side,), counter)
-            put(f"{metric}_per_message_{side}", amount, messages, shared or NOT_COUNTED)
+            amount = _steady(table, (side,), counter) if apart else None
+            why = _why_none(table, side, NOT_COUNTED)
+            put(f"{metric}_per_message_{side}", amount, messages, why)
 
 
 def _unseen_daemons(table: Table) -> list[str]:

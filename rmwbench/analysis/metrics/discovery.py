@@ -1,9 +1,11 @@
 """How endpoints find each other: how long each took, how long the whole graph, and what it cost on
 the wire.
 
-An endpoint's time runs from its creation to the moment when it sees all its peers, in its own
-worker's clock; a process that was slow to start does not count against one that was there already,
-except in the time of the whole graph.
+The event `created` tells when a process had created all of the endpoints that one command asked
+for, and discovery runs meanwhile. So the times of the graph and of late readers begin where that
+command was given: counted from `created`, a middleware that takes long to create would have hidden
+its discovery in what nobody counts. An endpoint's own time runs from `created`, in its own worker's
+clock; a process that was slow to start does not count against one that was there already.
 """
 
 from collections.abc import Iterable, Mapping
@@ -28,14 +30,29 @@ def endpoint_matches_ns(events: Iterable[Row]) -> np.ndarray:
     return np.array([max(matched.get(e, np.inf) - t, 0.0) for e, t in created.items()], float)
 
 
-def late_match(events: Iterable[Row], joined: Iterable[int]) -> dict[str, float]:
-    """`late_match_time` in ns: the longest time from `created` to `matched` of the readers that
-    joined within the window (`joined`), +inf where one never matched or never came up; empty
-    without such a reader. `events` are those of the window."""
-    rows, joined = list(events), set(joined)
-    created, matched = _times(rows, "created"), _times(rows, "matched")
-    waits = [max(matched.get(e, np.inf) - created.get(e, 0.0), 0.0) for e in joined]
+def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> dict[str, float]:
+    """`late_match_time` in ns: the longest time from the command that lets it join to `matched` of
+    the readers that joined within the window, +inf where one never matched or never came up; empty
+    without such a reader. `events` are those of the window; `joined`: reader -> its node."""
+    rows = list(events)
+    told, matched = _told(rows, joined), _times(rows, "matched")
+    waits = [max(matched.get(e, np.inf) - told.get(e, 0.0), 0.0) for e in joined]
     return {"late_match_time": max(waits)} if waits else {}
+
+
+def _told(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
+    """Endpoint -> when its process was told to let its node join (`joining`), ns; when it was
+    created where nothing tells of that."""
+    found: dict[int, float] = {}
+    joining: dict[tuple[str, str], float] = {}
+    timed = (row for row in rows if row["time_ns"] is not None)
+    for row in sorted(timed, key=lambda row: row["time_ns"]):
+        if row["event"] == "joining":
+            joining[row["process"], row["text"]] = float(row["time_ns"])
+        elif row["event"] == "created" and row["endpoint"] in nodes:
+            node = row["process"], nodes[row["endpoint"]]
+            found.setdefault(row["endpoint"], joining.get(node, float(row["time_ns"])))
+    return found
 
 
 def graph(
@@ -45,17 +62,19 @@ def graph(
     reasons for what is missing. `events` are those before the window."""
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
-    rows = list(events)
+    rows, counters = list(events), list(counters)
+    steps = {row["counter"]: row["value"] for row in counters if row["counter"] in STEPS}
     created, matched = _times(rows, "created"), _times(rows, "matched")
     if created and created.keys() <= matched.keys():
-        values["graph_time"] = max(max(matched.values()) - min(created.values()), 0.0)
+        # The step ended with the last answer. Bundles without it begin with the first answer.
+        told = max(created.values()) - steps.get("step.create", 0.0)
+        begin = min(told, *created.values())
+        values["graph_time"] = max(max(matched.values()) - begin, 0.0)
     else:
         missing = sorted(created.keys() - matched.keys())
         reasons["graph_time"] = (
             f"endpoint {missing[0]} never matched" if missing else "the trial created no endpoint"
         )
-    counters = list(counters)
-    steps = {row["counter"]: row["value"] for row in counters if row["counter"] in STEPS}
     if steps.keys() == STEPS and "graph_time" in values:
         values["ready_time"] = sum(steps.values())
     else:

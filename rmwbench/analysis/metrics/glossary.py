@@ -345,16 +345,18 @@ _ENTRIES = [
         "a late joiner's time to match",
         "ns",
         "positive",
-        "From the creation of a reader that joins within the steady window until it sees all its "
-        "peers, the longest of a trial; infinite where it never did.",
+        "From the command by which a reader joins within the steady window until it sees all its "
+        "peers, the longest of a trial; infinite where it never did. What its process needs to "
+        "open its session, and to start where it was killed, is in it.",
     ),
     Entry(
         "graph_time",
         "time to the complete graph",
         "ns",
         "positive",
-        "From the first endpoint's creation until every endpoint sees all its peers: how long a "
-        "system of many nodes takes to come up, once its processes run.",
+        "From the command that creates the endpoints until every endpoint sees all its peers: how "
+        "long a system of many nodes takes to come up, once its processes run and their sessions "
+        "are open.",
     ),
     Entry(
         "ready_time",
@@ -368,7 +370,8 @@ _ENTRIES = [
     *_percentiles(
         "endpoint_match",
         "an endpoint's time to match",
-        "From an endpoint's creation until it sees all its peers.",
+        "From the moment when its process had created all of its endpoints until an endpoint sees "
+        "all its peers; 0 where it saw them before.",
         (0.5, 0.9, 0.99),
     ),
     Entry(
@@ -391,8 +394,9 @@ _ENTRIES = [
         "history that late joiners may expect",
         "messages",
         "amount",
-        "Messages that were sent before a late transient-local reader was created, as many as its "
-        "history holds. Per trial.",
+        "Messages that were sent before a late transient-local reader was matched: the last ones, "
+        "as many as its history holds, of which those that pass its content filter. A lifespan is "
+        "not taken off. Per trial.",
     ),
     Entry(
         "history_delivered",
@@ -673,15 +677,17 @@ _ENTRIES = [
         "memory (RSS)",
         "bytes",
         "positive",
-        "Resident set size of all worker processes; pages they share count in each.",
+        "Resident set size of all worker processes, daemons and what else the middleware started, "
+        "without record buffers and without shared segments, which stand apart; other pages that "
+        "they share count in each.",
     ),
     Entry(
         "peak_rss",
         "peak memory (RSS)",
         "bytes",
         "positive",
-        "The highest resident set size that each worker process reached, added up; record buffers "
-        "included.",
+        "The highest resident set size that each of these processes reached, added up: with shared "
+        "segments, without record buffers.",
     ),
     Entry(
         "virtual_memory",
@@ -702,8 +708,8 @@ _ENTRIES = [
         "shared segments",
         "bytes",
         "amount",
-        "Proportional share of the shared-memory segments mapped by all worker processes, in use "
-        "(resident).",
+        "Proportional share of the shared-memory segments mapped by all worker processes, daemons "
+        "and what else the middleware started, in use (resident).",
     ),
     Entry(
         "link_bytes_per_payload_byte",

@@ -56,6 +56,10 @@ class Messages:
     """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
     """Messages the schedule wanted in the steady window, before fan-out."""
+    failed_calls: int = 0
+    """Publish calls for these that returned an error, whatever arrived of them."""
+    never_sent: int = 0
+    """Of these, those without a publish call."""
     longest_bytes: int = 0
     """Of the messages published, whether or not they arrived."""
     pairs: int = 0
@@ -84,7 +88,10 @@ def measure(
     _legs(recorded, endpoints, writers, out)
     if window is not None:
         out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
-    out.scheduled = sum(int(np.count_nonzero(w.places.steady)) for w in writers)
+    places = [w.places for w in writers]
+    out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
+    out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
+    out.never_sent = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
     out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
     sizes = columns.sent("bytes")
     out.longest_bytes = max(

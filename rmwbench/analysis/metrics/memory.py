@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.cost import MIDDLEWARE
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.stats.missing import total
 
@@ -45,7 +46,7 @@ def growth(
         return {}, dict.fromkeys(names, NOT_READ)
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
-    role_of = {row["process"]: row["role"] for row in counters if row["role"] != "harness"}
+    role_of = {row["process"]: row["role"] for row in counters if row["role"] in MIDDLEWARE}
     series = {
         name: _series(readings, name, window)
         for name in {p for _, p, _, _ in readings} & role_of.keys()

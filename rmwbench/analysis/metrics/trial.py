@@ -158,11 +158,11 @@ def measure_trial(evidence: Evidence) -> Trial:
     if chains.reason is not None:
         trial.reasons |= dict.fromkeys(OF_CHAINS, chains.reason)
     samples = evidence.samples()
-    late = [
-        e["endpoint"]
+    late = {
+        e["endpoint"]: e["node"]
         for e in evidence.endpoints
         if e.get("joins_ns") is not None and e["kind"] in AWAITED
-    ]
+    }
     trial.values |= discovery.late_match(
         [e for e in evidence.events if _within(e, evidence.row)], late
     )
@@ -292,7 +292,7 @@ def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window | None:
 
 
 ONE_WAY = ("response_latency", "consumed_latency", "service_latency")
-WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time")
+WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time", "late_match_time")
 
 
 def clock_bounds(

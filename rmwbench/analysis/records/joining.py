@@ -3,9 +3,10 @@ were given.
 
 A volatile reader may expect what is due from the moment it is matched until it leaves; what it
 would have got before is not lost. A transient-local one may expect besides the last messages that
-its writers had sent when it was created, as many as its history holds: that is its history, counted
-apart, for its latency is not the middleware's. A reader with a content filter expects what passes
-it: the rest is filtered, not lost.
+its writers had sent when it was matched, as many as its history holds: that is its history, counted
+apart, for its latency is not the middleware's. What is sent between its creation and its match
+pushes the oldest out of the history, so they are not counted when it is created. A reader with a
+content filter expects what passes it: the rest is filtered, not lost.
 """
 
 import json
@@ -37,8 +38,11 @@ class Life:
 
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
         """Whether each message of a writer is the reader's: bool of shape (n,)."""
-        mine = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
-        return mine if self.percent >= 100 else mine & passes(seq, self.percent)
+        return (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns) & self.passes(seq)
+
+    def passes(self, seq: np.ndarray) -> np.ndarray:
+        """Whether each passes its content filter: bool of shape (n,)."""
+        return np.ones(len(seq), bool) if self.percent >= 100 else passes(seq, self.percent)
 
     def within(self, window: Window) -> Window:
         """The part of a window in which the reader is there; of no length where
@@ -127,9 +131,10 @@ def history(
         life = late[one.endpoint]
         for source in (e for e in endpoints if e.kind == "publisher" and e.topic == one.topic):
             before = np.sort(
-                sent_seq[(sent_by == source.endpoint) & (call > 0) & (call < life.created_ns)]
+                sent_seq[(sent_by == source.endpoint) & (call > 0) & (call < life.begin_ns)]
             )
             kept = before if np.isinf(life.history) else before[-int(life.history) :]
+            kept = kept[life.passes(kept)]
             mine = (
                 sound & (reader == one.endpoint) & (writer == source.endpoint) & np.isin(seq, kept)
             )

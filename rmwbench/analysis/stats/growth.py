@@ -3,7 +3,8 @@
 Each block has a trial of every size, so each block gives a slope of its own (least squares of log
 cost on log nodes), and the interval is that of the slopes of the blocks (Student's t). k = 1: every
 further node costs the same. k = 2: every node pays for every other. Three sizes are the fewest: two
-points always lie on a line.
+points always lie on a line. All sizes have as many processes, or as many nodes in each: what costs
+per process, or per pair of them, would else bend the line, and be told of nodes.
 """
 
 from collections.abc import Mapping, Sequence
@@ -63,12 +64,17 @@ def words(found: Growth) -> str:
     return "how it grows with the number of nodes is not decided"
 
 
-def sizes_of(names: Sequence[str], nodes: Mapping[str, int | None]) -> dict[str, int]:
-    """Workload -> its number of nodes, of those that say one; the first where two have the same
-    number."""
-    found: dict[str, int] = {}
+def sizes_of(names: Sequence[str], graphs: Mapping[str, tuple[int, int] | None]) -> dict[str, int]:
+    """Workload -> its number of nodes, of those whose graph (nodes, processes) is known: the most
+    that have as many processes, or as many nodes in each; the first where two have the same number
+    of nodes."""
+    found: dict[tuple[str, float], dict[str, int]] = {}
     for name in names:
-        count = nodes.get(name)
-        if count is not None and count not in found.values():
-            found[name] = count
-    return found
+        if (graph := graphs.get(name)) is None:
+            continue
+        nodes, processes = graph
+        for alike in (("processes", processes), ("nodes in each", nodes / processes)):
+            sizes = found.setdefault(alike, {})
+            if nodes not in sizes.values():
+                sizes[name] = nodes
+    return max(found.values(), key=len, default={})

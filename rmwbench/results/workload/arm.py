@@ -202,9 +202,9 @@ class ArmReport:
         }
         return with_lost(entry, values, judged.failed, primary=metric == self.primary)
 
-    def clock_bounds(self, metric: str) -> dict[int, float]:
+    def clock_bounds(self, metric: str, topic: str | None = None) -> dict[int, float]:
         """Block -> how far the metric's value may be from the truth for the clocks of two hosts."""
-        return {t.block: clock_bound(GLOSSARY[metric], t) for t in self.trials}
+        return {t.block: clock_bound(GLOSSARY[metric], t) for t in self.trials_in(topic)}
 
     def qos_of(self, topic: str) -> str | None:
         """What was granted to the topic's endpoints, in words; several joined where they differ."""

@@ -2,13 +2,15 @@
 with an interval.
 
 A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every
-block: so the ratio is of pairs. All of a report are judged together (analysis/verdicts/gains.py):
-the words beside a table, "raises" and "lowers", are false anywhere in a report with a probability
-of at most 5 %.
+block: so the ratio is of pairs. Where a workload has unlike topics, latencies are ratios topic by
+topic, since those of all together are of none. All of a report are judged together
+(analysis/verdicts/gains.py): the words beside a table, "raises" and "lowers", are false anywhere in
+a report with a probability of at most 5 %.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import aggregate
@@ -38,13 +40,14 @@ METRICS = (
 @dataclass
 class Effect:
     """An arm ÷ another, metric by metric, before it is judged. `after`: what its sentence ends
-    with."""
+    with; `topic`: the one that it is of, None for the whole workload."""
 
     workload: str
     arm: str
     against: str
     planned: dict[str, gains.Planned]
     after: str = ""
+    topic: str | None = None
 
 
 def judged(effects: Sequence[Effect], rules: Rules) -> dict[str, list[shown.Effect]]:
@@ -57,6 +60,7 @@ def judged(effects: Sequence[Effect], rules: Rules) -> dict[str, list[shown.Effe
             shown.Effect(
                 arm=effect.arm,
                 against=effect.against,
+                topic=effect.topic,
                 ratios={metric: Judged.of(gain.document()) for metric, gain in known.items()},
                 text="; ".join(x for x in (_words(known), effect.after) if x),
             )
@@ -71,10 +75,29 @@ def effects(workload: str, arms: Sequence[ArmReport]) -> list[Effect]:
     for arm in arms:
         base = by_name.get(str(arm.arm.get("against")))
         if base is not None:
-            out.append(
-                Effect(workload, arm.name, base.name, _planned(arm, base, (arm.primary, *METRICS)))
-            )
+            out += _divided(workload, arm, base, base.name, METRICS)
     return out
+
+
+def _divided(
+    workload: str,
+    arm: ArmReport,
+    base: ArmReport,
+    against: str,
+    metrics: Iterable[str],
+    after: Callable[[str | None], str] = lambda topic: "",
+) -> list[Effect]:
+    """`arm` ÷ `base`, called `against`, in its primary metric and in `metrics`: of the whole
+    workload, then of each topic that both have by itself. `after`: topic -> what the sentence ends
+    with."""
+    theirs = {topic.name for topic in base.topics}
+    topics = [None, *(topic.name for topic in arm.topics if topic.name in theirs)]
+    asked = {topic: _planned(arm, base, (arm.primary, *metrics), topic) for topic in topics}
+    return [
+        Effect(workload, arm.name, against, planned, after(topic), topic)
+        for topic, planned in asked.items()
+        if planned or topic is None
+    ]
 
 
 BESIDE = (
@@ -96,14 +119,13 @@ def beside(
     out = []
     for arm in (a for a in arms if a.name in by_name):
         base = by_name[arm.name]
-        lost = [_undelivered(side) for side in (arm, base)]
-        planned = _planned(arm, base, (arm.primary, *BESIDE))
-        after = f"undelivered {lost[0]}, there {lost[1]}"
-        out.append(Effect(workload, arm.name, f"{base.name} in {title}", planned, after))
+        lost = partial(_undelivered, arm, base)
+        out += _divided(workload, arm, base, f"{base.name} in {title}", BESIDE, lost)
     return out
 
 
 RELIABLE, BEST_EFFORT = "reliable", "best_effort"
+TRANSPORT = "modes.transport"
 
 
 def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[Effect]:
@@ -123,9 +145,31 @@ def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> lis
     for arm, factors in mine:
         base = there.get(_identity(arm, factors | {"reliability": BEST_EFFORT}))
         if base is not None:
-            planned = _planned(arm, base, (arm.primary, *BESIDE))
-            out.append(Effect(name, arm.name, f"{base.name} best effort", planned))
+            out += _divided(name, arm, base, f"{base.name} best effort", BESIDE)
     return out
+
+
+def transport_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[Effect]:
+    """What a transport costs: each arm of a comparison ÷ itself at the first level of
+    `modes.transport` at which it ran, all other levels alike, paired within blocks. Empty for any
+    other comparison. `arms`: comparison → its arms, in the order of the levels."""
+    first: dict[str, tuple[ArmReport, str]] = {}
+    for one in (one for found in arms.values() for one in found if one.trials):
+        same, transport = _over_transports(one)
+        if transport is not None:
+            first.setdefault(same, (one, transport))
+    out = []
+    for arm in arms[name]:
+        base, transport = first.get(_over_transports(arm)[0], (arm, None))
+        if base is not arm:
+            out += _divided(name, arm, base, f"{base.name} over {transport}", METRICS)
+    return out
+
+
+def _over_transports(arm: ArmReport) -> tuple[str, str | None]:
+    """(the same for an arm at each of its transports, the transport that is its level)."""
+    factors = loads(arm.cell["factors"])
+    return _identity(arm, {**factors, TRANSPORT: None}), factors.get(TRANSPORT)
 
 
 def _identity(arm: ArmReport, factors: Mapping[str, Any]) -> str:
@@ -133,20 +177,25 @@ def _identity(arm: ArmReport, factors: Mapping[str, Any]) -> str:
     return repr((arm.cell["workload"], arm.cell["arm"], sorted(map(repr, factors.items()))))
 
 
-def _undelivered(arm: ArmReport) -> str:
-    return fmt.metric(Metric.of(aggregate(GLOSSARY["undelivered"], arm.trials).document())).text
+def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:
+    lost = (aggregate(GLOSSARY["undelivered"], side.trials_in(topic)) for side in (arm, base))
+    mine, there = (fmt.metric(Metric.of(found.document())).text for found in lost)
+    return f"undelivered {mine}, there {there}"
 
 
-def _planned(arm: ArmReport, base: ArmReport, metrics: Iterable[str]) -> dict[str, gains.Planned]:
+def _planned(
+    arm: ArmReport, base: ArmReport, metrics: Iterable[str], topic: str | None
+) -> dict[str, gains.Planned]:
     """Without metrics that either has not, or that are 0 somewhere: then there is nothing to
-    divide. Over unlike topics together there is no latency."""
+    divide. Over unlike topics together there is no latency, and of a single one no cost."""
+    unlike = bool(arm.topics or base.topics)
     out = {}
     for metric in dict.fromkeys(metrics):
-        if metric in POOLED and (arm.topics or base.topics):
+        if (metric in POOLED and unlike) != (topic is not None):
             continue
-        a, b = (side.in_blocks(metric) for side in (arm, base))
+        a, b = (side.in_blocks(metric, topic) for side in (arm, base))
         if a and b and min(*a.values(), *b.values()) > 0:
-            bounds = arm.clock_bounds(metric), base.clock_bounds(metric)
+            bounds = arm.clock_bounds(metric, topic), base.clock_bounds(metric, topic)
             out[metric] = gains.Planned(metric, a, b, bounds)
     return out
 
@@ -176,11 +225,11 @@ def columns(workload: Workload) -> list[str]:
 
 
 def rows(workload: Workload) -> list[list[str]]:
-    """The table as text: `arm ÷ against`, then a ratio with its interval or `–` for each of
+    """The table as text: the effect's name, then a ratio with its interval or `–` for each of
     `columns`."""
     found = []
     for effect in workload.effects:
         ratios = [fmt.ratio(effect.ratios.get(name)) for name in columns(workload)]
         words = [ratio.full if ratio.state == "measured" else "–" for ratio in ratios]
-        found.append([f"{effect.arm} ÷ {effect.against}", *words])
+        found.append([effect.name, *words])
     return found

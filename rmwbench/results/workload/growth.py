@@ -9,23 +9,25 @@ from rmwbench.results.shown import Growth
 from rmwbench.results.workload.arm import ArmReport
 
 
-def nodes_of(definition: Mapping[str, Any]) -> int | None:
-    """How many nodes a cell brings up, or has at its start; None where some join late: then the
-    graph is never complete at once."""
-    if managed := definition.get("bring_up"):
-        return len(managed["nodes"])
-    if any(endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()):
+def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
+    """How many nodes a cell brings up, or has at its start, and in how many processes; None where
+    some join late: then the graph is never complete at once."""
+    managed = definition.get("bring_up")
+    if managed is None and any(
+        endpoint.get("joins_s") is not None for endpoint in definition.get("endpoints") or ()
+    ):
         return None
-    return (
-        sum(len(process.get("nodes") or ()) for process in definition.get("processes") or ())
-        or None
-    )
+    processes = [process.get("nodes") or () for process in definition.get("processes") or ()]
+    if managed is not None:  # all but the manager's
+        processes = [set(nodes) & set(managed["nodes"]) for nodes in processes]
+    counts = [len(nodes) for nodes in processes if nodes]
+    return (sum(counts), len(counts)) if counts else None
 
 
 def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[Growth, ...]:
     """`growth` of the show document. `arms`: comparison -> its arms."""
-    counts = {name: nodes_of(found[0].definition) for name, found in arms.items() if found}
-    sizes = sizes_of(list(arms), counts)
+    graphs = {name: graph_of(found[0].definition) for name, found in arms.items() if found}
+    sizes = sizes_of(list(arms), graphs)
     out = []
     for name in dict.fromkeys(arm.name for workload in sizes for arm in arms[workload]):
         of_arm = {

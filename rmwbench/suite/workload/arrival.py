@@ -48,6 +48,11 @@ def _due_before(end_ns: int, period_ns: int, phase_ns: int) -> int:
     return max(0, -((phase_ns - end_ns) // period_ns))
 
 
+def _due(begin_ns: int, end_ns: int, period_ns: int, phase_ns: int) -> int:
+    """How many of them lie in [begin, end)."""
+    return _due_before(end_ns, period_ns, phase_ns) - _due_before(begin_ns, period_ns, phase_ns)
+
+
 MOST_PHASE_NS = 1_000_000_000
 """Of a drawn phase: enough to keep slow flows apart, and none of them misses a window for it."""
 
@@ -61,8 +66,8 @@ def _phase_ns(asked: int | None, period_ns: int, seed: int) -> int:
 class Periodic(Strict):
     """Message k is due at `phase_ns + k / rate_hz`. Without `phase_ns` the phase is drawn for each
     flow and trial, the same for all arms of a block: flows that fire in the same instant are a
-    special case, and a phase that never changes could favour one arm in every trial. Counts are
-    then those of phase 0, which has the most."""
+    special case, and a phase that never changes could favour one arm in every trial. `count` is then
+    that of phase 0, which has the most from the start of the warm-up; `fewest` holds for any."""
 
     kind: Literal["periodic"]
     rate_hz: RateHz
@@ -73,10 +78,7 @@ class Periodic(Strict):
         return round(1e9 / self.rate_hz)
 
     def count(self, begin_ns: int, end_ns: int) -> int:
-        phase_ns = self.phase_ns or 0
-        return _due_before(end_ns, self.period_ns, phase_ns) - _due_before(
-            begin_ns, self.period_ns, phase_ns
-        )
+        return _due(begin_ns, end_ns, self.period_ns, self.phase_ns or 0)
 
     def wire(self, seed: int) -> dict[str, Any]:
         phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
@@ -123,11 +125,7 @@ class Burst(Strict):
         return round(1e9 / self.rate_hz)
 
     def count(self, begin_ns: int, end_ns: int) -> int:
-        phase_ns = self.phase_ns or 0
-        bursts = _due_before(end_ns, self.period_ns, phase_ns) - _due_before(
-            begin_ns, self.period_ns, phase_ns
-        )
-        return bursts * self.messages
+        return _due(begin_ns, end_ns, self.period_ns, self.phase_ns or 0) * self.messages
 
     def wire(self, seed: int) -> dict[str, Any]:
         phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
@@ -202,6 +200,26 @@ class Relay(Strict):
 
     kind: Literal["relay"]
     source: str = Field(alias="from")
+
+
+SELDOM = 1e-5
+"""The share of phases that is not minded: 60 Hz has 60 messages in 1 s although 60 periods of whole
+nanoseconds are 20 ns longer."""
+
+
+def fewest(arrival: Any, begin_ns: int, end_ns: int) -> int:
+    """How many messages are due in [begin, end) whatever phase is drawn: what percentiles may rest
+    on."""
+    if not isinstance(arrival, Periodic | Burst) or arrival.phase_ns is not None:
+        counted: int = arrival.count(begin_ns, end_ns)
+        return counted
+    period_ns = arrival.period_ns
+    # With a growing phase the last message falls out of the span here, and one comes in later.
+    out_ns, later_ns = end_ns % period_ns, (begin_ns - end_ns) % period_ns
+    drawn = out_ns < min(period_ns, MOST_PHASE_NS) and later_ns > SELDOM * period_ns
+    phases = (0, out_ns) if drawn else (0,)
+    least = min(_due(begin_ns, end_ns, period_ns, phase_ns) for phase_ns in phases)
+    return least * (arrival.messages if isinstance(arrival, Burst) else 1)
 
 
 Arrival = Annotated[

@@ -9,6 +9,7 @@ from typing import Any
 
 from rmwbench.suite.timeline import Timeline, to_ns
 from rmwbench.suite.workload.arrival import Relay
+from rmwbench.suite.workload.arrival import fewest as fewest_of
 from rmwbench.suite.workload.topology import Life
 
 
@@ -24,7 +25,7 @@ class Counts:
     ):
         self._drafts = {draft["endpoint"]: draft for draft in drafts}
         self._peers, self._timeline = peers, timeline
-        self._known: dict[tuple[int, int, int], int] = {}
+        self._known: dict[tuple[int, int, int, bool], int] = {}
         self._of_topic: dict[str, list[int]] = {}
         for draft in drafts:
             if draft["kind"] == "publisher":
@@ -51,7 +52,7 @@ class Counts:
         return sum(self._due(writer, 0, self._timeline.end_ns) for writer in self._peers[number])
 
     def steady(self, number: int) -> int:
-        """In the steady state, while it is there."""
+        """In the steady state, while it is there: the fewest, whatever phases are drawn."""
         begin_ns, end_ns = self._span(self._drafts[number]["life"])
         begin_ns = max(begin_ns, self._timeline.warmup_ns)
         writers = (
@@ -59,7 +60,7 @@ class Counts:
             if self._drafts[number]["kind"] in ("publisher", "client")
             else self._peers[number]
         )
-        return sum(self._due(writer, begin_ns, end_ns) for writer in writers)
+        return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
 
     def _span(self, life: Life) -> tuple[int, int]:
         """When it is there."""
@@ -71,10 +72,10 @@ class Counts:
         )
         return begin_ns, end_ns
 
-    def _due(self, number: int, begin_ns: int, end_ns: int) -> int:
-        """What a publisher or client sends in a span; a relay sends what all who publish the topic
-        it relays do."""
-        key = (number, begin_ns, end_ns)
+    def _due(self, number: int, begin_ns: int, end_ns: int, *, fewest: bool = False) -> int:
+        """What a publisher or client sends in a span, at most or at least; a relay sends what all
+        who publish the topic it relays do."""
+        key = (number, begin_ns, end_ns, fewest)
         if key not in self._known:
             draft = self._drafts[number]
             origin_ns, last_ns = self._span(draft["life"])
@@ -83,7 +84,11 @@ class Counts:
                 self._known[key] = 0
             elif isinstance(draft["arrival"], Relay):
                 sources = self._of_topic.get(draft["arrival"].source, ())
-                self._known[key] = sum(self._due(source, begin_ns, end_ns) for source in sources)
+                self._known[key] = sum(
+                    self._due(source, begin_ns, end_ns, fewest=fewest) for source in sources
+                )
             else:
-                self._known[key] = draft["arrival"].count(begin_ns - origin_ns, end_ns - origin_ns)
+                span = begin_ns - origin_ns, end_ns - origin_ns
+                arrival = draft["arrival"]
+                self._known[key] = fewest_of(arrival, *span) if fewest else arrival.count(*span)
         return self._known[key]

@@ -43,8 +43,8 @@ class Endpoint:
     `type` is that of the topic, or of the service's requests, and `reply_type` that of its replies.
     `sent` is due from the start of the warm-up to the end of the steady state, `received` adds up
     what its writers send, `steady_messages` is what it reads (a publisher: sends) in the steady
-    state. `peers` are the endpoints it should match in its life, `present` those of them that are
-    there when it is created.
+    state, the fewest whatever phases are drawn. `peers` are the endpoints it should match in its
+    life, `present` those of them that are there when it is created.
     """
 
     endpoint: int

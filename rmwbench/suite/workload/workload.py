@@ -36,6 +36,7 @@ from rmwbench.suite.workload.wiring import check_graph
 OF_A_TRIAL = (
     "match_time",
     "graph_time",
+    "ready_time",
     "first_message_time",
     "endpoint_match_p50",
     "history_time",

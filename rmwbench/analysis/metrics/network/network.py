@@ -64,7 +64,9 @@ def network(
         frames = frames.where(~frames.sender.among(*others))
     if window is None or not window.length_ns:
         return {}, {}, dict.fromkeys(_ALL, NO_WINDOW), Network()
-    interruptions = outage.outages(events, rows, window)
+    asked = definition.get("workload")
+    returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
+    interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
     if frames is None and not interruptions and not late:
         reasons = dict.fromkeys(wire.METRICS, wire.why_no_log(definition)) | dict.fromkeys(

@@ -69,9 +69,16 @@ class Recovery:
     time_ns: float
 
 
-def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> list[Outage]:
+def outages(
+    events: Iterable[Row],
+    endpoints: Sequence[Row],
+    window: Window,
+    *,
+    daemons_return: bool = False,
+) -> list[Outage]:
     """Of a trial, by time. A new address while the link is up is an outage of no length, and so is
-    the death of a daemon that does not come back."""
+    the death of a daemon, unless it is to come back (`daemons_return`): then it lasts until its
+    successor serves, or to the end."""
     events = list(events)
     found: list[Outage] = []
     open_: dict[str, tuple[str, float]] = {}
@@ -104,8 +111,11 @@ def outages(events: Iterable[Row], endpoints: Sequence[Row], window: Window) -> 
                 found.append(Outage("network", who, "new address", at, at))
     left = [*open_.items(), *roaming.items()]
     found += [Outage("network", who, what, down, math.inf) for who, (what, down) in left]
-    # Streams go on without a daemon, or do not: nothing is to be waited for.
-    found += [Outage("daemon", who, "killed", at, at) for who, at in dead.items()]
+    # Streams go on without a daemon, or do not: nothing is to be waited for where none comes back.
+    found += [
+        Outage("daemon", who, "killed", at, math.inf if daemons_return else at)
+        for who, at in dead.items()
+    ]
     killed = {
         e["process"]
         for e in events
@@ -139,18 +149,19 @@ def recoveries(
     pairs: Sequence[Pair], found: Sequence[Outage], created: Container[int] = ()
 ) -> list[Recovery]:
     """Per outage and stream that it touches; of streams on which a message was due after the
-    outage, or whose writer should have come back and was not created. `created`: the endpoints
-    that were."""
+    outage, whose daemon should have come back and never served, or whose writer should have come
+    back and was not created. `created`: the endpoints that were."""
     out = []
     for outage in found:
-        if math.isinf(outage.up_ns):
+        never_served = outage.kind == "daemon" and math.isinf(outage.up_ns)
+        if math.isinf(outage.up_ns) and not never_served:
             continue
         for name in dict.fromkeys(pair.name for pair in pairs if outage.touches(pair)):
             parts = [pair for pair in pairs if pair.name == name]
             due = sum(int(np.count_nonzero(p.due_ns >= outage.up_ns)) for p in parts)
             new = [p.taken_ns[p.arrived & p.sent & (p.call_ns >= outage.up_ns)] for p in parts]
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
-            if due or _never_came_up(outage, parts, created):
+            if due or never_served or _never_came_up(outage, parts, created):
                 out.append(
                     Recovery(outage, *name, math.inf if first is None else first - outage.up_ns)
                 )
