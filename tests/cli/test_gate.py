@@ -6,6 +6,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.gate import exit_code, limits
+from rmwbench.cli.verbs.capacity import code_of
 from rmwbench.results.shown import Shown
 from tests.support import synthetic_bundle
 from tests.support.command import rmwbench
@@ -27,6 +28,41 @@ from tests.support.typed import typed
 def test_the_worst_condition_decides(found, code):
     conditions = [{"outcome": one} for one in found]
     assert exit_code(typed(Shown, {"outcomes": {"conditions": conditions}})) == code
+
+
+def test_what_may_no_longer_be_acceptable_is_not():
+    for may, code in ((["degraded", "none"], 1), (["all acceptable", "degraded"], 2)):
+        conditions = [{"outcome": "undecided", "may": may}]
+        assert exit_code(typed(Shown, {"outcomes": {"conditions": conditions}})) == code
+
+
+@pytest.mark.parametrize(
+    ("states", "code"),
+    [
+        (["bracketed", "at least"], 0),
+        (["bracketed", "no data"], 2),
+        (["below", "no data"], 1),
+        (["below", "bracketed"], 1),
+    ],
+)
+def test_an_arm_without_capacity_is_a_no_whatever_is_unknown_of_others(states, code):
+    assert code_of(states) == code
+
+
+@pytest.mark.parametrize(
+    ("about", "option"), [({"kind": "capacity"}, ()), ({"imported": {}}, ()), ({}, ("--fit",))]
+)
+def test_limits_of_what_is_not_judged_are_refused(tmp_path, about, option):
+    """A gate passed."""
+    arms = (synthetic_bundle.ARMS[0], synthetic_bundle.ARMS[2])
+    path = synthetic_bundle.write(tmp_path / "campaign", workloads=("imu",), arms=arms)
+    document = json.loads((path / "campaign.json").read_text())
+    (path / "campaign.json").write_text(json.dumps(document | about))
+    file = tmp_path / "limits.yaml"
+    file.write_text(LIMITS % ("1000", "imu"))
+    done = rmwbench("show", path, *option, "--limits", file)
+    assert done.returncode == 2 and "limits are for the verdicts of a campaign" in done.stderr
+    assert not done.stdout and "Traceback" not in done.stderr
 
 
 def test_without_limits_there_is_no_gate():

@@ -10,7 +10,7 @@ from rmwbench.analysis.decide.answer import Candidate, Limit, Outcome, Why, deci
 from rmwbench.analysis.decide.flips import At, along
 from rmwbench.analysis.decide.pareto import Standing, pareto
 from rmwbench.analysis.decide.posterior import Blocks, posterior
-from rmwbench.analysis.decide.worth import worth
+from rmwbench.analysis.decide.worth import NoWorth, worth
 from rmwbench.analysis.verdicts.verdict import Rules
 
 LATENCY = Limit("w", None, "response_latency_p99", 10e6)
@@ -95,9 +95,21 @@ def test_failed_blocks_count_as_nothing_arrived():
 
 
 def test_a_machine_without_time_is_not_a_reason_to_miss():
-    answer = one({**GOOD, LATENCY: about(20e6)}, machine_bound=True)
+    bound = {"machine_bound": frozenset({"w"})}
+    answer = one({**GOOD, LATENCY: about(20e6)}, **bound)
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.MACHINE_BOUND)
-    assert one(GOOD, machine_bound=True).outcome is Outcome.MEETS
+    assert answer.binding.limit == LATENCY and answer.binding.outcome is Outcome.OPEN
+    assert one(GOOD, **bound).outcome is Outcome.MEETS
+
+
+def test_a_case_without_time_excuses_what_is_missed_in_it_and_nothing_else():
+    busy = replace(LATENCY, case="busy")
+    limits, bound = (LATENCY, busy), {"machine_bound": frozenset({"busy"})}
+    answer = one({LATENCY: about(5e6), busy: about(20e6)}, limits, **bound)
+    assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.MACHINE_BOUND)
+    answer = one({LATENCY: about(20e6), busy: about(40e6)}, limits, **bound)
+    assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
+    assert answer.binding.limit == LATENCY, "the worse one is excused"
 
 
 def test_the_clocks_of_two_hosts_must_leave_room():
@@ -146,7 +158,8 @@ def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too(
     answer = one({limit: apart}, (limit,))
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.TOO_FEW_BLOCKS)
     assert answer.blocks == 2 and answer.binding.differ and answer.probability is None
-    assert worth([Candidate("x", {limit: apart})], [limit], RULES, more=9) is None
+    found = worth([Candidate("x", {limit: apart})], [limit], RULES, more=9)
+    assert found is NoWorth.TOO_FEW_BLOCKS
     assert pareto({"x": {"p99": apart}}, ["p99"], min_blocks=5)[0].front is None
     many = blocks(np.repeat([8e6, 9e6, 10e6, 11e6, 12e6], 2), campaigns=sorted([*range(5)] * 2))
     assert one({limit: many}, (limit,)).outcome is Outcome.MEETS
@@ -196,9 +209,39 @@ class TestWorth:
         found = worth([wide], [LATENCY], RULES, more=30)
         assert abs(found.after - found.now) < 0.06
 
-    def test_nothing_is_said_of_too_few_blocks(self):
-        assert worth([Candidate("x", {LATENCY: about(5e6, 4)})], [LATENCY], RULES, more=9) is None
-        assert worth([Candidate("x", {LATENCY: about(5e6)})], [LATENCY], RULES, more=0) is None
+    def test_nothing_is_said_of_too_few_blocks_or_of_none_more(self):
+        few, enough = (Candidate("x", {LATENCY: about(5e6, n)}) for n in (4, 8))
+        assert worth([few], [LATENCY], RULES, more=9) is NoWorth.TOO_FEW_BLOCKS
+        assert worth([enough], [LATENCY], RULES, more=0) is NoWorth.TOO_SHORT
+
+    def test_who_has_failed_is_never_decided_to_meet_all_limits(self):
+        failing = Candidate("x", {LATENCY: about(5e6)}, failed=(1, 9))
+        found = worth([failing], [LATENCY], RULES, more=50)
+        assert found.now > 0.99 and not found.decided_now and found.decided == 0.0
+
+    def test_where_every_candidate_misses_it_is_decided(self):
+        far = Candidate("far", {LATENCY: about(40e6)})
+        gone = Candidate("gone", {}, not_supported="no shared memory here")
+        found = worth([far, gone], [LATENCY], RULES, more=50)
+        assert found.decided_now and found.decided == 1.0
+        busy = replace(far, machine_bound=frozenset({"w"}))
+        found = worth([busy, gone], [LATENCY], RULES, more=50)
+        assert not found.decided_now and found.decided == 0.0
+
+    def test_an_hour_is_one_more_campaign_where_campaigns_differ(self):
+        """Two hundred blocks of it were taken for two hundred campaigns."""
+        means = 10e6 * np.array([0.80, 1.05, 0.90, 1.15, 0.95])
+        values = np.repeat(means, 4) * np.tile([0.999, 1.001, 1.0, 1.0], 5)
+        latency = blocks(values, campaigns=sorted([*range(5)] * 4))
+        assert posterior(latency).differ
+        shares = np.repeat([90, 110, 10, 60, 20], 2)
+        losses = blocks(shares, "fraction", [10_000] * 10, sorted([*range(5)] * 2))
+        assert posterior(losses).differ
+        for limit, found in ((LATENCY, latency), (replace(LOSS, at_most=0.0065), losses)):
+            one_more, hour = (
+                worth([Candidate("x", {limit: found})], [limit], RULES, more=n) for n in (1, 200)
+            )
+            assert replace(hour, blocks=1) == one_more and hour.decided < 0.3
 
 
 class TestFront:
@@ -247,6 +290,11 @@ class TestFlips:
         (flip,) = found.flips
         assert (flip.candidate, flip.from_, flip.to) == ("a", 2, 8)
         assert found.meets == (("a", "b"), ("b",), ("b",))
+
+    def test_who_misses_is_told_from_who_was_not_there(self):
+        without = At("w", {"cameras": 4}, {"a": Outcome.MISSES})
+        (found,) = along([self.at(2, "meets", "misses"), without])
+        assert found.misses == (("b",), ("a",))
 
     def test_unknown_and_open_never_flip(self):
         (found,) = along([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])

@@ -3,6 +3,7 @@ drawn of it."""
 
 import io
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -12,16 +13,19 @@ from rich.console import Console
 from rmwbench.analysis.decide.answer import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.report.decide import charts
 from rmwbench.report.decide.html import render_html
 from rmwbench.report.decide.terminal import print_decide
 from rmwbench.results.decide import words
 from rmwbench.results.decide.document import summarise
-from rmwbench.results.decide.model import Decided, Failed, Flip
+from rmwbench.results.decide.gather import Arm, Case, Machine, Seen, candidate
+from rmwbench.results.decide.model import Along, AtLevel, Decided, Failed, Flip, Met
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
-from tests.support import synthetic_bundle
+from tests.support import kept, synthetic_bundle, topics_bundle
 from tests.support.command import rmwbench
+from tests.support.typed import typed
 
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
 FLOOR = synthetic_bundle.ARMS[0]
@@ -116,6 +120,8 @@ def test_what_one_campaign_could_not_run_and_another_did_is_judged_by_what_it_di
     (fast, _) = decided(tmp_path, unable, again).machines[0].candidates
     assert (fast.arm, fast.outcome, fast.why) == (FAST.arm, "misses", "not_supported")
     assert words.reason(fast) == "no memory here"
+    text = decided(tmp_path, unable, again, most_ms=1.0).text
+    assert f"{FAST.arm} cannot run here." in text and "misses" not in text
 
 
 def test_machines_stand_side_by_side(tmp_path, imu):
@@ -126,6 +132,20 @@ def test_machines_stand_side_by_side(tmp_path, imu):
     answer = decided(tmp_path, here, there)
     assert len(answer.machines) == 2 and answer.outcome == "meets"
     assert "On another one:" in answer.text
+
+
+def test_one_name_of_two_versions_on_two_machines_is_no_one_candidate(tmp_path, imu):
+    newer = synthetic_bundle.Arm(**{**vars(FAST), "version": "9.9.9"})
+    there = edited(
+        campaign(tmp_path, "b", arms=(FLOOR, newer)),
+        lambda doc: doc["machine"].update(summary="another one"),
+    )
+    answer = decided(tmp_path, imu, there)
+    assert [outcomes(answer, n)[FAST.arm] for n in (0, 1)] == ["meets", "meets"]
+    assert answer.outcome == "open"
+    assert (
+        "No candidate of one version and profile is shown to meet them everywhere." in answer.text
+    )
 
 
 def test_another_version_is_another_candidate(tmp_path, imu):
@@ -162,6 +182,105 @@ def test_a_factor_that_changes_nothing_has_no_flip(tmp_path):
     assert (along.factor, along.flips) == ("level", ())
     assert [one.meets for one in along.levels] == [(FAST.arm,), (FAST.arm,)]
     assert [case.levels for case in answer.machines[0].cases] == [{"level": 1}]
+
+
+def test_what_two_campaigns_define_otherwise_is_no_axis(tmp_path, monkeypatch):
+    """Also where the second one has a level that the first one lacks."""
+    first = campaign(tmp_path, levels=2)
+    faster = synthetic_bundle.WORKLOADS["imu"] | {"rate_hz": 900.0}
+    monkeypatch.setitem(synthetic_bundle.WORKLOADS, "imu", faster)
+    second = campaign(tmp_path, "b", levels=3)
+    name = json.loads((second / "campaign.json").read_text())["campaign"]
+    machine = decided(tmp_path, first, second).machines[0]
+    found = {one.workload: [at.level for at in one.levels] for one in machine.along}
+    assert found == {"imu": [0, 1], f"imu (as in {name})": [0, 1, 2]}
+    assert [case.case for case in machine.cases][2:] == [
+        f"imu [level={n}] (as in {name})" for n in range(3)
+    ]
+
+
+def test_campaigns_beside_a_recorder_and_without_are_two_cases(tmp_path, imu, monkeypatch):
+    usual = synthetic_bundle._cell_row
+    monkeypatch.delenv(kept.VARIABLE)
+
+    def row(cell):
+        found = usual(cell)
+        definition = json.loads(found["definition"]) | {"recorder": {"host": "robot"}}
+        return found | {"definition": json.dumps(definition)}
+
+    monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
+    found = decided(tmp_path, imu, campaign(tmp_path, "recorded"))
+    assert len(found.machines[0].cases) == 2
+
+
+def test_a_case_is_machine_bound_by_its_own_trials():
+    arm = Arm(
+        arm="x", identity="x", middleware="m", layer="native", version="1", profile="untouched"
+    )
+    asked = (None, "cpu_cores")
+    places = [(0, block) for block in range(5)]
+    cases = tuple(Case(f"cameras={n}", "w", {"cameras": n}, True) for n in (1, 2, 4))
+    seen = {
+        case.name: {
+            "x": Seen(
+                arm,
+                limits={asked: 1.0},
+                values={asked: dict.fromkeys(places, 0.5)},
+                ran=set(places),
+                bound_trials=5 if case.levels["cameras"] == 4 else 0,
+            )
+        }
+        for case in cases
+    }
+    machine = Machine("here", ("c",), cases, {"x": arm}, seen, frozenset(), {}, 1.0)
+    found, limits = candidate("x", cases, machine)
+    assert len(limits) == 3 and found.machine_bound == {"cameras=4"}
+
+
+def test_the_front_is_of_a_topic_that_has_a_limit_of_its_latency(tmp_path):
+    """The IMU's latency without a limit was divided by a nanosecond."""
+    path = topics_bundle.write(tmp_path / "robot")
+    text = "limits: mine\ntopics: {front: {response_latency_p50_ms: 33}}\n"
+    (tmp_path / "limits.yaml").write_text(text)
+    found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
+    assert [one.topic for one in found.machines[0].front] == ["front"]
+
+
+def test_what_is_unknown_or_endless_is_not_drawn_as_little(tmp_path, imu):
+    machine = decided(tmp_path, imu).machines[0]
+    (front,) = machine.front
+    first, *rest = front.candidates
+    endless = replace(first.values[front.latency], low=0.0, high=math.inf)
+    unknown = {front.latency: endless, "pss": None, "undelivered": None}
+    front = replace(front, candidates=(replace(first, values={**first.values, **unknown}), *rest))
+    spec = charts.front(front, machine)
+    json.dumps(spec, allow_nan=False)
+    rows = {row["arm"]: row for row in spec["data"]["values"]}
+    across = next(layer for layer in spec["layer"] if "x2" in layer["encoding"])
+    domain = across["encoding"]["x"]["scale"]["domain"]
+    one, other = rows[first.arm], rows[rest[0].arm]
+    assert [one["x_low"], one["x_high"]] == domain
+    assert (one["shape"], one["fill"]) == ("square", charts.SURFACE)
+    assert (other["shape"], other["x_high"] < domain[1]) == ("circle", True)
+    assert 0 < one["mib"] < other["mib"]
+
+
+def test_memory_and_its_limit_have_one_unit(tmp_path, imu):
+    text = "limits: mine\nacceptable: {pss_mib: 400}\n"
+    (tmp_path / "limits.yaml").write_text(text)
+    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
+    for one in found.machines[0].candidates:
+        (met,) = one.limits
+        assert words.measured(met).count(" MiB") == 2 and " MB" not in words.measured(met)
+
+
+def test_one_block_has_no_interval():
+    told = {"metric": "response_latency_p99", "unit": "ns", "at_most": 5e6}
+    measured = {"value": 7.2e6, "low": 7.2e6, "high": 7.2e6}
+    met = typed(Met, told | {"outcome": "open", "blocks": 1, "measured": measured})
+    assert "[" not in words.measured(met) and words.measured(met).endswith(": 1.44×")
+    assert words.observed(met) == "1 block"
+    assert words.measured(replace(met, blocks=2)).count("[") == 2
 
 
 def test_a_failing_arm_says_how_often(tmp_path):
@@ -228,14 +347,69 @@ def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
     assert [one.meets for one in along.levels] == [(FAST.arm,)] * 2
     assert words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
     flip = Flip(arm="x", before=Outcome.MEETS, after=Outcome.MISSES, from_=2, to=8)
-    assert (
-        words.flip(flip, along)
-        == "x meets the limits up to level=2 and misses them from level=8 on"
-    )
     written = document(replace(along, flips=(flip,)))
     assert written["flips"] == [
         {"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}
     ]
+
+
+def told(*outcomes, levels=(1, 2, 4, 8), before="meets"):
+    """The flip of x, which meets or misses the limits, or is open, at each level in turn."""
+    at = [
+        AtLevel(
+            level=level,
+            meets=("x",) * (one == "meets"),
+            misses=("x",) * (one == "misses"),
+            open=("x",) * (one == "open"),
+        )
+        for level, one in zip(levels, outcomes, strict=False)
+    ]
+    after = "misses" if before == "meets" else "meets"
+    place = max(n for n, one in enumerate(outcomes[:-1]) if one == before and after in outcomes[n:])
+    to = outcomes.index(after, place)
+    flip = Flip(
+        arm="x",
+        before=Outcome(before),
+        after=Outcome(after),
+        from_=at[place].level,
+        to=at[to].level,
+    )
+    return words.flip(
+        flip, Along(workload="w", factor="n", fixed={}, levels=tuple(at), flips=(flip,))
+    )
+
+
+def test_up_to_a_level_is_said_only_where_all_below_agree():
+    assert told("meets", "meets", "misses", "misses") == (
+        "x meets the limits up to n=2 and misses them from n=4 on"
+    )
+    # One level is none to generalise from, an open one no level that agrees.
+    assert told("meets", "misses") == "x meets the limits at n=1 and misses them at n=2"
+    assert told("open", "meets", "misses", "open") == (
+        "x meets the limits at n=2 and misses them at n=4"
+    )
+    # What turns twice.
+    turning = ("meets", "misses", "meets")
+    assert told(*turning) == "x meets the limits at n=1 and misses them at n=2"
+    assert told(*turning, before="misses") == "x misses the limits at n=2 and meets them at n=4"
+    assert told("misses", "meets", levels=(False, True), before="misses") == (
+        "x misses the limits at n=False and meets them at n=True"
+    )
+
+
+def test_what_another_hour_is_worth_says_what_keeps_it_from_being_said(tmp_path, imu):
+    def said(most_ms, hours=1.0):
+        asked = limits(tmp_path, most_ms)
+        return words.worth(summarise([Bundle(imu)], asked, hours=hours).machines[0], hours)
+
+    short = said(0.025, 0.0001)
+    assert "one block takes longer" in short and "five blocks" not in short
+    none = said(0.001)
+    assert none.startswith("The answer is decided: no candidate meets the limits.")
+    few = decided(tmp_path, campaign(tmp_path, "few", blocks=3)).machines[0]
+    assert "no candidate has five blocks" in words.worth(few, 1.0)
+    open_ = said(0.025)
+    assert "changes the choice" in open_ and " 0.00" not in open_ and " 1.00" not in open_
 
 
 def test_the_document_is_the_whole_answer(tmp_path):

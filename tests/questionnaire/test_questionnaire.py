@@ -16,6 +16,7 @@ from rmwbench.evaluations.questionnaire import model
 from rmwbench.evaluations.questionnaire.document import (
     ANSWERED,
     MEASURED,
+    NO_DATA,
     NOT_APPLICABLE,
     OPEN,
     UNKNOWN,
@@ -134,7 +135,7 @@ def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms
     assert made["summary"][MEASURED] > 0
 
 
-def test_an_arm_without_data_leaves_the_question_open_with_its_reason():
+def test_an_arm_without_data_was_measured_and_has_its_reason():
     def without_data(arm):
         why = "no mode shm" if arm.middleware == "zenoh" else None
         return replace(arm, metrics={}, not_supported=why)
@@ -143,8 +144,14 @@ def test_an_arm_without_data_leaves_the_question_open_with_its_reason():
         replace(workload, arms=tuple(map(without_data, workload.arms)))
         for workload in taken().workloads
     )
-    _, found = answered([taken(workloads=workloads)])
-    assert found["Zenoh"]["state"] == OPEN
+    made, found = answered([taken(workloads=workloads)])
+    assert found["Zenoh"]["state"] == found["Fast DDS"]["state"] == NO_DATA
+    assert found["iceoryx2"]["state"] == OPEN, "none of its arms is there"
+    assert made["summary"][NO_DATA] == sum(
+        answer["state"] == NO_DATA
+        for question in made["questions"]
+        for answer in question["answers"]
+    )
     assert {row["basis"] for row in found["Zenoh"]["measured"]} == {"not supported: no mode shm"}
     assert {row["text"] for row in found["Fast DDS"]["measured"]} == {"no data"}
 
@@ -303,6 +310,31 @@ def test_what_was_measured_before_the_correction_is_marked_in_every_page(created
     assert ("*measured before the correction*" in page(made)) is marked
     assert ("slow messages counted as lost" in page(made)) is marked
     assert ("measured before the correction" in render_html(made)) is marked
+
+
+def test_no_answer_is_given_twice():
+    """Two measurements of a question may name the same cell."""
+    made = document(ASKED, EVIDENCE, measured_here("fastdds-2021"))
+    for question in made["questions"]:
+        for answer in question["answers"]:
+            rows = [
+                (row["campaign"], row["suite"], row["workload"], row["arm"], row["metric"])
+                for row in answer["measured"]
+            ]
+            assert len(rows) == len(set(rows)), question["id"]
+
+
+def test_rows_of_two_campaigns_say_which_is_which():
+    old = taken(created_utc="2026-11-22T10:00:00Z", machine="an old machine")
+    made, found = answered([old, taken(created_utc="2026-11-25T10:00:00Z", machine="a new one")])
+    assert [row["number"] for row in found["Zenoh"]["measured"]].count(1) == len(
+        found["Zenoh"]["measured"]
+    ) / 2
+    terminal = "\n".join(text for _, text in lines(made))
+    for form in (page(made), render_html(made)):
+        assert "1, 2026-11-22, before the correction" in form and "2, 2026-11-25" in form
+        assert "2, 2026-11-25, before" not in form
+    assert "2026-11-22, an old machine" in terminal and "2026-11-25, a new one" in terminal
 
 
 def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():

@@ -14,13 +14,14 @@ from rich.console import Console
 
 from rmwbench.errors import UserError
 from rmwbench.report.compare.html import axis_of, mark, render_html
-from rmwbench.report.compare.terminal import print_compare, unchanged
+from rmwbench.report.compare.terminal import effect, print_compare, unchanged
 from rmwbench.results.compare.document import compare
-from rmwbench.results.compare.model import Compared, Difference, NotComparable
+from rmwbench.results.compare.model import Compared, Difference, NotComparable, Row
 from rmwbench.results.model import Ratio, document
 from rmwbench.results.selection import select
 from tests.support import kept, network_bundle, synthetic_bundle
 from tests.support.command import exit_code
+from tests.support.typed import typed
 
 pytestmark = pytest.mark.long
 
@@ -165,6 +166,7 @@ def test_the_larger_of_both_floors_is_respected(campaigns, tmp_path):
 def test_arms_of_one_campaign_are_compared_within_blocks_and_unlike_things_are_flagged(campaigns):
     answer = compared(campaigns, "old:zenoh untouched", "old:zenoh tuned")
     assert answer.paired and set(verdicts(answer).values()) == {"better"}
+    assert answer.rules.aa_floor is None and "A/A noise" not in " ".join(answer.cautions)
     assert not any("interleaved" in text for text in answer.cautions)
     row = answer.rows[0]
     assert (row.arm_a, row.arm_b) == ("zenoh untouched", "zenoh tuned")
@@ -188,6 +190,59 @@ def test_a_workload_that_is_another_one_is_not_compared(campaigns, tmp_path, mon
     assert answer.exit_code == 2  # a regression could hide in what is not compared
     (different,) = topic(answer, "workload").differences
     assert (different.name, different.a, different.b) == ("workload.rate_hz", "10.0", "20.0")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "name"),
+    [
+        ("network", {"name": "air", "links": {"robot": {"up": {"loss": 0.5}}}}, "network.links"),
+        ("recorder", {"host": "robot"}, "recorder.host"),
+        ("conditions", {"background": "cpu"}, "conditions.background"),
+    ],
+)
+def test_another_network_of_one_name_is_another_workload(tmp_path, monkeypatch, key, value, name):
+    monkeypatch.delenv(kept.VARIABLE)
+    usual = synthetic_bundle._cell_row
+    network = {"name": "air", "links": {"robot": {"up": {"loss": 0.3}}}}
+    changed = {"network": network}
+
+    def row(cell):
+        found = usual(cell)
+        definition = json.loads(found["definition"]) | changed
+        return found | {"definition": json.dumps(definition)}
+
+    monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
+    synthetic_bundle.write(tmp_path / "a", arms=ARMS[:2], workloads=("camera",), blocks=5)
+    changed[key] = value
+    synthetic_bundle.write(tmp_path / "b", arms=ARMS[:2], workloads=("camera",), blocks=5)
+    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
+    assert not answer.rows and (answer.verdict, answer.exit_code) == ("undecided", 2)
+    assert {one.reason.partition(name)[0] for one in answer.not_comparable} == {
+        "the workload is another one: "
+    }
+    assert topic(answer, "workload").answer == "different"
+    assert compare(
+        select(f"{tmp_path}/b:{ARMS[0].arm}"), select(f"{tmp_path}/b:{ARMS[1].arm}")
+    ).rows, "of one definition"
+
+
+def test_two_arms_may_have_conditions_of_their_own_and_it_is_said(tmp_path, monkeypatch):
+    monkeypatch.delenv(kept.VARIABLE)
+    usual = synthetic_bundle._cell_row
+
+    def row(cell):
+        found = usual(cell)
+        busy = "cpu" if cell["arm"] == ARMS[1] else "idle"
+        definition = json.loads(found["definition"]) | {"conditions": {"background": busy}}
+        return found | {"definition": json.dumps(definition)}
+
+    monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
+    path = synthetic_bundle.write(tmp_path / "c", arms=ARMS[:2], workloads=("camera",))
+    answer = compare(select(f"{path}:{ARMS[0].arm}"), select(f"{path}:{ARMS[1].arm}"))
+    assert answer.rows and topic(answer, "workload").answer == "same"
+    software = {one.name: (one.a, one.b) for one in topic(answer, "software").differences}
+    name = f"{ARMS[0].arm} | {ARMS[1].arm}: conditions.background"
+    assert software[name] == ("idle", "cpu")
 
 
 def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
@@ -376,6 +431,28 @@ def test_a_directory_with_a_colon_is_found(campaigns, tmp_path):
     shutil.copytree(campaigns / "old", tmp_path / "a:b")
     assert select(f"{tmp_path}/a:b").wanted == {}
     assert select(f"{tmp_path}/a:b:zenoh tuned").wanted == {"arm": ("zenoh tuned",)}
+
+
+def test_within_a_campaign_the_noise_between_campaigns_is_not_spoken_of(campaigns, tmp_path):
+    calibrated = changed(campaigns, tmp_path, "old", lambda d: d["machine"].update(aa_floor=0.08))
+    sides = select(f"{calibrated}:zenoh untouched"), select(f"{calibrated}:zenoh tuned")
+    answer = compare(*sides)
+    assert answer.paired and answer.rules.aa_floor is None
+    assert not [text for text in answer.cautions if "Identical arms" in text]
+    assert "the interval lies beyond 1 " in render_html(answer)
+    other = compare(select(f"{calibrated}"), select(f"{campaigns}/new"))
+    assert [text for text in other.cautions if "Identical arms differ by up to 8 %" in text]
+    assert "the interval lies beyond the A/A noise" in render_html(other)
+
+
+def test_a_difference_of_all_messages_is_a_hundred_per_cent():
+    change = {"value": 1.0, "low": -0.015, "high": 1.0, "blocks": 5}
+    assert effect(typed(Row, {"difference": change, "trials": (5, 5)})) == (
+        "+100 %",
+        "[−1.5 % … +100 %]",
+    )
+    none = dict.fromkeys(("value", "low", "high"), 0.0) | {"blocks": 5}
+    assert effect(typed(Row, {"difference": none, "trials": (5, 5)})) == ("0 %", "[0 % … 0 %]")
 
 
 def run(capsys, *arguments):

@@ -16,6 +16,7 @@ from rmwbench.results.model import Metric, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.workload import outcomes
+from rmwbench.words import numbers as fmt
 from tests.report.printed import printed
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
@@ -100,6 +101,22 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(shown):
         reasons["cyclonedds untouched"],
     )
     assert reasons["zenoh tuned"].startswith("undelivered 0 % [0–")
+
+
+def test_memory_and_its_limit_have_one_unit(shown):
+    limit = {"metric": "pss", "at_most": 400 * 2**20}
+    found = outcomes.judged(
+        outcomes.declared(DECLARED | {"acceptable": [limit]}, 5), shown.workloads
+    )
+    for condition in found.conditions:
+        for arm in condition.arms:
+            assert " MiB" in arm.reason and " MB" not in arm.reason
+    metric = Metric(unit="bytes", value=410e6, low=405e6, high=415e6)
+    assert fmt.metric(outcomes.in_unit_of_limit(metric)).full == "391 MiB [386–396]"
+
+
+def test_it_is_said_that_no_interval_is_corrected_for_how_many_there_are(shown):
+    assert "Each interval is of 95 % by itself: nothing is corrected" in shown.outcomes.text
 
 
 def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(shown):

@@ -5,8 +5,8 @@ joint belief: each limit's own (`posterior.py`), tied by the correlation that th
 blocks (a Gaussian copula: a slow block that also loses more counts once). The answer shares one
 error of 5 % over the candidates of a machine: `meets` from P ≥ 1 − α/candidates, `misses` where one
 limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or campaigns where these
-differ, decide nothing, a metric without data is unknown and never met, a machine that had no time
-left is never a reason to miss.
+differ, decide nothing, a metric without data is unknown and never met, and a case in which the
+machine had no time left is never a reason to miss.
 """
 
 from collections.abc import Mapping, Sequence
@@ -60,23 +60,25 @@ class Limit:
 class Candidate:
     """One arm on one machine. `blocks`: what was measured of each limit; a limit without an entry
     has no data, for the reason in `absent`. `failed`: (trials that failed by its own fault, trials
-    that ran); a failed trial is in `blocks` as nothing arrived. `machine_bound`: the machine had no
-    time left in most of its trials. `not_supported`: why it cannot run at all."""
+    that ran); a failed trial is in `blocks` as nothing arrived. `machine_bound`: the cases in which
+    the machine had no time left in most of its trials. `not_supported`: why it cannot run at
+    all."""
 
     name: str
     blocks: Mapping[Limit, Blocks]
     absent: Mapping[Limit, str] = field(default_factory=dict)
     failed: tuple[int, int] = (0, 0)
-    machine_bound: bool = False
+    machine_bound: frozenset[str] = frozenset()
     not_supported: str | None = None
 
 
 @dataclass(frozen=True)
 class Met:
     """One limit of a candidate. `blocks`: how many observations its belief rests on. `interval`:
-    value, low, high in the metric's unit; None without data. `probability`: of being within; None
-    where fewer than two blocks have it. `reason`: why there is no data. `differ`: the campaigns
-    differ by more than chance."""
+    value, low, high in the metric's unit, of one block its value alone; None without data.
+    `probability`: of being within; None where fewer than two blocks have it. `reason`: why there is
+    no data. `differ`: the campaigns differ by more than chance. `excused`: it would be missed, but
+    its case is machine-bound."""
 
     limit: Limit
     outcome: Outcome
@@ -85,6 +87,7 @@ class Met:
     interval: tuple[float, float, float] | None = None
     reason: str = ""
     differ: bool = False
+    excused: bool = False
 
 
 @dataclass(frozen=True)
@@ -108,6 +111,13 @@ def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rule
     return [_answer(candidate, limits, rules, able) for candidate in candidates]
 
 
+def is_decided(answers: Sequence[Answer]) -> bool:
+    """Whether the candidates of a machine leave nothing to ask: one meets all limits, or each
+    misses one."""
+    outcomes = {answer.outcome for answer in answers}
+    return Outcome.MEETS in outcomes or outcomes == {Outcome.MISSES}
+
+
 def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int) -> Answer:
     if candidate.not_supported is not None:
         met = tuple(
@@ -125,12 +135,13 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
     known = [one for one in met if one.probability is not None]
     blocks = min((one.blocks for one in met if one.outcome is not Outcome.UNKNOWN), default=0)
     missed = [one for one in known if one.outcome is Outcome.MISSES]
+    excused = [one for one in known if one.excused]
     unknown = [one for one in met if one.outcome is Outcome.UNKNOWN]
     few = [one for one in met if one not in unknown and one.blocks < rules.min_blocks]
     probability = None
     if limits and not unknown and not few:
         probability = Joint.of(candidate.blocks, beliefs, limits).probability()
-    weakest = min(known, key=lambda one: one.probability or 0.0, default=None)
+    weakest = _worst(known) if known else None
 
     def said(outcome: Outcome, why: Why, binding: Met | None) -> Answer:
         return Answer(
@@ -138,10 +149,9 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
         )
 
     if missed:
-        worst = min(missed, key=lambda one: one.probability or 0.0)
-        if candidate.machine_bound:
-            return said(Outcome.OPEN, Why.MACHINE_BOUND, worst)
-        return said(Outcome.MISSES, Why.LIMIT, worst)
+        return said(Outcome.MISSES, Why.LIMIT, _worst(missed))
+    if excused:
+        return said(Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused))
     if unknown or not limits:
         return said(Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None)
     if few:
@@ -151,6 +161,11 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
     if candidate.failed[0]:
         return said(Outcome.OPEN, Why.FAILED, None)
     return said(Outcome.MEETS, Why.LIMIT, None)
+
+
+def _worst(met: Sequence[Met]) -> Met:
+    """The one that is least likely within its limit."""
+    return min(met, key=lambda one: one.probability or 0.0)
 
 
 def _met(
@@ -166,13 +181,23 @@ def _met(
     # arrived: a limit is met or missed beyond that.
     within = belief.within(limit.at_most - blocks.spare)
     outside = belief.within(limit.at_most + blocks.bound)
+    enough = belief.count >= rules.min_blocks
+    missed = enough and outside <= least
+    excused = missed and limit.case in candidate.machine_bound
     outcome = Outcome.OPEN
-    if belief.count >= rules.min_blocks and outside <= least:
+    if missed and not excused:
         outcome = Outcome.MISSES
-    elif belief.count >= rules.min_blocks and within >= 1 - least:
+    elif enough and within >= 1 - least:
         outcome = Outcome.MEETS
-    probability = outside if outcome is Outcome.MISSES else within
-    return Met(limit, outcome, belief.count, probability, belief.interval(), differ=belief.differ)
+    return Met(
+        limit,
+        outcome,
+        belief.count,
+        outside if missed else within,
+        belief.interval(),
+        differ=belief.differ,
+        excused=excused,
+    )
 
 
 @dataclass(frozen=True)

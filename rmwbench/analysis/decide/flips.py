@@ -30,14 +30,15 @@ class Flip:
 @dataclass(frozen=True)
 class Along:
     """One factor with the others at `fixed` levels, in `workload`. `levels` in order (numbers by
-    size, texts as they came); `meets`: per level those that are decided to meet all limits; `open`:
-    per level those that are not decided."""
+    size, texts as they came); per level those that are decided to meet all limits (`meets`) or to
+    miss one (`misses`), and those that are not decided (`open`)."""
 
     workload: str
     factor: str
     fixed: Mapping[str, Level]
     levels: tuple[Level, ...]
     meets: tuple[tuple[str, ...], ...]
+    misses: tuple[tuple[str, ...], ...]
     open: tuple[tuple[str, ...], ...]
     flips: tuple[Flip, ...]
 
@@ -81,6 +82,7 @@ def _along(factor: str, cases: Sequence[At]) -> Along:
         {name: level for name, level in first.levels.items() if name != factor},
         tuple(case.levels[factor] for case in cases),
         tuple(_those(case, (Outcome.MEETS,)) for case in cases),
+        tuple(_those(case, (Outcome.MISSES,)) for case in cases),
         tuple(_those(case, (Outcome.OPEN, Outcome.UNKNOWN)) for case in cases),
         tuple(flip for name in names for flip in _flips(name, factor, cases)),
     )

@@ -111,8 +111,8 @@ class Posterior(Protocol):
     def later(
         self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
     ) -> np.ndarray:
-        """`within(most)` after `more` further blocks, where the truth is `draws(u)`; z: standard
-        normal, what those blocks scatter by; shapes alike."""
+        """`within(most)` after `more` further observations, where the truth is `draws(u)`; z:
+        standard normal, what those scatter by; shapes alike."""
         ...
 
 
@@ -248,12 +248,12 @@ class Share:
 
 @dataclass(frozen=True)
 class Fraction:
-    """`events` of `of` effective messages, `of_block` in each block; `shown`: what a report
+    """`events` of `of` effective messages, `of_each` in each observation; `shown`: what a report
     prints."""
 
     events: float
     of: float
-    of_block: float
+    of_each: float
     count: int
     shown: Interval
     differ: bool = False
@@ -270,7 +270,7 @@ class Fraction:
         shown, _ = intervals.clustered_fraction(counts, totals)
         effective = effective_messages(counts, totals)
         events = counts.sum() / totals.sum() * effective
-        return cls(events, effective, effective / blocks.count, len(counts), shown, apart)
+        return cls(events, effective, effective / len(counts), len(counts), shown, apart)
 
     def within(self, most: float) -> float:
         return float(_beta_within(np.array(self.events), np.array(self.of), most))
@@ -285,7 +285,7 @@ class Fraction:
     def later(
         self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
     ) -> np.ndarray:
-        new = max(round(self.of_block * more), 1)
+        new = max(round(self.of_each * more), 1)
         found = rng.binomial(new, self.draws(u))
         return _beta_within(self.events + found, np.full(u.shape, self.of + new), most)
 

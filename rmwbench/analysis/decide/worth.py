@@ -9,16 +9,34 @@ after it minus the best one now; with perfect knowledge it is P(any candidate me
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis.decide.answer import Candidate, Joint, Limit, normals, root_of
+from rmwbench.analysis.decide.answer import (
+    Candidate,
+    Joint,
+    Limit,
+    Outcome,
+    decide,
+    is_decided,
+    normals,
+    root_of,
+)
 from rmwbench.analysis.decide.posterior import observations, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 
 TRUTHS, JOINT = 400, 1000
 """Truths drawn, and draws of the joint belief within each."""
+
+
+class NoWorth(StrEnum):
+    """Why nothing is said: no candidate has enough blocks of every limit, or the time is too short
+    for one more block."""
+
+    TOO_FEW_BLOCKS = "too_few_blocks"
+    TOO_SHORT = "too_short"
 
 
 @dataclass(frozen=True)
@@ -43,12 +61,15 @@ def worth(
     rules: Rules,
     more: int,
     seed: int = 0,
-) -> Worth | None:
-    """Of the candidates of one machine; None where no candidate has enough blocks of every limit,
-    or no further block fits. Others are left as they are: nobody knows what they would say."""
+) -> Worth | NoWorth:
+    """Of the candidates of one machine, after `more` blocks. Those that lack blocks of some limit
+    are left as they are: nobody knows what they would say."""
     able = [one for one in candidates if _has_all(one, limits, rules)]
-    if not able or more < 1:
-        return None
+    if not able:
+        return NoWorth.TOO_FEW_BLOCKS
+    if more < 1:
+        return NoWorth.TOO_SHORT
+    answers = decide(candidates, limits, rules)
     rng = np.random.default_rng(seed)
     of = max(sum(one.not_supported is None for one in candidates), 1)
     now, then, truly, misses = [], [], [], []
@@ -61,9 +82,15 @@ def worth(
     best = int(np.argmax(now))
     after = np.array(then)  # (candidates, truths)
     chosen = after.argmax(axis=0)
-    no_other = len(able) == sum(one.not_supported is None for one in candidates)
-    meets = (after >= 1 - rules.alpha / of).any(axis=0)
-    decided = meets | (np.array(misses).all(axis=0) & no_other)
+    # Who has failed is never said to meet all limits, however many trials follow.
+    whole = np.array([one.failed[0] == 0 for one in able])
+    meets = (after[whole] >= 1 - rules.alpha / of).any(axis=0)
+    others_miss = all(
+        answer.outcome is Outcome.MISSES
+        for one, answer in zip(candidates, answers, strict=True)
+        if one not in able
+    )
+    decided = meets | (np.array(misses).all(axis=0) & others_miss)
     return Worth(
         able[best].name,
         more,
@@ -72,14 +99,15 @@ def worth(
         max(float(np.array(truly).any(axis=0).mean()), float(now[best])),
         float((chosen != best).mean()),
         float(decided.mean()),
-        bool(now[best] >= 1 - rules.alpha / of),
+        is_decided(answers),
     )
 
 
 @dataclass(frozen=True)
 class _Simulated:
     """`now`: P of all limits; per truth, shape (TRUTHS,): `then` after more blocks, `truly` whether
-    all are met, `least` the smallest P of a single limit after them."""
+    all are met, `least` the smallest P of a single limit after them, of those that can be missed:
+    not where the machine had no time left."""
 
     now: float
     then: np.ndarray
@@ -99,7 +127,12 @@ def _simulated(
     within = np.column_stack(
         [
             beliefs[limit].later(
-                u[:, k], z[:, k], more, limit.at_most - one.blocks[limit].spare, rng
+                u[:, k],
+                z[:, k],
+                # However many blocks it has, it is one more campaign, and campaigns differ.
+                1 if beliefs[limit].differ else more,
+                limit.at_most - one.blocks[limit].spare,
+                rng,
             )
             for k, limit in enumerate(limits)
         ]
@@ -108,13 +141,14 @@ def _simulated(
         u[:, k] <= beliefs[x].within(x.at_most - one.blocks[x].spare) for k, x in enumerate(limits)
     ]
     truly: np.ndarray = np.all(np.column_stack(met), axis=1)
-    least = within.min(axis=1)
+    can_be_missed = [limit.case not in one.machine_bound for limit in limits]
+    least = within[:, can_be_missed].min(axis=1, initial=1.0)
     if len(limits) == 1:
-        return _Simulated(now, least, truly, least)
+        return _Simulated(now, within[:, 0], truly, least)
     common = normals(JOINT, len(limits)) @ root.T
     bars = special.ndtri(np.clip(within, 0.0, 1.0))
     joint = np.array([(common <= bar).all(axis=1).mean() for bar in bars])
-    return _Simulated(now, np.minimum(joint, least), truly, least)
+    return _Simulated(now, np.minimum(joint, within.min(axis=1)), truly, least)
 
 
 def _has_all(one: Candidate, limits: Sequence[Limit], rules: Rules) -> bool:

@@ -2,6 +2,7 @@
 a limit holds."""
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -140,8 +141,13 @@ def capacity(
             f"stopped by {stopped_by}; {directory} is a valid campaign of what was finished"
         )
         raise typer.Exit(130)
-    states = [arm.capacity.state for arm in found.arms]
-    raise typer.Exit(2 if "no data" in states else 1 if "below" in states else 0)
+    raise typer.Exit(code_of([arm.capacity.state for arm in found.arms]))
+
+
+def code_of(states: Sequence[str]) -> int:
+    """1 where an arm does not hold the limit at any level, whatever is not known of others; 2 where
+    that could not be told."""
+    return 1 if "below" in states else 2 if "no data" in states else 0
 
 
 def _limit(text: str | None, file: Path | None) -> str:

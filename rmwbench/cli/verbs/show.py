@@ -70,6 +70,14 @@ def show(
     bundle, selection = opened(campaign)
     if fit or is_capacity(bundle):
         refuse_selection(selection, f"rmwbench show {bundle.directory}{' --fit' * fit}")
+    if limits is not None and (fit or is_imported(bundle) or is_capacity(bundle)):
+        raise UserError(
+            "limits are for the verdicts of a campaign alone, and none is judged here",
+            where="--limits",
+            expected="a campaign of `rmwbench run`, without `--fit`",
+            actual=str(bundle.directory),
+            fix=f"rmwbench show {bundle.directory}{' --fit' * fit}",
+        )
     if fit:
         _fit(bundle, as_json=as_json, as_csv=as_csv)
         return

@@ -6,7 +6,7 @@ value, interval, number of messages. Nothing is averaged over arms or cells, and
 compared: verdicts are the reports' business.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.evaluations.campaign import Arm, Campaign, Workload
@@ -23,14 +23,16 @@ from rmwbench.results.model import document as plain
 from rmwbench.words import numbers as fmt
 
 SCHEMA, VERSION = "rmwbench/questionnaire", 1
-MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, OPEN = (
+MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN = (
     "measured",
     "answered by evidence",
     "unknown",
     "not applicable",
+    "no data",
     "not measured yet",
 )
-STATES = (MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, OPEN)
+STATES = (MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN)
+"""`no data`: its suites were run, and for the reasons in its rows no value came of it."""
 LOAD = "load average"
 CORRECTED = "2026-11-23"
 """Since this day slow messages are not lost at a short drain, costs are divided by what arrived in
@@ -41,7 +43,8 @@ Campaigns from before say so."""
 def document(
     asked: Questionnaire, evidence: Sequence[Evidence], campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
-    """`campaigns`: those that answer, the newest last."""
+    """`campaigns`: those that answer, the newest last; a row has the `number` of its campaign among
+    them, from 1."""
     questions = [
         _question(question, asked.middlewares, evidence, campaigns) for question in asked.questions
     ]
@@ -155,13 +158,13 @@ def _question(
 ) -> dict[str, Any]:
     answers = []
     for middleware in middlewares:
-        measured = [
+        measured = _each_once(
             row
             for measurement in question.measured
-            for one in campaigns
+            for number, one in enumerate(campaigns, 1)
             if one.suite == name_in_bundles(measurement.suite)
-            for row in _measured(measurement, middleware, one)
-        ]
+            for row in _measured(measurement, middleware, one, number)
+        )
         found = [
             e for e in evidence if (e.question, e.middleware) == (question.id, middleware.name)
         ]
@@ -198,7 +201,15 @@ def _state(
         return ANSWERED
     if "not applicable" in kinds:
         return NOT_APPLICABLE
+    if measured:
+        return NO_DATA
     return OPEN if measurable else UNKNOWN
+
+
+def _each_once(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    """A cell that several measurements of a question name is one answer."""
+    keys = ("number", "workload", "arm", "metric")
+    return list({tuple(row[key] for key in keys): row for row in rows}.values())
 
 
 def _evidence(item: Evidence) -> dict[str, Any]:
@@ -206,11 +217,11 @@ def _evidence(item: Evidence) -> dict[str, Any]:
 
 
 def _measured(
-    measurement: Measurement, middleware: Middleware, campaign: Campaign
+    measurement: Measurement, middleware: Middleware, campaign: Campaign, number: int
 ) -> list[dict[str, Any]]:
     """A row per metric of each arm of the middleware in each cell that is meant."""
     return [
-        _row(campaign, workload, arm, metric)
+        {"number": number} | _row(campaign, workload, arm, metric)
         for workload in campaign.workloads
         for arm in workload.arms
         if _fits(measurement, middleware, workload, arm)

@@ -2,7 +2,7 @@
 date) or a report of one's own, and one HTML file without any script, readable on a phone and on
 paper."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,10 @@ HEAD = (
     "command of ours shows is *probed*; what was looked for and not found is *unknown*. None of it "
     "is a verdict.\n"
 )
-BEFORE = "*measured before the correction*"
+NUMBERED = (
+    "Tables name campaigns by these numbers. Values of two of them were not measured side by side."
+)
+BEFORE = "measured before the correction"
 CORRECTION = (
     "*Measured before the correction* of the drain (slow messages counted as lost), of the costs "
     "per message (divided by what arrived after the window, too) and of the rules that void a "
@@ -34,9 +37,9 @@ GENERATED = (
     "question names, then `rmwbench questionnaire --campaign DIR` (repeatable; `--out FILE`, "
     "`--markdown`, `--json`). The document of `--json` is `{schema, version, middlewares, "
     "campaigns, summary, questions: [{id, section, heading, asks, suites, metrics, not_measured, "
-    "remark, answers: [{middleware, state, measured: [{campaign, suite, workload, arm, version, "
-    "layer, profile, metric, unit, value, low, high, bound, text, basis}], evidence: [{kind, "
-    "answer, url, date, command}]}]}]}`; `state` is one "
+    "remark, answers: [{middleware, state, measured: [{number, campaign, suite, workload, arm, "
+    "version, layer, profile, metric, unit, value, low, high, bound, text, basis}], evidence: "
+    "[{kind, answer, url, date, command}]}]}]}`; `state` is one "
     "of " + ", ".join(f"*{state}*" for state in STATES) + ".\n"
 )
 
@@ -52,24 +55,24 @@ def _lines(document: Mapping[str, Any], generated: bool) -> Iterator[str]:
     if generated:
         yield GENERATED
     yield summary(document) + "\n"
-    for campaign in document["campaigns"]:
+    for number, campaign in enumerate(document["campaigns"], 1):
         busy = f", load average {campaign['load_average']}" if campaign["load_average"] else ""
         what = (
             f"{_cell(campaign['title'] or campaign['suite'])}, "
             f"{_cell(campaign['machine'])}{_cell(busy)}"
         )
-        before = f", {BEFORE}" if campaign["before_correction"] else ""
-        yield f"- `{campaign['suite']}`, {str(campaign['created_utc'])[:10]}: {what}{before}"
+        before = f", *{BEFORE}*" if campaign["before_correction"] else ""
+        yield f"{number}. `{campaign['suite']}`, {_day(campaign)}: {what}{before}"
     if any(campaign["before_correction"] for campaign in document["campaigns"]):
         yield f"\n{CORRECTION}"
     if document["campaigns"]:
-        yield ""
+        yield f"\n{NUMBERED}\n"
     section = None
     for question in document["questions"]:
         if question["section"] != section:
             section = question["section"]
             yield f"## {section}\n"
-        yield from _question(question)
+        yield from _question(question, document["campaigns"])
 
 
 def summary(document: Mapping[str, Any]) -> str:
@@ -80,7 +83,7 @@ def summary(document: Mapping[str, Any]) -> str:
     return f"**{asked}**: {told}."
 
 
-def _question(question: Mapping[str, Any]) -> Iterator[str]:
+def _question(question: Mapping[str, Any], campaigns: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     yield f"### {question['asks']}\n"
     yield f"`{question['id']}`: “{question['heading']}”\n"
     if question["suites"]:
@@ -92,8 +95,8 @@ def _question(question: Mapping[str, Any]) -> Iterator[str]:
         yield f"{question['remark']}\n"
     rows = [row for answer in question["answers"] for row in answer["measured"]]
     if rows:
-        yield "| middleware | cell | arm | what | value | rests on |"
-        yield "|---|---|---|---|---|---|"
+        yield "| middleware | cell | arm | campaign | what | value | rests on |"
+        yield "|---|---|---|---|---|---|---|"
         for answer in question["answers"]:
             for row in answer["measured"]:
                 arm = f"{row['arm']} ({row['version']}, {row['layer']}, {row['profile']})"
@@ -101,6 +104,7 @@ def _question(question: Mapping[str, Any]) -> Iterator[str]:
                     answer["middleware"],
                     f"{row['suite']}: {row['workload']}",
                     arm,
+                    when(row, campaigns),
                     row["title"],
                 )
                 yield "| " + " | ".join(map(_cell, (*cells, row["text"], _basis(row)))) + " |"
@@ -118,6 +122,30 @@ def _question(question: Mapping[str, Any]) -> Iterator[str]:
     unanswered = [answer["middleware"] for answer in question["answers"] if answer["state"] == OPEN]
     if unanswered:
         yield f"Not measured yet: {', '.join(unanswered)}.\n"
+
+
+def when(row: Mapping[str, Any], campaigns: Sequence[Mapping[str, Any]]) -> str:
+    """`3, 2026-11-22, before the correction`: the number of a row's campaign in the list above,
+    which has its machine and load. Rows of two campaigns were not measured side by side."""
+    campaign = campaigns[row["number"] - 1]
+    before = ", before the correction" if campaign["before_correction"] else ""
+    return f"{row['number']}, {_day(campaign)}{before}"
+
+
+def measured_at(campaign: Mapping[str, Any]) -> str:
+    """`2026-11-22, 2 × AMD EPYC, …, load average 0.43, measured before the correction`."""
+    load = campaign["load_average"]
+    parts = (
+        _day(campaign),
+        campaign["machine"],
+        f"load average {load}" if load else "",
+        BEFORE if campaign["before_correction"] else "",
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _day(campaign: Mapping[str, Any]) -> str:
+    return str(campaign["created_utc"])[:10]
 
 
 def _basis(row: Mapping[str, Any]) -> str:
@@ -149,4 +177,4 @@ def render_html(document: dict[str, Any]) -> str:
     made = environment()
     style = asset("questionnaire.css")
     template = made.get_template("questionnaire.html.j2")
-    return template.render(doc=document, states=STATES, style=Markup(style))
+    return template.render(doc=document, states=STATES, when=when, style=Markup(style))

@@ -1,10 +1,10 @@
 """The questionnaire's document as lines for a terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rmwbench.evaluations.questionnaire.document import OPEN
-from rmwbench.evaluations.questionnaire.pages import summary
+from rmwbench.evaluations.questionnaire.pages import measured_at, summary
 from rmwbench.words.printable import printable
 
 Line = tuple[str, str]
@@ -24,19 +24,24 @@ def lines(document: Mapping[str, Any]) -> Iterator[Line]:
         if question["remark"]:
             yield "dim", f"  {question['remark']}"
         for answer in question["answers"]:
-            yield from _answer(answer, question)
+            yield from _answer(answer, question, document["campaigns"])
     yield "", "\n" + summary(document).replace("**", "")
 
 
-def _answer(answer: Mapping[str, Any], question: Mapping[str, Any]) -> Iterator[Line]:
+def _answer(
+    answer: Mapping[str, Any],
+    question: Mapping[str, Any],
+    campaigns: Sequence[Mapping[str, Any]],
+) -> Iterator[Line]:
     yield "", f"  {answer['middleware']}: {answer['state']}"
     cell = None
     for row in answer["measured"]:
-        here = (row["campaign"], row["workload"], row["arm"])
+        here = (row["number"], row["workload"], row["arm"])
         if here != cell:
             cell = here
             what = f"{row['version']}, {row['layer']}, {row['profile']}"
             yield "dim", f"    {row['suite']}, {row['workload']}, {row['arm']} ({what})"
+            yield "dim", f"    {measured_at(campaigns[row['number'] - 1])}"
         yield (
             "",
             f"      {row['title']}: {row['text']}"

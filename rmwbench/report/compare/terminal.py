@@ -142,7 +142,7 @@ def effect(row: Row) -> tuple[str, str]:
 
 
 def _points(percent: float) -> str:
-    return "0 %" if percent == 0 else f"{percent:+.2g} %".replace("-", "−")
+    return f"{'+' if percent > 0 else ''}{fmt.percent(percent / 100)}"
 
 
 def _environment(topics: Sequence[Topic], console: Console) -> None:

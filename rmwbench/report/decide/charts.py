@@ -1,5 +1,6 @@
 """The front as a picture: latency along, processor time up, the size of a mark for memory; hollow
-marks lose more than a tenth of a per cent, and what is dominated is pale."""
+marks lose more than a tenth of a per cent, and what is dominated is pale. Squares have no value of
+memory or loss: absent is neither the smallest nor nothing."""
 
 from math import exp, log
 from typing import Any
@@ -28,6 +29,7 @@ def front(found: Front, machine: Machine) -> Spec | None:
     if not rows:
         return None
     horizontal, vertical = (_domain(rows, axis) for axis in "xy")
+    _cut(rows, horizontal, vertical)
     _place_names(rows, horizontal, vertical)
     base = chart_of(rows)
     x_scale = alt.Scale(type="log", domain=horizontal, nice=False)
@@ -44,7 +46,13 @@ def front(found: Front, machine: Machine) -> Spec | None:
     up = rule.encode(x=x, y=low_y, y2=alt.Y2("y_high:Q"), color=colour, opacity=opacity)
     size = alt.Size("mib:Q", scale=alt.Scale(range=[50, 450], zero=True), legend=None)
     marks = base.mark_point(strokeWidth=2).encode(
-        x=x, y=y, color=colour, opacity=opacity, size=size, fill=alt.Fill("fill:N", scale=None)
+        x=x,
+        y=y,
+        color=colour,
+        opacity=opacity,
+        size=size,
+        fill=alt.Fill("fill:N", scale=None),
+        shape=alt.Shape("shape:N", scale=None),
     )
     at_x, at_y = alt.X("name_x:Q", scale=x_scale), alt.Y("name_y:Q", scale=y_scale)
     names = base.mark_text(align="left", baseline="middle", font=FONT, fontSize=12).encode(
@@ -65,6 +73,17 @@ def _domain(rows: list[dict[str, Any]], axis: str) -> list[float]:
     high = min(max(row[f"{axis}_high"] for row in rows), max(values) * 3)
     spread = max(high / low, 1.5)
     return [low / spread**0.08, low * spread ** (1.35 if axis == "x" else 1.08)]
+
+
+def _cut(rows: list[dict[str, Any]], horizontal: list[float], vertical: list[float]) -> None:
+    """Intervals that are longer than the picture, or without end, end at its edge; an unknown
+    amount of memory is drawn halfway."""
+    most = max((row["mib"] for row in rows if row["mib"] is not None), default=1.0)
+    for row in rows:
+        for axis, (low, high) in (("x", horizontal), ("y", vertical)):
+            row[f"{axis}_low"] = max(row[f"{axis}_low"], low)
+            row[f"{axis}_high"] = min(row[f"{axis}_high"], high)
+        row["mib"] = most / 2 if row["mib"] is None else row["mib"]
 
 
 def _place_names(
@@ -100,18 +119,18 @@ def _row(one: Place, latency: str, machine: Machine) -> dict[str, Any] | None:
         value = None if found is None else fmt.finite(found.value)
         if found is None or value is None or value <= 0:
             return None
-        low, high = fmt.finite(found.low), fmt.finite(found.high)
         ends[axis] = value / factor
-        ends[f"{axis}_low"] = (low or value) / factor
-        ends[f"{axis}_high"] = (value if high is None else high) / factor
+        ends[f"{axis}_low"] = (value if found.low is None else found.low) / factor
+        ends[f"{axis}_high"] = (value if found.high is None else found.high) / factor
     memory, lost = _value(one, "pss"), _value(one, "undelivered")
     style = looks(machine.candidates)[one.arm]
     return {
         **ends,
         "arm": one.arm,
-        "mib": 0 if memory is None else memory / (1 << 20),
+        "mib": None if memory is None else memory / (1 << 20),
         "colour": style.colour,
-        "fill": SURFACE if (lost or 0.0) > LOSS_ALIKE else style.colour,
+        "fill": SURFACE if lost is None or lost > LOSS_ALIKE else style.colour,
+        "shape": "square" if memory is None or lost is None else "circle",
         "opacity": 0.45 if one.standing == Standing.DOMINATED else 1.0,
     }
 

@@ -34,7 +34,7 @@ def print_decide(found: Decided, console: Console) -> None:
         _front(machine, console)
         _flips(machine, console)
         console.print()
-        console.print(Text(words.worth(machine.worth)))
+        console.print(Text(words.worth(machine, found.rules.hours)))
     for summary in found.left_out:
         console.print(
             Text(f"! {summary}: none of its cells is what the limits are of", style="yellow")

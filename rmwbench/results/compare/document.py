@@ -112,7 +112,9 @@ def compare(
         b=_side(halves[1]),
         paired=one,
         rules=JudgedBy(
-            alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor if any(floors) else None
+            alpha=rules.alpha,
+            margin=rules.margin,
+            aa_floor=rules.aa_floor if any(floors) and not one else None,
         ),
         cautions=tuple(_cautions(one, rules, floors, topics)),
         environment=topics,
@@ -263,17 +265,18 @@ def _cautions(
             f"The conditions differed ({found}{', …' if len(day) > 3 else ''}): a difference "
             "may be theirs."
         )
+    if one:
+        return  # what identical arms differ by is in the scatter of its blocks
     if not floors:
         yield (
             "This machine's A/A noise is not known (`rmwbench calibrate` measures it): a small "
             "difference may be noise."
         )
     elif rules.aa_floor > rules.margin:
-        nothing = "" if one else ", and nothing is called equivalent"
         floor = f"{rules.aa_floor * 100:.2g} %"
         yield (
-            f"Identical arms differ by up to {floor} here: no smaller difference is "
-            f"claimed{nothing}."
+            f"Identical arms differ by up to {floor} here: no smaller difference is claimed, and "
+            "nothing is called equivalent."
         )
 
 

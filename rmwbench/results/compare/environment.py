@@ -28,6 +28,8 @@ QUESTIONS: Mapping[TopicName, str] = {
 _RESULTS = {"summary", "facts", "warnings", "state", "calibration", "aa_floor", "end"}
 """Parts of a machine's description that say nothing about what it is."""
 _DAY = {"load average", "steal since boot"}
+AROUND = ("network", "daemons_host", "background_hosts", "recorder", "sampling", "bring_up")
+"""What a cell's definition has of its case beside workload, processes, endpoints and conditions."""
 _ENDPOINT_OF_ARM = {"wait", "loan", "publish_mode", "take", "capacity", "peers"}
 _DIFFERS = {"fraction": (0.02, 0.0), "ns": (5_000.0, 1.5), "count": (1.0, 1.5)}
 """Unit of a probe -> the difference, and the ratio, from which on it is worth a line."""
@@ -60,8 +62,10 @@ def environment(
 
 
 def definition_differences(match: Match) -> list[Difference]:
-    """In what the workloads of two cells differ, the arm's own settings left out."""
-    return differences(_workload_of(match.a), _workload_of(match.b))
+    """In what the workloads of two cells differ, the arm's own settings left out; those are also
+    the conditions where two arms are compared, since each may have its own."""
+    around = AROUND if _are_two_arms(match) else ("conditions", *AROUND)
+    return differences(_workload_of(match.a, around), _workload_of(match.b, around))
 
 
 def timeline_differences(match: Match) -> list[Difference]:
@@ -72,18 +76,21 @@ def timeline_differences(match: Match) -> list[Difference]:
 def arm_differences(match: Match) -> list[Difference]:
     """Options, wait, loan, publish mode, conditions of the arms: not their names, roles or
     profiles."""
+    found = [loads(c["definition"]) for c in (match.a, match.b)]
     a, b = (
-        {
-            k: v
-            for k, v in (loads(c["definition"]).get("arm") or {}).items()
-            if k not in ("name", "role", "profile")
-        }
-        for c in (match.a, match.b)
+        {k: v for k, v in (one.get("arm") or {}).items() if k not in ("name", "role", "profile")}
+        | ({"conditions": one.get("conditions")} if _are_two_arms(match) else {})
+        for one in found
     )
     return differences(a, b)
 
 
-def _workload_of(cell: Mapping[str, Any]) -> dict[str, Any]:
+def _are_two_arms(match: Match) -> bool:
+    return bool(match.a["arm"] != match.b["arm"])
+
+
+def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, Any]:
+    """`around`: the keys of its definition that count beside workload, processes, endpoints."""
     definition = loads(cell["definition"])
     what = definition.get("workload") or {}
     return {
@@ -95,6 +102,7 @@ def _workload_of(cell: Mapping[str, Any]) -> dict[str, Any]:
             str(e.get("endpoint", n)): {k: v for k, v in e.items() if k not in _ENDPOINT_OF_ARM}
             for n, e in enumerate(definition.get("endpoints") or [])
         },
+        **{name: definition.get(name) for name in around},
     }
 
 

@@ -39,8 +39,8 @@ class ComparedSide:
 
 @dataclass(frozen=True, kw_only=True)
 class JudgedBy:
-    """`margin`: the ratio minus 1 that matters. `aa_floor`: by how much identical arms differ,
-    where that is known."""
+    """`margin`: the ratio minus 1 that matters. `aa_floor`: by how much identical arms differ in
+    two campaigns, where that is known; None within one, where it decides nothing."""
 
     alpha: float
     margin: float

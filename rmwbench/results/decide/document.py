@@ -8,7 +8,7 @@ from typing import Any
 from rmwbench.analysis.decide.answer import Answer, Limit, Met, Outcome, decide
 from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.decide.pareto import Place, pareto
-from rmwbench.analysis.decide.worth import Worth, worth
+from rmwbench.analysis.decide.worth import NoWorth, Worth, worth
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
@@ -41,7 +41,7 @@ class _Of:
     cases: tuple[tuple[Case, tuple[Answer, ...]], ...]
     points: tuple[tuple[Case, str | None, tuple[Place, ...]], ...]
     along: tuple[Along, ...]
-    worth: Worth | None
+    worth: Worth | NoWorth
 
 
 def summarise(
@@ -58,29 +58,32 @@ def summarise(
     found = [_decided(machine, limits, rules, hours) for machine in machines if machine.selected]
     asked = _limits(limits)
     answers = tuple(_machine(one, limits, hours) for one in found)
+    outcome = overall([_by_identity(one) for one in found])
     metrics = dict.fromkeys(limit.metric for one in found for limit in one.limits)
     return model.Decided(
         limits=asked,
         rules=model.DecidedBy(alpha=rules.alpha, min_blocks=rules.min_blocks, hours=hours),
-        outcome=overall([one.answers for one in found]),
-        text=words.answer(asked, answers),
+        outcome=outcome,
+        text=words.answer(asked, answers, outcome),
         machines=answers,
         left_out=tuple(machine.summary for machine in machines if not machine.selected),
         glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in metrics},
     )
 
 
-def overall(machines: Sequence[Sequence[Answer]]) -> Outcome:
-    """Over machines that stand side by side: `meets` where one candidate is decided to meet all
-    limits on each of them, `misses` where on some machine every candidate misses, else `open`."""
-    meets = [
-        {one.candidate for one in answers if one.outcome is Outcome.MEETS} for answers in machines
-    ]
+def _by_identity(one: _Of) -> dict[str, Outcome]:
+    """What each candidate is, whatever it is called there -> its outcome."""
+    return {one.machine.arms[a.candidate].identity: a.outcome for a in one.answers}
+
+
+def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
+    """Over machines that stand side by side, each with its candidates' identities: `meets` where
+    one candidate is decided to meet all limits on each of them, `misses` where on some machine
+    every candidate misses, else `open`."""
+    meets = [{name for name, one in found.items() if one is Outcome.MEETS} for found in machines]
     if meets and set.intersection(*meets):
         return Outcome.MEETS
-    if any(
-        answers and all(one.outcome is Outcome.MISSES for one in answers) for answers in machines
-    ):
+    if any(set(found.values()) == {Outcome.MISSES} for found in machines):
         return Outcome.MISSES
     return Outcome.OPEN
 
@@ -99,7 +102,11 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -
     by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
     points = tuple((case, *_front(case, machine, limits, rules)) for case in selected)
     at = [
-        At(case.workload, case.levels, {one.candidate: one.outcome for one in by_case[case.name]})
+        At(
+            f"{case.workload}{case.defined}",
+            case.levels,
+            {one.candidate: one.outcome for one in by_case[case.name]},
+        )
         for case in machine.cases
         if limits.of.workload in (None, case.workload)
     ]
@@ -124,7 +131,8 @@ def _front(
     case: Case, machine: Machine, limits: LimitsFile, rules: Rules
 ) -> tuple[str | None, tuple[Place, ...]]:
     """The front of a case. Of topics that are judged apart, that one in which latency is nearest
-    to its limit for anybody: the same for all candidates."""
+    to its limit for anybody, and the slowest where none has a limit of it: the same for all
+    candidates."""
     seen, latency = machine.seen[case.name], latency_of(limits.document())
     topics = list(
         dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == LOSS)
@@ -153,16 +161,19 @@ def _front(
 def _nearest(
     case: Case, machine: Machine, latency: str, topics: Sequence[str | None]
 ) -> str | None:
+    seen = machine.seen[case.name].values()
+    limited = [topic for topic in topics if any((topic, latency) in one.limits for one in seen)]
+
     def nearness(topic: str | None) -> float:
         ratios = []
-        for one in machine.seen[case.name].values():
+        for one in seen:
             values = sorted(one.values.get((topic, latency), {}).values())
             most = one.limits.get((topic, latency))
             if values:
                 ratios.append(values[len(values) // 2] / (most or 1.0))
         return max(ratios, default=0.0)
 
-    return max(topics, key=nearness, default=None)
+    return max(limited or topics, key=nearness, default=None)
 
 
 def _limits(limits: LimitsFile) -> model.Limits:
@@ -209,7 +220,8 @@ def _machine(one: _Of, limits: LimitsFile, hours: float) -> model.Machine:
             for case, topic, places in one.points
         ),
         along=tuple(map(_along, one.along)),
-        worth=None if one.worth is None else _worth(one.worth, hours),
+        worth=None if isinstance(one.worth, NoWorth) else _worth(one.worth, hours),
+        no_worth=one.worth if isinstance(one.worth, NoWorth) else None,
     )
 
 
@@ -283,8 +295,10 @@ def _along(found: Along) -> model.Along:
         factor=found.factor,
         fixed=found.fixed,
         levels=tuple(
-            model.AtLevel(level=level, meets=meets, open=open_)
-            for level, meets, open_ in zip(found.levels, found.meets, found.open, strict=True)
+            model.AtLevel(level=level, meets=meets, misses=misses, open=open_)
+            for level, meets, misses, open_ in zip(
+                found.levels, found.meets, found.misses, found.open, strict=True
+            )
         ),
         flips=tuple(
             model.Flip(

@@ -31,6 +31,7 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.results.capacity.kind import is_capacity
+from rmwbench.results.compare.environment import AROUND
 from rmwbench.results.imported import refuse_imported
 from rmwbench.suite.limits import LimitsFile
 
@@ -46,19 +47,24 @@ LOSS = "undelivered"
 
 @dataclass(frozen=True)
 class Case:
-    """A workload at the levels of its factors. `selected`: the limits are of it."""
+    """A workload at the levels of its factors. `selected`: the limits are of it. `defined`:
+    ` (as in CAMPAIGN)`, which is also in its name, where an earlier campaign defines the workload
+    otherwise."""
 
     name: str
     workload: str
     levels: Mapping[str, Any]
     selected: bool
+    defined: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm:
-    """A candidate, by the name that it has over all campaigns."""
+    """A candidate, by the name that it has over all campaigns of its machine. `identity`: what it
+    is, on whatever machine."""
 
     arm: str
+    identity: str
     middleware: str
     layer: str
     version: str
@@ -172,13 +178,14 @@ class _Machine:
     def _take(self, number: int, bundle: Bundle) -> None:
         small = Small(bundle)
         wanted: dict[int, tuple[Case, Seen]] = {}
-        for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
-            cells = [
-                cell for cell in found.cells if not is_floor(cell) and not interim.is_untimed(cell)
-            ]
-            if not cells:
-                continue
-            case = self._case(found.name, cells[0], str(bundle.campaign.get("campaign")))
+        there = [
+            ((found.name, definition_of(cells[0])), found, cells)
+            for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells"))
+            if (cells := [c for c in found.cells if not is_floor(c) and not interim.is_untimed(c)])
+        ]
+        defined = self._defined([key for key, _, _ in there], bundle.campaign.get("campaign"))
+        for key, found, cells in there:
+            case = self._case(key, cells[0], defined)
             for cell in cells:
                 name = self._candidate(found.labels[cell["cell"]], cell)
                 seen = self.seen.setdefault(case.name, {}).setdefault(name, Seen(self.arms[name]))
@@ -210,18 +217,27 @@ class _Machine:
             failed = {(number, block) for block in interim.failed_blocks(found)}
             seen.failed |= failed - seen.ran
 
-    def _case(self, name: str, cell: Mapping[str, Any], campaign: str) -> Case:
-        identity = definition_of(cell)
-        key = (name, identity)
+    def _defined(self, keys: Iterable[tuple[str, str]], campaign: str | None) -> dict[str, str]:
+        """Workload -> ` (as in CAMPAIGN)` where this campaign defines any case of it otherwise than
+        one before, or as such a one does: levels of two definitions are no axis."""
+        found: dict[str, str] = {}
+        names = {name for name, _ in self.cases}
+        for key in keys:
+            workload = _workload(key[0])
+            if key in self.cases:
+                found.setdefault(workload, self.cases[key].defined)
+            elif key[0] in names:
+                found[workload] = f" (as in {campaign})"
+        return found
+
+    def _case(
+        self, key: tuple[str, str], cell: Mapping[str, Any], defined: Mapping[str, str]
+    ) -> Case:
         if key not in self.cases:
-            workload = name.partition(" [")[0]
-            levels = dict(loads(cell["factors"]))
-            again = any(other == name for other, _ in self.cases)
+            workload, levels = _workload(key[0]), dict(loads(cell["factors"]))
+            suffix = defined.get(workload, "")
             self.cases[key] = Case(
-                f"{name} (as in {campaign})" if again else name,
-                workload,
-                levels,
-                self.limits.of.has(workload, levels),
+                f"{key[0]}{suffix}", workload, levels, self.limits.of.has(workload, levels), suffix
             )
         return self.cases[key]
 
@@ -239,7 +255,7 @@ class _Machine:
             while name in self.arms:
                 name, count = f"{label} {cell['version']} ({count})", count + 1
             self.names[identity] = name
-            self.arms[name] = Arm(arm=name, **about)
+            self.arms[name] = Arm(arm=name, identity=identity, **about)
         return self.names[identity]
 
     def _add(
@@ -278,6 +294,11 @@ class _Machine:
             seen.under_way.setdefault(key, {})[place] = under_way_of(metric, part)
 
 
+def _workload(name: str) -> str:
+    """Of a case's name."""
+    return name.partition(" [")[0]
+
+
 def definition_of(cell: Mapping[str, Any]) -> str:
     """What makes two cases the same besides their name: everything but the arm, the length of a
     trial, words, and seeds."""
@@ -293,7 +314,7 @@ def definition_of(cell: Mapping[str, Any]) -> str:
         "endpoints": endpoints,
         "hosts": hosts,
         "conditions": found.get("conditions"),
-        "network": found.get("network"),
+        **{name: found.get(name) for name in AROUND},
     }
     return json.dumps(_without_seeds(parts), sort_keys=True, default=str)
 
@@ -383,7 +404,8 @@ def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candi
     limits = limits_in(cases, machine)
     blocks: dict[Limit, Blocks] = {}
     absent: dict[Limit, str] = {}
-    failed = ran = bound = trials = 0
+    bound: set[str] = set()
+    failed = ran = 0
     refused = None
     for case in cases:
         seen = machine.seen[case.name].get(name)
@@ -393,15 +415,15 @@ def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candi
             continue
         refused = refused or seen.not_supported
         failed, ran = failed + len(seen.failed), ran + len(seen.ran | seen.failed)
-        bound, trials = bound + seen.bound_trials, trials + len(seen.ran)
+        if seen.ran and seen.bound_trials >= disturbed.SHARE * len(seen.ran):
+            bound.add(case.name)
         for limit in own:
             found = blocks_of(seen, (limit.topic, limit.metric))
             if found is not None:
                 blocks[limit] = found
             else:
                 absent[limit] = seen.reasons.get((limit.topic, limit.metric), "not measured")
-    busy = trials > 0 and bound >= disturbed.SHARE * trials
-    return Candidate(name, blocks, absent, (failed, ran), busy, refused), limits
+    return Candidate(name, blocks, absent, (failed, ran), frozenset(bound), refused), limits
 
 
 def limits_in(cases: Sequence[Case], machine: Machine) -> list[Limit]:

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rmwbench.analysis.decide.answer import Outcome, Why
 from rmwbench.analysis.decide.pareto import Standing
+from rmwbench.analysis.decide.worth import NoWorth
 from rmwbench.results.fields import absent
 from rmwbench.results.model import GlossaryEntry, Interval, Metric
 
@@ -65,8 +66,8 @@ class DecidedBy:
 class Met:
     """One limit of one candidate in one case; `topic` None: of the whole workload. `blocks`: how
     many observations it rests on, campaigns where these differ. `probability`: that it is met, None
-    where too few blocks have it. `measured`: None without data, for the reason `no_data`.
-    `campaigns_differ`: by more than chance."""
+    where too few blocks have it. `measured`: of one block its value alone, without an interval;
+    None without data, for the reason `no_data`. `campaigns_differ`: by more than chance."""
 
     case: str
     topic: str | None
@@ -150,10 +151,11 @@ class Front:
 
 @dataclass(frozen=True, kw_only=True)
 class AtLevel:
-    """Who is decided to meet all limits at a level, and of whom that is open."""
+    """Who is decided to meet all limits at a level, who to miss one, and of whom that is open."""
 
     level: Level
     meets: tuple[str, ...]
+    misses: tuple[str, ...]
     open: tuple[str, ...]
 
 
@@ -170,7 +172,8 @@ class Flip:
 
 @dataclass(frozen=True, kw_only=True)
 class Along:
-    """One factor of a workload that varies while the others stay at `fixed`."""
+    """One factor of a workload that varies while the others stay at `fixed`. `workload`: with the
+    campaign that defines it, where another one's definition came first."""
 
     workload: str
     factor: str
@@ -184,7 +187,7 @@ class Worth:
     """What `hours` more of measuring, so many `blocks`, are worth. `now`: the probability that the
     choice meets all limits; `after`: its mean after them; `perfect`: were everything known.
     `changes`: the probability that another candidate is chosen; `decided`: that the answer is
-    decided then, yes or no; `decided_now` as it stands."""
+    decided then, yes or no; `decided_now`: a candidate meets all limits, or each misses one."""
 
     hours: float
     blocks: int
@@ -200,7 +203,7 @@ class Worth:
 @dataclass(frozen=True, kw_only=True)
 class Machine:
     """One machine's answer. `block_s`: seconds that a block of the selected cases took; None where
-    nothing was timed. `worth`: None where no candidate has enough blocks of every limit."""
+    nothing was timed. `worth`: None where nothing can be said, for the reason `no_worth`."""
 
     summary: str
     campaigns: tuple[str, ...]
@@ -210,6 +213,7 @@ class Machine:
     front: tuple[Front, ...]
     along: tuple[Along, ...]
     worth: Worth | None
+    no_worth: NoWorth | None
 
 
 @dataclass(frozen=True, kw_only=True)

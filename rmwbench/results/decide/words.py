@@ -2,24 +2,38 @@
 else."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rmwbench.analysis.decide.answer import Outcome, Why
+from rmwbench.analysis.decide.worth import NoWorth
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.answer.facts import names
-from rmwbench.results.decide.model import Along, Answer, Flip, Limits, Machine, Met, Worth
+from rmwbench.results.decide.model import Along, Answer, AtLevel, Flip, Limits, Machine, Met
 from rmwbench.results.model import Metric
 from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
+from rmwbench.results.workload.outcomes import in_unit_of_limit
 from rmwbench.words import numbers as fmt
 
 
-def answer(limits: Limits, machines: Sequence[Machine]) -> str:
-    """The whole answer: whom to take, or why nobody can say."""
+def answer(limits: Limits, machines: Sequence[Machine], outcome: Outcome) -> str:
+    """The whole answer: whom to take, or why nobody can say. `outcome`: over all machines."""
     title = limits.title or limits.name
     parts = []
     for machine in machines:
         where = f"On {machine.summary}: " if len(machines) > 1 else ""
         parts.append(f"{where}{_on_machine(machine)}")
+    if outcome is Outcome.OPEN and len(machines) > 1 and all(map(_meets, machines)):
+        parts.append("No candidate of one version and profile is shown to meet them everywhere.")
     return f"{title[:1].upper()}{title[1:]}. {' '.join(parts)}"
+
+
+def _meets(machine: Machine) -> bool:
+    return any(one.outcome == Outcome.MEETS for one in machine.candidates)
+
+
+def _all_miss(machine: Machine) -> bool:
+    outcomes = {one.outcome for one in machine.candidates}
+    return outcomes == {Outcome.MISSES}
 
 
 def _on_machine(machine: Machine) -> str:
@@ -27,17 +41,20 @@ def _on_machine(machine: Machine) -> str:
     for one in machine.candidates:
         by[one.outcome].append(one.arm)
     meets, misses, open_, unknown = (by[outcome] for outcome in Outcome)
-    only_misses = bool(misses) and len(misses) == len(machine.candidates)
+    unable = [one.arm for one in machine.candidates if one.why == Why.NOT_SUPPORTED]
+    misses = [arm for arm in misses if arm not in unable]
     said = []
     if meets:
         who = _verb(meets, "it meets", "they meet")
         said.append(f"Take {names(meets, 'or')}: {who} all limits.")
-    elif only_misses:
+    elif _all_miss(machine):
         said.append("No candidate meets the limits.")
     else:
         said.append("No candidate is shown to meet all limits yet.")
-    if misses and not only_misses:
+    if misses and not _all_miss(machine):
         said.append(f"{names(misses)} {_verb(misses, 'misses', 'miss')} one.")
+    if unable and not _all_miss(machine):
+        said.append(f"{names(unable)} cannot run here.")
     if open_:
         said.append(f"{names(open_)} {_verb(open_, 'is', 'are')} open.")
     if unknown:
@@ -64,11 +81,7 @@ def reason(candidate: Answer) -> str:
     if why == Why.NO_DATA:
         return f"{limit_name(binding)} is unknown: {binding.no_data}"
     if why == Why.TOO_FEW_BLOCKS:
-        what = "differing campaign" if binding.campaigns_differ else "block"
-        return (
-            f"{fmt.counted(binding.blocks, what)} of {limit_name(binding)}: fewer than "
-            "five decide nothing"
-        )
+        return f"{observed(binding)} of {limit_name(binding)}: fewer than five decide nothing"
     told = measured(binding)
     if why == Why.MACHINE_BOUND:
         return f"{told}, but the machine had no time left, which may be the cause"
@@ -77,6 +90,11 @@ def reason(candidate: Answer) -> str:
     if binding.campaigns_differ:
         told += "; the campaigns differ by more than chance"
     return told
+
+
+def observed(met: Met) -> str:
+    """`8 blocks`, or `2 differing campaigns`: what its belief rests on."""
+    return fmt.counted(met.blocks, "differing campaign" if met.campaigns_differ else "block")
 
 
 def nearest(candidate: Answer) -> str:
@@ -88,23 +106,29 @@ def nearest(candidate: Answer) -> str:
 
 
 def measured(met: Met) -> str:
-    """`p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`."""
+    """`p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`; of one block without
+    intervals."""
     found = met.measured
     if found is None:
         return f"{limit_name(met)} was not measured"
-    metric = Metric(unit=met.unit, value=found.value, low=found.low, high=found.high)
+    metric = Metric(unit=met.unit, value=found.value)
+    if met.blocks > 1:
+        metric = replace(metric, low=found.low, high=found.high)
     told = f"{limit_name(met)} {value(metric)}, limit {amount(met.at_most, met.metric)}"
     ratio = times(met)
     if ratio is None or not met.at_most:
         return told
+    told += f": {fmt.significant(ratio)}×"
+    if met.blocks < 2:
+        return told
     ends = [fmt.finite(end) for end in (found.low, found.high)]
     interval = "–".join("∞" if end is None else fmt.significant(end / met.at_most) for end in ends)
-    return f"{told}: {fmt.significant(ratio)}× [{interval}]"
+    return f"{told} [{interval}]"
 
 
 def value(metric: Metric | None) -> str:
-    """`7.2 ms [6.1–8.4]`, or `no data`."""
-    return fmt.metric(metric).full
+    """`7.2 ms [6.1–8.4]`, memory in MiB as limits have it, or `no data`."""
+    return fmt.metric(in_unit_of_limit(metric)).full
 
 
 def times(met: Met) -> float | None:
@@ -128,15 +152,25 @@ def probability(chance: float | None) -> str:
 
 
 def flip(found: Flip, along: Along) -> str:
-    """`zenoh meets the limits up to cameras=4 and misses them from cameras=8`."""
-    ordered = all(isinstance(one.level, int | float) for one in along.levels)
+    """`zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at` instead of
+    either where not every level that was measured on that side is decided to be the same."""
+    levels = [one.level for one in along.levels]
+    ordered = all(isinstance(one, int | float) and not isinstance(one, bool) for one in levels)
+    below = along.levels[: levels.index(found.from_) + 1] if ordered else ()
+    above = along.levels[levels.index(found.to) :] if ordered else ()
     before, after = (
         "meets" if outcome == Outcome.MEETS else "misses" for outcome in (found.before, found.after)
     )
     low, high = f"{along.factor}={found.from_}", f"{along.factor}={found.to}"
-    if ordered:
-        return f"{found.arm} {before} the limits up to {low} and {after} them from {high} on"
-    return f"{found.arm} {before} the limits at {low} and {after} them at {high}"
+    low = f"up to {low}" if _alike(below, found.arm, found.before) else f"at {low}"
+    high = f"from {high} on" if _alike(above, found.arm, found.after) else f"at {high}"
+    return f"{found.arm} {before} the limits {low} and {after} them {high}"
+
+
+def _alike(levels: Sequence[AtLevel], arm: str, outcome: Outcome) -> bool:
+    """Whether the arm is decided to be the same at each of several levels."""
+    decided = [one.meets if outcome == Outcome.MEETS else one.misses for one in levels]
+    return len(decided) > 1 and all(arm in arms for arms in decided)
 
 
 def only(along: Along) -> list[str]:
@@ -148,14 +182,21 @@ def only(along: Along) -> list[str]:
     ]
 
 
-def worth(found: Worth | None) -> str:
-    """What another hour of measuring would be worth."""
+def worth(machine: Machine, hours: float) -> str:
+    """What so many more hours of measuring would be worth."""
+    found, spent = machine.worth, fmt.duration(hours * 3600)
+    if _all_miss(machine):
+        return "The answer is decided: no candidate meets the limits. It needs no more measuring."
+    if machine.no_worth == NoWorth.TOO_SHORT:
+        takes = "it is not known how long a block takes"
+        if machine.block_s is not None:
+            takes = f"one block takes longer, {fmt.duration(machine.block_s)}"
+        return f"What another {spent} of measuring is worth cannot be said: {takes}."
     if found is None:
         return (
             "What more measuring is worth cannot be said yet: no candidate has five blocks of "
             "every limit. That is the first thing to measure."
         )
-    spent = fmt.duration(found.hours * 3600)
     more = fmt.counted(found.blocks, "block")
     if found.decided_now:
         return (
@@ -166,8 +207,9 @@ def worth(found: Worth | None) -> str:
         f"Another {spent} of measuring ({more}) decides the answer with probability "
         f"{probability(found.decided)} and changes the choice ({found.choice} now) with "
         f"probability {probability(found.changes)}. The chance that the choice meets all limits "
-        f"is {found.now:.2f} now, on average {found.after:.2f} then (a gain of "
-        f"{max(found.after - found.now, 0.0):.2f}), and {found.perfect:.2f} were everything known."
+        f"is {probability(found.now)} now, on average {probability(found.after)} then (a gain of "
+        f"{probability(max(found.after - found.now, 0.0))}), and {probability(found.perfect)} were "
+        "everything known."
     )
 
 

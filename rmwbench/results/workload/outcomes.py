@@ -38,6 +38,7 @@ MARKS = {
     "no data": "·",
     "not supported": "–",
 }
+MIB = 1 << 20
 _TOLD = 3
 """Of more outcomes than these that a condition may have, naming them tells nothing."""
 _CONDITION_MARKS = {"all acceptable": "✓", "only": "!"} | MARKS
@@ -232,17 +233,36 @@ def _reason(part: _Part, nothing: AtLeast, judged: outcomes.Judged) -> str:
 
 
 def _measured(metric: str, arm: Arm | _InTopic) -> str:
-    shown = fmt.metric(arm.metrics.get(metric))
+    shown = fmt.metric(in_unit_of_limit(arm.metrics.get(metric)))
     value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
     waiting = slow(outcomes.waiting_of(metric, arm))
     return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
+
+
+def in_unit_of_limit(metric: Metric | None) -> Metric | None:
+    """Memory in MiB, as `amount` says its limit, so that the two can be compared by eye; anything
+    else as it is."""
+    if metric is None or metric.unit != "bytes":
+        return metric
+    return replace(
+        metric,
+        unit="MiB",
+        value=_mib(metric.value),
+        low=_mib(metric.low),
+        high=_mib(metric.high),
+        at_least=_mib(metric.at_least),
+    )
+
+
+def _mib(value: float | None) -> float | None:
+    return None if value is None else value / MIB
 
 
 def amount(value: float, metric: str) -> str:
     """A limit as its file says it: `1 %`, `30 ms`, `1.5 cores`, `400 MiB`."""
     unit = GLOSSARY[metric].unit
     if unit == "bytes":
-        return f"{value / (1 << 20):.4g} MiB"
+        return f"{value / MIB:.4g} MiB"
     if unit == "cores":
         return f"{value:.4g} cores"
     return f"{value * 100:.4g} %" if unit == "fraction" else f"{value / 1e6:.4g} ms"
@@ -255,7 +275,8 @@ def _text(limits: Limits) -> str:
     return (
         f"Acceptable: {'; '.join(said)}, with the whole interval. None: nothing arrived, and the "
         f"interval leaves at most {most} that does. Degraded: messages arrive, and a limit is "
-        "missed. Undecided: an interval reaches to both sides of its limit."
+        "missed. Undecided: an interval reaches to both sides of its limit. Each interval is of "
+        "95 % by itself: nothing is corrected for how many arms, limits and conditions are judged."
     )
 
 
@@ -378,7 +399,9 @@ def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> Cell:
     if one.topic:
         (topic,) = [t for t in workload.topics if t.topic == one.topic]
         known = topic.arms[place].metrics
-    shown = fmt.metric(known.get(one.metric)) if one.metric and one.outcome != "none" else None
+    shown = None
+    if one.metric and one.outcome != "none":
+        shown = fmt.metric(in_unit_of_limit(known.get(one.metric)))
     # What an undecided one may be is in its interval; of the others the value is enough.
     value = "" if shown is None else shown.full if one.outcome == "undecided" else shown.text
     if one.outcome in ("undecided", "no data") and shown is None:
