@@ -160,6 +160,7 @@ SCALES = {
     ("fraction", "fraction"): {1},
 }
 BY_SECOND = {
+    "sent": ("messages/s", 1),
     "delivered": ("messages/s", 1),
     "latency_by_second": ("ms", 1e-6),
     "latency_variance_by_second": ("ms²", 1e-12),
