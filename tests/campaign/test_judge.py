@@ -1,5 +1,7 @@
 """What voids a trial, and that no rule looks at a result."""
 
+from dataclasses import replace
+
 import pytest
 
 from rmwbench.campaign.trial.outcome import Failure, Outcome
@@ -19,6 +21,31 @@ def steal(value: float) -> list[dict]:
         {"probe": name, "unit": "fraction", "at": "window", "value": value}
         for name, value in window.items()
     ]
+
+
+@pytest.mark.parametrize(
+    ("transport", "option", "void"),
+    [
+        ("udp", None, True),
+        ("shm", None, False),
+        ("intra_process", None, False),
+        ("udp", "shm", False),
+        (None, None, False),
+    ],
+)
+def test_a_transport_that_was_asked_for_and_not_taken_voids_the_trial(transport, option, void):
+    """The option says more than the mode, and has the last word."""
+    found = outcome()
+    arm = found.order.cell.arm
+    more = {
+        "modes": {} if transport is None else {"transport": transport},
+        "options": {} if option is None else {"path": option},
+    }
+    made = replace(found.order.cell, arm=arm.model_copy(update=more))
+    found.order = replace(found.order, cell=made)
+    row = {"path": "shm", "interface": None, "label": "counted", "fraction": 1.0, "note": None}
+    codes = [reason.code for reason in void_reasons(found, [row])]
+    assert codes == ([Code.PATH] if void else [])
 
 
 def spoilt() -> Outcome:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from rmwbench.campaign.trial import machines
-from rmwbench.campaign.trial.attest import contradiction, reasons
+from rmwbench.campaign.trial.attest import ASKED, contradiction, reasons
 from rmwbench.campaign.trial.beside import network, sources
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.campaign.trial.spoilt import SPOILT
@@ -108,9 +108,17 @@ def strange_clocks(outcome: Outcome) -> Iterator[str]:
 
 
 def _path(outcome: Outcome, attested: list[dict[str, Any]]) -> Iterator[Reason]:
-    asked_path = outcome.order.cell.arm.options.get(PATH_OPTION)
-    if text := contradiction(asked_path, attested, reasons(outcome)):
+    if text := contradiction(_asked_path(outcome), attested, reasons(outcome)):
         yield Reason(Code.PATH, text)
+
+
+def _asked_path(outcome: Outcome) -> Any:
+    """By the arm's option, else by its mode: a transport that a middleware left for another would
+    be measured under a wrong name. Within a process (`intra_process`) there may be readers outside;
+    of several sides each has modes of its own."""
+    arm = outcome.order.cell.arm
+    transport = None if arm.processes else arm.modes.get("transport")
+    return arm.options.get(PATH_OPTION, transport if transport in ASKED else None)
 
 
 def _granted(outcome: Outcome) -> Iterator[Reason]:
