@@ -357,7 +357,7 @@ def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> gains.P
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:
     for tuned in arms:
         for untouched in arms:
-            same = all(
+            same = _settings(tuned) == _settings(untouched) and all(
                 tuned.cell[k] == untouched.cell[k] for k in ("middleware", "layer", "factors")
             )
             if (
@@ -366,3 +366,11 @@ def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]
                 and untouched.cell["profile"].rstrip("*") == "untouched"
             ):
                 yield tuned, untouched
+
+
+def _settings(report: ArmReport) -> dict[str, Any]:
+    """What an arm runs with besides its profile: arms that differ in it, as in their transport, do
+    not show what tuning is worth. The option `path` asks for a path and sets nothing."""
+    settings = {k: v for k, v in report.arm.items() if k not in ("name", "profile", "against")}
+    options = {k: v for k, v in settings.get("options", {}).items() if k != "path"}
+    return settings | {"options": options}

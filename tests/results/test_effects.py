@@ -10,6 +10,7 @@ import pytest
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
+from rmwbench.results import show
 from rmwbench.results.show import summarise
 from rmwbench.results.workload import arm as arm_report
 from rmwbench.results.workload import effects
@@ -90,6 +91,29 @@ def test_what_two_hosts_clocks_leave_open_is_in_every_ratio(pair, effect, monkey
     assert times_floor["low"] < plain[1]["low"] * 0.9 and times_floor["high"] == "inf"
     monkeypatch.setattr(arm_report, "clock_bound", lambda entry, trial: 1e9, raising=False)
     assert effect()["ratios"]["response_latency_p50"]["answer"] == "open"
+
+
+@pytest.mark.parametrize(
+    ("settings", "pairs"),
+    [
+        ({}, 1),
+        ({"options": {"path": "shm"}}, 1),
+        ({"modes": {"transport": "shm"}}, 0),
+        ({"options": {"roudi_pools": "25M:20"}}, 0),
+        ({"loan": True}, 0),
+    ],
+)
+def test_arms_that_differ_in_more_than_the_profile_do_not_show_what_tuning_is_worth(
+    settings, pairs
+):
+    def report(profile, **arm):
+        cell = {"middleware": "m", "layer": "rclcpp", "factors": "{}", "profile": profile}
+        return SimpleNamespace(
+            cell=cell, arm={"name": profile, "profile": {"name": profile}, "loan": False} | arm
+        )
+
+    tuned, untouched = report("tuned"), report("untouched", **settings)
+    assert list(show._tuned_pairs([tuned, untouched])) == [(tuned, untouched)] * pairs
 
 
 def test_a_block_that_ran_behind_the_last_look_is_in_no_ratio(pair, effect, tmp_path):
