@@ -38,7 +38,9 @@ class Life:
 
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
         """Whether each message of a writer is the reader's: bool of shape (n,)."""
-        return (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns) & self.passes(seq)
+        mine = (intended_ns >= self.begin_ns) & (intended_ns < self.end_ns)
+        found: np.ndarray = mine & self.passes(seq)
+        return found
 
     def passes(self, seq: np.ndarray) -> np.ndarray:
         """Whether each passes its content filter: bool of shape (n,)."""

@@ -55,7 +55,8 @@ struct Manages {
 
 struct Settings {
   std::string rmw;
-  int32_t publish_mode = RMWBENCH_PUBLISH_DEFAULT;  // of all publishers
+  // Of all publishers.
+  int32_t publish_mode = RMWBENCH_PUBLISH_DEFAULT;
   std::optional<uint32_t> domain_id = 0;  // none: rcl reads ROS_DOMAIN_ID, as of any node
   Executor executor = Executor::single_threaded;
   uint32_t threads = 0;  // of the multi-threaded executor; 0: as many as rclcpp takes by itself

@@ -179,9 +179,9 @@ Asked asked_of(const rmwbench_session_config &config) {
     } else if (name == "layers") {
       settings.layers = one_of("layers", value, true_or_false);
     } else if (name == "publish_mode") {
-      settings.publish_mode = one_of<int32_t>(
-          "publish_mode", value,
-          {{"sync", RMWBENCH_PUBLISH_SYNC}, {"async", RMWBENCH_PUBLISH_ASYNC}});
+      settings.publish_mode =
+          one_of<int32_t>("publish_mode", value,
+                          {{"sync", RMWBENCH_PUBLISH_SYNC}, {"async", RMWBENCH_PUBLISH_ASYNC}});
     } else if (name == "qos_from_xml") {
       asked.qos_from_xml = one_of("qos_from_xml", value, true_or_false);
     } else if (name == "roudi_pools") {

@@ -402,16 +402,16 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
     }
     // rmw_fastrtps then makes its transports itself, and Fast DDS does not read the variable.
     if (level(modes, "discovery") == "peers")
-      cannot("transport", transport + ": with discovery peers rmw_fastrtps takes shared memory and "
-                                      "UDP, whatever FASTDDS_BUILTIN_TRANSPORTS says");
+      cannot("transport", transport +
+                              ": with discovery peers rmw_fastrtps takes shared memory and "
+                              "UDP, whatever FASTDDS_BUILTIN_TRANSPORTS says");
     environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
   }
   const std::string &discovery = level(modes, "discovery");
   if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", discovery_server());
   if (discovery == "routers" || discovery == "client")
     cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
-  if (discovery == "spdp")
-    cannot("discovery", "spdp: Fast DDS has no setting for that");
+  if (discovery == "spdp") cannot("discovery", "spdp: Fast DDS has no setting for that");
   discovery_of_dds(discovery, environment);
   return environment;
 }

@@ -98,8 +98,8 @@ class EventCounts {
                                                   const rclcpp::CallbackGroup::SharedPtr &group,
                                                   const TopicQos &asked = {});
 
-  // For an endpoint whose events are heard. What was asked for of deadline and liveliness is counted
-  // from 0 on where the RMW tells it. rclcpp only logs what it lacks.
+  // For an endpoint whose events are heard. What was asked for of deadline and liveliness is
+  // counted from 0 on where the RMW tells it. rclcpp only logs what it lacks.
   void begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked);
   void begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked);
   // What is in force of the asked, and which events nobody counts.

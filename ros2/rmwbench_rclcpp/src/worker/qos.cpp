@@ -54,9 +54,9 @@ std::string topic_qos_note(const rclcpp::QoS &actual, const std::string &rmw) {
   const bool manual = actual.liveliness() == rclcpp::LivelinessPolicy::ManualByTopic;
   const bool kept = rmw != "rmw_zenoh_cpp";
   return std::string(kept ? "QoS in force" : "QoS asked for, and kept by nothing in rmw_zenoh") +
-         ": deadline " + told(actual.deadline()) + ", lifespan " +
-         told(actual.lifespan()) + ", liveliness " + (manual ? "manual by topic" : "automatic") +
-         " with a lease " + told(actual.liveliness_lease_duration());
+         ": deadline " + told(actual.deadline()) + ", lifespan " + told(actual.lifespan()) +
+         ", liveliness " + (manual ? "manual by topic" : "automatic") + " with a lease " +
+         told(actual.liveliness_lease_duration());
 }
 
 void tell_qos(const rclcpp::QoS &actual, rmwbench_granted &granted) {

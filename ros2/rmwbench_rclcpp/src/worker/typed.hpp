@@ -106,7 +106,8 @@ class TypedPublisher final : public rmwbench_publisher {
 
   void granted(rmwbench_granted &granted) const override {
     publishing_.granted(publisher_->get_actual_qos(), granted);
-    events_->granted(publisher_->get_actual_qos(), topic_qos_, publishing_.session.settings.rmw, granted);
+    events_->granted(publisher_->get_actual_qos(), topic_qos_, publishing_.session.settings.rmw,
+                     granted);
   }
 
   void account(const rmwbench_account &account) const override {
@@ -213,8 +214,8 @@ class TypedSubscription final : public rmwbench_subscription {
   void granted(rmwbench_granted &granted) const override {
     tell_qos(subscription_->get_actual_qos(), granted);
     receiving_.granted(granted);
-    events_->granted(subscription_->get_actual_qos(), topic_qos_,
-                     receiving_.session.settings.rmw, granted);
+    events_->granted(subscription_->get_actual_qos(), topic_qos_, receiving_.session.settings.rmw,
+                     granted);
     if (*loans_) {
       granted.take = RMWBENCH_TAKE_LENT;
       granted.note(granted.context, "take: in the middleware's memory (rcl_take_loaned_message)");
