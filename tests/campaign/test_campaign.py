@@ -247,7 +247,12 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     bundle = Bundle(bench.out)
     assert {row["workload"] for row in bundle.rows("cells")} == {"small"}
     assert {row["arm"] for row in bundle.rows("cells")} == {"one", "two"}
-    assert bench.finished() == [trial["trial"] for trial in stored["plan"]["trials"]]
+    # the block that it was stopped in ran again as a whole
+    (cut,) = bundle.trials("void")
+    assert cut.trial == 1 and "the campaign was stopped within it" in cut.reason
+    assert sorted((trial.cell, trial.block) for trial in bundle.trials("done")) == sorted(
+        (trial["cell"], trial["block"]) for trial in stored["plan"]["trials"]
+    )
     assert (
         "Not run within 3.5 s: 1 of 2 comparisons" in show_document(bundle)["campaign"]["not_run"]
     )
@@ -606,4 +611,4 @@ def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
     (bench.out / "journal.jsonl").write_text("".join(line + "\n" for line in kept[:cut]))
     code, output = bench.command("resume", bench.out, "--no-report")
     assert code == 0 and "traced" in output
-    assert len(bench.finished()) == 8
+    assert len(Bundle(bench.out).trials("done")) == 8
