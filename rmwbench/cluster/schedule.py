@@ -21,8 +21,8 @@ from rmwbench.campaign.plan.plan import Plan, Trial
 @dataclass
 class Part:
     """One that a machine has begun. `ended` are its trials with their status, in order; `queue`
-    what it still lacks; `counts` those that no spoilt trial took along, the bundle's included;
-    `spoilt` says of those that did what they took; `repeats` how often it began again."""
+    what it still lacks; `counts` those that no spoilt trial took along; `spoilt` says of those that
+    did what they took; `repeats` how often it began again."""
 
     key: Key
     machine: str
@@ -145,9 +145,7 @@ class Schedule(Course):
         if key is None:
             return None
         self._begun[key] = self._waiting.pop(key)
-        part = self._under_way[machine] = Part(
-            key, machine, deque(self._begun[key]), counts=list(self._here.get(key, ()))
-        )
+        part = self._under_way[machine] = Part(key, machine, deque(self._begun[key]))
         self._owner.setdefault(key.block, machine)
         self._fresh = max(self._fresh, key.block + 1)
         return part

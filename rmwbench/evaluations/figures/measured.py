@@ -271,8 +271,8 @@ def _threads(campaign: Campaign) -> int | None:
 
 def _over_time(one: Measured, arm: Arm) -> Rows:
     """A value for each whole second, as the originals have: what was sent or arrived, the mean over
-    trials; or mean and variance of the latencies of one trial, the one that the report draws message by
-    message. A second without any has none."""
+    trials; or mean and variance of the latencies of one trial, the one that the report draws
+    message by message. A second without any has none."""
     if one.metric in ("sent", "delivered"):
         if arm.delivered is None:
             return []

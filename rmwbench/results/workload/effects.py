@@ -153,14 +153,17 @@ def transport_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[
     """What a transport costs: each arm of a comparison ÷ itself at the first level of
     `modes.transport` at which it ran, all other levels alike, paired within blocks. Empty for any
     other comparison. `arms`: comparison → its arms, in the order of the levels."""
+    mine = [(arm, *_over_transports(arm)) for arm in arms[name]]
+    if all(transport is None for _, _, transport in mine):
+        return []
     first: dict[str, tuple[ArmReport, str]] = {}
     for one in (one for found in arms.values() for one in found if one.trials):
         same, transport = _over_transports(one)
         if transport is not None:
             first.setdefault(same, (one, transport))
     out = []
-    for arm in arms[name]:
-        base, transport = first.get(_over_transports(arm)[0], (arm, None))
+    for arm, same, _ in mine:
+        base, transport = first.get(same, (arm, None))
         if base is not arm:
             out += _divided(name, arm, base, f"{base.name} over {transport}", METRICS)
     return out

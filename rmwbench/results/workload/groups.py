@@ -276,7 +276,8 @@ def _outages(seen: Sequence[Network]) -> tuple[Outage, ...]:
 
 def delivered(arm: str, trials: Sequence[Trial]) -> Delivered | None:
     """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due,
-    published and taken per second, and each trial's own; None where no trial was looked at stream by stream."""
+    published and taken per second, and each trial's own; None where no trial was looked at stream
+    by stream."""
     seen = [t for t in trials if t.network.bin_ns]
     if not seen:
         return None

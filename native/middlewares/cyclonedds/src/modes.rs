@@ -253,12 +253,12 @@ impl Modes {
         receive_threads: impl Fn() -> usize,
         joined_groups: bool,
     ) -> Result<(), Error> {
-        let level = match self.discovery {
-            Some(Discovery::Multicast) => "multicast",
-            Some(Discovery::Spdp) => "spdp",
-            _ => "",
+        let by_multicast = match self.discovery {
+            Some(Discovery::Multicast) => Some("multicast"),
+            Some(Discovery::Spdp) => Some("spdp"),
+            _ => None,
         };
-        if !level.is_empty() && !joined_groups {
+        if let Some(level) = by_multicast.filter(|_| !joined_groups) {
             return Err(unsupported(
                 "discovery",
                 format!("{level}: the interface that Cyclone DDS picked here does no multicast"),
