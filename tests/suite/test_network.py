@@ -559,7 +559,7 @@ def test_the_page_lists_the_vocabulary():
         told - {"path", "nic"} == (set(Spec.model_fields) - {"bottleneck"})
         and "`bottleneck: path`" in section
     )
-    assert set(whole) == set(Network.model_fields) - {"links", "media"}
+    assert set(whole) == set(Network.model_fields) - {"links"}
     assert all(f"`{PREFIX}{name}`" in section for name in LINK_FACTORS)
 
 

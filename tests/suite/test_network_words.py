@@ -44,6 +44,7 @@ MEDIA = {
     "retries": 1,
     "phy_loss": 0.1,
     "queue_frames": 9,
+    "codel": {},
 }
 NETWORKS = {
     "links": {"all": {"both": {"delay_ms": 1.0}}},

@@ -1,5 +1,6 @@
 //! One direction of a host's link: its spec, its queue, what is on the wire, and its counters.
 
+use crate::codel::Codel;
 use crate::counters::Counters;
 use crate::effects::Effects;
 use crate::frame::{Frame, Verdict};
@@ -19,6 +20,8 @@ pub struct Direction {
     pub spec: Spec,
     pub queue: Queue,
     pub limits: Limits,
+    /// Of its medium's, where that has it.
+    pub codel: Option<Codel>,
     pub policer: Policer,
     pub replay: Replay,
     pub effects: Effects,
@@ -48,6 +51,7 @@ impl Direction {
             spec: Spec::default(),
             queue: Queue::default(),
             limits: Limits::of(spec, DEFAULT_QUEUE_FRAMES),
+            codel: None,
             policer: Policer::default(),
             replay: Replay::new(spec, begin_ns),
             effects: Effects::new(seed, &place, spec, begin_ns),
@@ -72,6 +76,7 @@ impl Direction {
             spec,
             self.medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| media[medium].1.queue_frames),
         );
+        self.codel = self.medium.and_then(|medium| media[medium].1.codel).map(Codel::new);
         self.policer.set(spec.police.as_ref());
         self.replay = Replay::new(spec, now_ns);
         self.effects.set(spec, now_ns);
@@ -82,6 +87,7 @@ impl Direction {
         self.spec.medium = Some(media[medium].0.clone());
         self.medium = Some(medium);
         self.limits = Limits::of(&self.spec, media[medium].1.queue_frames);
+        self.codel = media[medium].1.codel.map(Codel::new);
     }
 
     /// What is a function of time begins anew.

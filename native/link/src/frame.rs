@@ -83,6 +83,8 @@ pub struct Frame {
     pub duplicate: bool,
     pub corrupted: bool,
     pub attempts: u8,
+    /// When it began to wait in the direction it is in.
+    pub queued_ns: i64,
     /// What was drawn for it in the direction it is in.
     pub fate: Fate,
 }

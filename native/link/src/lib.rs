@@ -7,6 +7,7 @@
 
 pub mod change;
 pub mod classify;
+pub mod codel;
 pub mod counters;
 pub mod datagrams;
 pub mod direction;

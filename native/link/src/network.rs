@@ -203,6 +203,7 @@ impl Network {
             duplicate: false,
             corrupted: false,
             attempts: 0,
+            queued_ns: at_ns,
             fate: Fate::default(),
         };
         self.next_index += 1;

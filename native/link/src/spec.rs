@@ -170,6 +170,16 @@ pub struct MediumSpec {
     pub phy_loss: f64,
     #[serde(default = "default_queue_frames")]
     pub queue_frames: u64,
+    /// Of each station's queues to one host; None: what waits waits.
+    #[serde(default)]
+    pub codel: Option<CodelSpec>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodelSpec {
+    pub target_ns: i64,
+    pub interval_ns: i64,
 }
 
 /// What a queue holds where its spec gives no limit.
@@ -376,6 +386,11 @@ impl MediumSpec {
             .or_else(|| positive("queue_frames", Some(self.queue_frames)))
             .or_else(|| duration("overhead_ns", self.overhead_ns, 0))
             .or_else(|| chance("phy_loss", self.phy_loss))
+            .or_else(|| {
+                let CodelSpec { target_ns, interval_ns } = self.codel?;
+                duration("codel.target_ns", target_ns, 1)
+                    .or_else(|| duration("codel.interval_ns", interval_ns, 1))
+            })
     }
 }
 

@@ -16,7 +16,7 @@ from rmwbench.suite.names import ALL, NodeName
 from rmwbench.suite.network.backend import Backend
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
-from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec
+from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec, ms_to_ns
 from rmwbench.suite.network.trace import Trace, TraceFile
 from rmwbench.suite.timeline import Span, Timeline
 
@@ -61,10 +61,21 @@ class Access(Strict):
         )
 
 
+class Codel(Strict):
+    """Queues that stay long lose frames, more and more often (CoDel, RFC 8289); the values are those
+    of Linux's WiFi (net/mac80211)."""
+
+    target_ms: float = Field(default=20.0, gt=0, le=10_000)
+    interval_ms: float = Field(default=100.0, gt=0, le=10_000)
+
+    def wire(self) -> dict[str, int]:
+        return {"target_ns": ms_to_ns(self.target_ms), "interval_ns": ms_to_ns(self.interval_ms)}
+
+
 class Medium(Strict):
     """Airtime that links share: one transmission at a time, `overhead_us` before each; unicast is
     repeated up to `retries` times where it is lost (`phy_loss`), multicast goes once at the basic
-    rate."""
+    rate. What waits for it is limited by `queue_frames`, and kept short by `codel` where asked."""
 
     rate_mbps: RateMbps
     overhead_us: float = Field(default=100.0, ge=0, le=1e6)
@@ -72,6 +83,7 @@ class Medium(Strict):
     retries: int = Field(default=7, ge=0, le=255)
     phy_loss: Chance = 0.0
     queue_frames: int = Field(default=1000, ge=1, le=1_000_000)
+    codel: Codel | None = None
 
     def wire(self) -> dict[str, Any]:
         basic = self.rate_mbps if self.basic_rate_mbps is None else self.basic_rate_mbps
@@ -82,7 +94,7 @@ class Medium(Strict):
             "retries": self.retries,
             "phy_loss": self.phy_loss,
             "queue_frames": self.queue_frames,
-        }
+        } | ({} if self.codel is None else {"codel": self.codel.wire()})
 
 
 class Class(Strict):

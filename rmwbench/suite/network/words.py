@@ -62,6 +62,9 @@ def _medium(medium: Medium) -> str:
         found.append(f"multicast at {medium.basic_rate_mbps:g} Mbit/s")
     if medium.queue_frames != usual.queue_frames:
         found.append(_waiting(f"{medium.queue_frames} frames"))
+    if medium.codel is not None:
+        codel = medium.codel
+        found.append(f"CoDel of {codel.target_ms:g} ms in {codel.interval_ms:g} ms")
     return ", ".join(found)
 
 

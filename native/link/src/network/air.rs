@@ -2,7 +2,7 @@
 
 use super::{Happening, Network, Outside};
 use crate::direction::Direction;
-use crate::frame::Verdict;
+use crate::frame::{Frame, Verdict};
 use crate::medium::OnAir;
 use crate::random::uniform;
 use crate::spec::MediumSpec;
@@ -33,26 +33,47 @@ impl Network {
         let picked = station.or_else(|| queues.get(air.pick(of_access_point)).copied());
         let (on_air, airtime_ns) = match picked {
             Some(direction) => {
-                let Some(mut frame) = self.directions[direction].queue.pop() else { return };
+                let Some(mut frame) = self.next_to_air(direction, at_ns) else { return };
                 self.directions[direction].airborne = true;
                 frame.attempts = frame.attempts.saturating_add(1);
                 frame.fate.tries += 1;
-                let airtime_ns = air.airtime_ns(frame.bytes.len(), false);
+                let airtime_ns = self.media[medium].airtime_ns(frame.bytes.len(), false);
                 (OnAir::Station { direction, frame }, airtime_ns)
             }
             None => {
-                let Some(mut copies) = air.pop_group() else { return };
+                let Some(mut copies) = self.media[medium].pop_group() else { return };
                 copies
                     .iter_mut()
                     .for_each(|frame| frame.attempts = frame.attempts.saturating_add(1));
-                let airtime_ns = air.airtime_ns(copies[0].bytes.len(), true);
+                let airtime_ns = self.media[medium].airtime_ns(copies[0].bytes.len(), true);
                 (OnAir::Group(copies), airtime_ns)
             }
         };
+        let air = &mut self.media[medium];
         air.counters.attempts += 1;
         air.counters.busy_ns += airtime_ns;
         air.on_air = Some(on_air);
         self.later(at_ns + airtime_ns, Happening::Aired(medium));
+    }
+
+    /// The next frame that CoDel lets go; it never takes the last one, nor one that is repeated.
+    fn next_to_air(&mut self, index: usize, at_ns: i64) -> Option<Box<Frame>> {
+        loop {
+            let direction = &mut self.directions[index];
+            let frame = direction.queue.pop()?;
+            let last = direction.queue.is_empty();
+            let dropped = frame.fate.tries == 0
+                && direction
+                    .codel
+                    .as_mut()
+                    .is_some_and(|codel| codel.drops(at_ns - frame.queued_ns, last, at_ns));
+            if !dropped {
+                return Some(frame);
+            }
+            direction.queue.gone(&frame);
+            let verdict = direction.queue_full();
+            self.end(index, &frame, verdict);
+        }
     }
 
     pub(super) fn aired(&mut self, medium: usize, at_ns: i64, outside: &mut dyn Outside) {

@@ -68,7 +68,7 @@ impl Network {
         at_ns: i64,
         outside: &mut dyn Outside,
     ) {
-        let Some(frame) = self.admit(index, frame, at_ns, outside) else { return };
+        let Some(mut frame) = self.admit(index, frame, at_ns, outside) else { return };
         let direction = &mut self.directions[index];
         if direction.is_free() {
             return self.cross(index, frame, at_ns, outside);
@@ -77,6 +77,7 @@ impl Network {
             Some(medium) => Some(self.media[medium].spec.rate_bps),
             None => direction.replay.rate_bps(at_ns),
         };
+        frame.queued_ns = at_ns;
         let (limits, verdict) = (direction.limits, direction.queue_full());
         match direction.queue.push(frame, &limits, rate) {
             Ok(()) => self.wake(index, at_ns),

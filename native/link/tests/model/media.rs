@@ -173,6 +173,31 @@ fn queues_on_a_medium_are_limited_per_station() {
 }
 
 #[test]
+fn codel_drops_more_and_more_of_what_a_station_sends_too_fast_and_of_nobody_else() {
+    // A frame takes 1 ms; host 1 sends 1.2 times as many, host 2 a tenth of the rest.
+    let codel = json!({"target_ns": 20 * MS, "interval_ns": 100 * MS});
+    let medium = json!({"rate_bps": 8_000_000, "queue_frames": 100_000, "codel": codel});
+    let mut bench = wifi(2, medium);
+    let mut dropped = vec![];
+    for second in 0..20 {
+        for k in 0..1200 {
+            let at_ns = MS + second * 1000 * MS + k * 1000 * MS / 1200;
+            bench.send(1, &datagram(1, 0, 1000), at_ns);
+            if k % 12 == 0 {
+                bench.send(2, &datagram(2, 0, 1000), at_ns);
+            }
+        }
+        bench.until((second + 1) * 1000 * MS);
+        dropped.push(bench.network.links()["h1"].up.queue_full);
+    }
+    let per_second: Vec<u64> = dropped.windows(2).map(|two| two[1] - two[0]).collect();
+    // 300 of 1200 are too many; they are not dropped at once.
+    assert!(per_second[0] < 150 && per_second[2] > per_second[0], "{per_second:?}");
+    assert!(per_second.iter().any(|one| *one > 250), "{per_second:?}");
+    assert_eq!(bench.network.links()["h2"].up.queue_full, 0);
+}
+
+#[test]
 fn a_robot_that_leaves_the_medium_sends_what_waits_over_the_wire() {
     let mut bench = wifi(1, json!({"rate_bps": 1_000_000}));
     (0..20).for_each(|_| bench.send(1, &datagram(1, 0, 1250), MS)); // 10 ms each
