@@ -269,6 +269,19 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
     assert ends == {("talker", "fake"), ("listener", "zenoh")} and len(trials) == 2
 
 
+def test_a_pair_that_carries_transforms_in_two_ways_does_not_meet(bench):
+    bench.install()
+    bench.install(name="rclcpp")
+    suite = bench.path / "mini.yaml"
+    pair = SUITE.replace("EXTRA", "processes: {listener|service: {middleware: rclcpp}}")
+    suite.write_text(pair.replace("Bytes(100)", "TFMessage(30)"))
+    document = json.loads(bench.command("plan", suite, "--json")[1])
+    # `one` has the same middleware on both sides.
+    ((cell, reason),) = [(row["cell"], row["reason"]) for row in document["unsupported"]]
+    assert [one["arm"]["name"] for one in document["cells"] if one["cell"] == cell] == ["two"]
+    assert reason.startswith("fake and rclcpp do not read each other's TFMessage(30)")
+
+
 @pytest.mark.long
 def test_two_that_never_match_are_a_finding_with_its_cause(bench):
     bench.install()

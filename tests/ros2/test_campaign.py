@@ -65,6 +65,7 @@ def campaign(tmp_path: Path, text: str) -> Path:
 
 def told(tmp_path: Path, text: str) -> str:
     """Runs the suite of this text; returns what is said of it, in one line."""
+    tmp_path.mkdir(exist_ok=True)
     suite = tmp_path / "ros2.yaml"
     suite.write_text(text)
     rmwbench = Path(sys.executable).parent / "rmwbench"
@@ -179,6 +180,36 @@ def test_traced_layers_stand_in_the_order_of_a_message(tmp_path, rmw):
     assert len(reader) == len(writer)
     for times, layers, callback_ns in reader:
         assert layers == READER and [*times, callback_ns] == sorted([*times, callback_ns])
+
+
+TREES = pytest.mark.skipif(
+    not sourced.has_package("tf2_msgs"), reason="the sourced ROS 2 has no tf2_msgs"
+)
+
+
+@TREES
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_the_numbers_of_a_tree_of_frames_arrive_in_their_places(tmp_path, rmw):
+    sourced.worker(rmw)
+    middleware = {"middleware": f"rclcpp/{rmw}"}
+    arms = {"called": middleware | {"wait": "callback"}, "taken": middleware | {"wait": "block"}}
+    bundle = run(tmp_path, arms, message="TFMessage(30)")
+    everything_arrived(bundle)
+    assert rows(bundle, "select count(*) from received where flags & 17 != 0") == [(0,)]
+
+
+@TREES
+def test_a_tree_of_frames_is_handed_on_within_a_process_and_never_lent(tmp_path):
+    sourced.worker("rmw_cyclonedds_cpp")
+    own = {"middleware": "rclcpp/rmw_cyclonedds_cpp", "modes": {"transport": "intra_process"}}
+    arms = {"given away": own, "kept": own | {"options": {"publish": "const_ref"}}}
+    everything_arrived(run(tmp_path, arms, ONE_PROCESS, "TFMessage(30)"))
+    lines = f"  - {json.dumps({'name': 'lent', 'loan': True, **own})}"
+    said = told(
+        tmp_path / "lent",
+        SUITE.format(arms=lines, topology=ONE_PROCESS.rstrip("\n"), message="TFMessage(30)"),
+    )
+    assert "do not lie together" in said, said
 
 
 def test_fast_dds_lends_memory_for_types_of_fixed_size(tmp_path):

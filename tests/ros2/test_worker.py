@@ -105,7 +105,8 @@ def test_every_type_of_the_suite_is_the_same_bytes_in_ros(rmw):
     a difference."""
     sized = ["Bytes(64)", "Bytes(100000)", "Image(64x48)", "LaserScan(1081)", "PointCloud2(1000)"]
     maps = ["OccupancyGrid(30x20)"] if sourced.has_package("nav_msgs") else []
-    names = [*message_type_names(), *sized, *maps]
+    trees = ["TFMessage(2)", "TFMessage(30)"] if sourced.has_package("tf2_msgs") else []
+    names = [*message_type_names(), *sized, *maps, *trees]
     nodes = [
         {
             "name": f"n{2 * i}",
@@ -388,7 +389,7 @@ def test_shared_memory_without_roudi_is_refused_at_once(profile, modes):
         ("tuned", {"transport": "tcp", "shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
         ("untouched", {"transport": "udp"}, "meet by TCP"),
         ("untouched", {"fragment_bytes": 8000}, "batch size"),
-        ("untouched", {"security": True}, "zenoh_security_tools"),
+        ("untouched", {"security": True, "transport": "shm"}, "is not encrypted"),
     ],
 )
 def test_what_rmw_zenoh_cannot_do_is_refused_with_its_reason(profile, modes, words):
@@ -426,7 +427,7 @@ def test_ros_variables_are_the_last_word_in_a_process():
     assert sourced.worker("rmw_cyclonedds_cpp").description["ros_variables"] is True
 
 
-@pytest.mark.parametrize("rmw", ["rmw_cyclonedds_cpp", "rmw_fastrtps_cpp"])
+@pytest.mark.parametrize("rmw", ["rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"])
 @pytest.mark.parametrize("secured", [True, False])
 def test_a_secured_writer_meets_only_readers_that_are_secured_too(rmw, secured):
     level = sourced.worker(rmw).description["modes"]["security"]
@@ -434,7 +435,8 @@ def test_a_secured_writer_meets_only_readers_that_are_secured_too(rmw, secured):
         pytest.skip(f"{rmw}: security: {level}")
     with Opened(rmw, modes={"security": True}) as opened:
         text = opened.ask("open", **opened.open)["configuration"]["text"]
-        assert "ROS_SECURITY_STRATEGY=Enforce" in text
+        zenoh = rmw == "rmw_zenoh_cpp"
+        assert ("enable_mtls:true" if zenoh else "ROS_SECURITY_STRATEGY=Enforce") in text
         opened.beside(modes={"security": secured})
         opened.ask(
             "create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k")]}]

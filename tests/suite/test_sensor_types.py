@@ -62,6 +62,38 @@ def test_a_map_has_a_cell_per_byte():
     assert (found.payload_bytes, after, found.ros_type) == (600, b"", "nav_msgs/msg/OccupancyGrid")
 
 
+def test_a_tree_of_frames_has_the_numbers_of_its_transforms_in_pieces():
+    found = message_type("TFMessage(3)")
+    assert (found.ros_type, found.payload_bytes) == ("tf2_msgs/msg/TFMessage", 3 * 56)
+    # as a serialiser writes it: the pieces, and what is between them from the rest
+    gap = len(found.cdr_suffix) // 2
+    assert found.piece_bytes == 56 and gap == 40
+    numbers = [struct.pack("<7d", *range(at, at + 7)) for at in (10, 20, 30)]
+    rest = [found.cdr_suffix[:gap], found.cdr_suffix[gap:], b""]
+    body = found.cdr_prefix[4:] + b"".join(a + b for a, b in zip(numbers, rest, strict=True))
+    assert struct.unpack_from("<I", body) == (3,)
+    at = 4
+    for number in range(3):
+        at += -at % 4
+        assert struct.unpack_from("<II", body, at) == (0, 0)
+        at += 8
+        for text in (b"base_link\0", f"link_{number:04}".encode() + b"\0"):
+            at += -at % 4
+            assert struct.unpack_from("<I", body, at) == (len(text),)
+            assert body[at + 4 : at + 4 + len(text)] == text
+            at += 4 + len(text)
+        at += -at % 8
+        first = 10 * (number + 1)
+        assert struct.unpack_from("<7d", body, at) == tuple(range(first, first + 7))
+        at += 56
+    assert at == len(body) == found.cdr_bytes - 4
+
+
+def test_every_transform_up_to_the_last_takes_as_many_bytes():
+    found = message_type("TFMessage(10000)")
+    assert len(found.cdr_suffix) == 9_999 * 40
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     [
@@ -71,6 +103,8 @@ def test_a_map_has_a_cell_per_byte():
         ("LaserScan(0)", "a payload of 0 bytes cannot carry"),
         ("OccupancyGrid(100000x100000)", "larger than a middleware can be asked"),
         ("LaserScan()", "unknown message type"),
+        ("TFMessage(1)", "a payload of 56 bytes cannot carry"),
+        ("TFMessage(10001)", "so many transforms"),
         ("Twist", "`Twist` is too small to carry the message's identity"),
     ],
 )
@@ -84,6 +118,7 @@ def test_every_family_is_what_it_says():
         "Bytes(N)": "Bytes(64)",
         "LaserScan(N)": "LaserScan(16)",
         "PointCloud2(N)": "PointCloud2(4)",
+        "TFMessage(N)": "TFMessage(2)",
     }
     for form, what in FAMILIES.items():
         name = examples.get(form, form.replace("WIDTHxHEIGHT", "16x8"))

@@ -158,7 +158,9 @@ typedef struct rmwbench_qos {
 } rmwbench_qos;
 
 /* An exact layout: `cdr_prefix`, then `payload_bytes` of payload, then `cdr_suffix` are a complete
- * XCDR1 message, encapsulation included. A middleware without CDR carries the payload alone. */
+ * XCDR1 message, encapsulation included. A middleware without CDR carries the payload alone. Of a
+ * tf2_msgs/msg/TFMessage the payload are the numbers of its transforms, 56 bytes each: in the real
+ * message the suffix's bytes stand between them, in equal parts. */
 typedef struct rmwbench_message_type {
   const char *name;     /* the suite's name: "Image1080p" */
   const char *ros_type; /* "sensor_msgs/msg/Image" */

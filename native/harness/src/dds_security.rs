@@ -93,9 +93,11 @@ fn make(enclave: &Path) -> Result<(), Error> {
         "participant.csr",
     ];
     openssl(enclave, &[&request[..], &key[..]].concat())?;
+    // With an extension it is of version 3, as sros2's is: TLS takes no other.
+    write("extensions.cnf", "basicConstraints = critical, CA:FALSE\n")?;
     openssl(
         enclave,
-        &words("x509 -req -sha256 -days 3650 -in participant.csr -CA identity_ca.cert.pem -CAkey ca.key.pem -CAcreateserial -out cert.pem"),
+        &words("x509 -req -sha256 -days 3650 -in participant.csr -CA identity_ca.cert.pem -CAkey ca.key.pem -CAcreateserial -extfile extensions.cnf -out cert.pem"),
     )?;
     for name in ["governance", "permissions"] {
         openssl(

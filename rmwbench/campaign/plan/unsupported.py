@@ -49,6 +49,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
             or _real_time(cell)
             or _ros_variables(cell, workers, kind)
             or _lifecycle(cell, workers)
+            or _in_pieces(cell)
             or source.missing(cell)
             or _recorder(cell, kind)
             or next(_lacking(cell, workers), None)
@@ -142,6 +143,19 @@ def _lifecycle(cell: Cell, workers: Workers) -> str | None:
         if answer != "yes":
             return f"{name} has no lifecycle nodes{_reason(answer)}"
     return None
+
+
+def _in_pieces(cell: Cell) -> str | None:
+    """Why the two of a pair cannot read each other's messages: who does not serialise a message
+    carries its payload as one, and ROS 2 in pieces."""
+    found = next((e.type for e in cell.endpoints if e.type.piece_bytes is not None), None)
+    layers = {name.partition("/")[0] == LAYER for name in cell.middlewares}
+    if found is None or len(layers) == 1:
+        return None
+    return (
+        f"{' and '.join(cell.middlewares)} do not read each other's {found.name}: {LAYER} alone "
+        "serialises its transforms, others carry their numbers as one array"
+    )
 
 
 def left_out(arms: Iterable[Arm]) -> dict[str, str]:

@@ -18,6 +18,8 @@ class CdrLayout:
         self._parts = [bytearray(ENCAPSULATION), bytearray()]
         self._body_bytes = 0
         self.payload_bytes: int | None = None
+        self.piece_bytes: int | None = None
+        """Of a payload that stands in several pieces (`piece`); None where it lies together."""
 
     @property
     def prefix(self) -> bytes:
@@ -64,6 +66,14 @@ class CdrLayout:
             raise ValueError("a layout has one payload")
         self.payload_bytes = payload_bytes
         self._body_bytes += payload_bytes
+        return self
+
+    def piece(self, piece_bytes: int) -> "CdrLayout":
+        """The next of several pieces, of one size, in which the payload stands. What is between
+        them is the first part of `suffix`, as if the pieces lay together before it."""
+        self.piece_bytes = piece_bytes
+        self.payload_bytes = (self.payload_bytes or 0) + piece_bytes
+        self._body_bytes += piece_bytes
         return self
 
     def _append(self, data: bytes) -> "CdrLayout":

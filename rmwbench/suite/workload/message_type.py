@@ -25,7 +25,9 @@ middlewares."""
 
 _BYTES = re.compile(r"Bytes\(\s*(\d+)\s*\)")
 _IMAGE = re.compile(r"Image\(\s*(\d+)\s*x\s*(\d+)\s*\)")
-_SIZED = re.compile(r"(LaserScan|PointCloud2|OccupancyGrid)\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)")
+_SIZED = re.compile(
+    r"(LaserScan|PointCloud2|OccupancyGrid|TFMessage)\(\s*(\d+)\s*(?:x\s*(\d+)\s*)?\)"
+)
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,9 @@ class MessageType:
     cdr_suffix: bytes
     pixels: tuple[int, int] | None = None
     """Width and height of an image."""
+    piece_bytes: int | None = None
+    """Of a payload that stands in pieces of this size; its worker knows the type. Who serialises
+    nothing carries it in one piece, before all that is between."""
 
     @property
     def cdr_bytes(self) -> int:
@@ -108,7 +113,14 @@ def message_type_names() -> list[str]:
 
 def _from_layout(name: str, ros_type: str, layout: CdrLayout) -> MessageType:
     assert layout.payload_bytes is not None
-    return MessageType(name, ros_type, layout.payload_bytes, layout.prefix, layout.suffix)
+    return MessageType(
+        name,
+        ros_type,
+        layout.payload_bytes,
+        layout.prefix,
+        layout.suffix,
+        piece_bytes=layout.piece_bytes,
+    )
 
 
 def _bytes(payload_bytes: int) -> MessageType:
@@ -214,6 +226,7 @@ FAMILIES = {
     "PointCloud2(N)": "N points of 16 bytes (x, y, z, intensity): sensor_msgs/msg/PointCloud2",
     "LaserScan(N)": "N ranges of 4 bytes: sensor_msgs/msg/LaserScan",
     "OccupancyGrid(WIDTHxHEIGHT)": "a map of that many cells: nav_msgs/msg/OccupancyGrid",
+    "TFMessage(N)": "N transforms of a tree of frames, from 2: tf2_msgs/msg/TFMessage",
 }
 """Types of any size: how a suite writes them, and what they are."""
 KIB, MIB = 1024, 1024 * 1024
@@ -247,7 +260,7 @@ _LAYOUTS: dict[str, tuple[str, Callable[[], CdrLayout]]] = {
 
 _TOO_SMALL = {
     "Struct16": 16, "Range": 16, "RadarDetection": 56,  # before time and id
-    "Twist": 48, "TwistStamped": 48, "Pose": 56, "PoseStamped": 56, "Transform": 56, "TFMessage": 56,
+    "Twist": 48, "TwistStamped": 48, "Pose": 56, "PoseStamped": 56, "Transform": 56,
 }  # fmt: skip
 """Types that users ask for and that cannot hold the 64-byte header → the bytes of numbers that lie
 together in them."""

@@ -1,18 +1,24 @@
 """Messages as robots have them, of ROS 2's own packages: their serialised bytes around the array
 that a driver fills.
 
-Each has a header with an empty frame id at time zero. Not expressible, because no array of it holds
-the identity of a message: tf2_msgs/TFMessage (of a transform 56 bytes at most lie together).
+Each has a header at time zero, with an empty frame id but in a tf2_msgs/TFMessage, whose frames
+have names. Of that the payload stands in pieces, the seven numbers of each transform: two of them
+hold the identity of a message.
 """
 
 from collections.abc import Callable
 
+from rmwbench.suite.fault import Fault
 from rmwbench.suite.workload.cdr import CdrLayout
 
 FLOAT32 = 7
 """The datatype of a 32-bit float in sensor_msgs/PointField."""
 CHANNELS = ("x", "y", "z", "intensity")
 POINT_BYTES = 4 * len(CHANNELS)
+TRANSFORM_BYTES = 7 * 8
+"""A translation and a quaternion: of all that a transform has, what changes."""
+MOST_TRANSFORMS = 10_000
+"""More than any robot has; every transform has the same size up to here, whatever its name."""
 
 Layout = tuple[str, CdrLayout]
 """The ROS type, and where its payload stands."""
@@ -58,10 +64,28 @@ def occupancy_grid(width: int, height: int) -> Layout:
     return "nav_msgs/msg/OccupancyGrid", layout.u32(width * height).payload(width * height)
 
 
+def transforms(count: int) -> Layout:
+    """The payload are the transforms' numbers: base_link to link_0000, link_0001, …, as
+    robot_state_publisher sends the joints of a robot in one message. 40 bytes are between two of
+    them."""
+    if count > MOST_TRANSFORMS:
+        raise Fault(
+            "a message with so many transforms cannot be sent",
+            expected=f"at most {MOST_TRANSFORMS} transforms",
+            actual=str(count),
+        )
+    layout = CdrLayout().u32(count)
+    for number in range(count):
+        layout.u32(0, 0).string("base_link").string(f"link_{number:04}")
+        layout.align(8).piece(TRANSFORM_BYTES)
+    return "tf2_msgs/msg/TFMessage", layout
+
+
 SIZED: dict[str, tuple[int, Callable[..., Layout]]] = {
     "LaserScan(N)": (4, laser_scan),
     "PointCloud2(N)": (POINT_BYTES, point_cloud),
     "OccupancyGrid(WIDTHxHEIGHT)": (1, occupancy_grid),
+    "TFMessage(N)": (TRANSFORM_BYTES, transforms),
 }
 """Types of any size, as a suite writes them → the bytes of an element, and the layout of one with
 these numbers."""

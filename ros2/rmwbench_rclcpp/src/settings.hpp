@@ -12,6 +12,9 @@
 
 namespace rmwbench {
 
+// Of either serialisation.
+inline bool is_fastrtps(const std::string &rmw) { return rmw.rfind("rmw_fastrtps", 0) == 0; }
+
 enum class Executor {
   single_threaded,
   multi_threaded,

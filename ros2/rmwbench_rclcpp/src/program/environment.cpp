@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "fault.hpp"
+#include "rmw_modes.hpp"
 #include "roudi.hpp"
 
 namespace rmwbench {
@@ -71,6 +72,15 @@ void needs_roudi(const Rmw &rmw, const rmwbench_profile &profile,
   throw Fault{RMWBENCH_ERROR_FAILED, std::string("profile ") + profile.name, why};
 }
 
+// Its directory.
+std::string keystore_of(uint64_t trial_nonce) {
+  char directory[1024];
+  rmwbench_error error;
+  if (!rmwbench_security_keystore(trial_nonce, directory, sizeof directory, &error))
+    throw Fault{error.kind, error.object, error.message};
+  return directory;
+}
+
 }  // namespace
 
 Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const Asked &asked,
@@ -97,7 +107,9 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     // The router has a file of its own kind: a session's would make it a peer.
     if (daemon.empty()) write_file(rmw, object, content);
   }
-  for (const auto &[name, value] : environment_of_modes(rmw, asked.modes, content, daemon)) {
+  const std::string keystore = asked.secured ? keystore_of(asked.trial_nonce) : "";
+  for (const auto &[name, value] :
+       environment_of_modes(rmw, asked.modes, content, daemon, keystore)) {
     if (name[0] != '+') {
       set(name, value);
       continue;
@@ -105,13 +117,12 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     const char *before = std::getenv(name.c_str() + 1);
     set(name.substr(1), before != nullptr ? before + value : value.substr(1));
   }
-  const bool fast_dds = rmw.name.rfind("rmw_fastrtps", 0) == 0;
+  const bool fast_dds = is_fastrtps(rmw.name);
   // Read when a context makes its participant: it holds for all publishers of the process.
   if (fast_dds && asked.settings.publish_mode != RMWBENCH_PUBLISH_DEFAULT) {
     const bool async = asked.settings.publish_mode == RMWBENCH_PUBLISH_ASYNC;
     set("RMW_FASTRTPS_PUBLICATION_MODE", async ? "ASYNCHRONOUS" : "SYNCHRONOUS");
   }
-  if (asked.secured) secure(asked.trial_nonce);
   if (asked.qos_from_xml) {
     if (!fast_dds) {
       throw Fault{RMWBENCH_ERROR_INVALID, "option qos_from_xml",
@@ -143,18 +154,6 @@ Environment::~Environment() {
 void Environment::set(const std::string &name, const std::string &value) {
   setenv(name.c_str(), value.c_str(), 1);
   text_ += name + "=" + value + "\n";
-}
-
-// As a user secures every node of a host: SROS 2 enforced, and one enclave for all.
-void Environment::secure(uint64_t trial_nonce) {
-  char directory[1024];
-  rmwbench_error error;
-  if (!rmwbench_security_keystore(trial_nonce, directory, sizeof directory, &error))
-    throw Fault{error.kind, error.object, error.message};
-  set("ROS_SECURITY_ENABLE", "true");
-  set("ROS_SECURITY_STRATEGY", "Enforce");
-  set("ROS_SECURITY_KEYSTORE", directory);
-  set("ROS_SECURITY_ENCLAVE_OVERRIDE", "/rmwbench");
 }
 
 void Environment::write_file(const Rmw &rmw, const std::string &object,

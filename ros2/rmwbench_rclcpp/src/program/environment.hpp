@@ -34,7 +34,6 @@ class Environment {
 
  private:
   void set(const std::string &name, const std::string &value);
-  void secure(uint64_t trial_nonce);
   void write_file(const Rmw &rmw, const std::string &name, const std::string &content);
 
   std::string path_;

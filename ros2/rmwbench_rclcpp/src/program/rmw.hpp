@@ -1,9 +1,8 @@
-// What this worker knows of each RMW: its capabilities, how modes reach it, the file its
-// configuration is read from, its daemons. An RMW that is not known here runs as installed.
+// What this worker knows of each RMW: its capabilities, its modes, the file its configuration is read
+// from, its daemons. An RMW that is not known here runs as installed.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -42,6 +41,9 @@ struct Rmw {
       {};  // of the daemons' names, those that stand on every host
 };
 
+// A configuration of Cyclone DDS with these settings in every domain.
+std::string any_domain(const std::string &settings);
+
 // Of a configuration of Cyclone DDS: messages of one host go through iceoryx. Empty where this
 // install cannot do that.
 std::string iceoryx_on();
@@ -52,18 +54,10 @@ Rmw rmw_named(const std::string &name);
 // rtps/attributes/ServerAttributes.h.
 inline constexpr uint16_t DISCOVERY_SERVER_PORT = 11811;
 
+// Where that of a trial is: HOST:PORT.
+std::string discovery_server();
+
 // RMW_IMPLEMENTATION's. Throws Fault where the variable is not set or no such RMW is installed.
 const Rmw &current_rmw();
-
-// What `modes` (name → level as in the protocol) come to for this RMW: environment variables to
-// set, in order. Modes that are rclcpp's (executor, threads, transport intra_process) are not here.
-// `daemon`: the name of the daemon that is to be configured; empty for a worker. Throws Fault for a
-// level that it cannot do.
-Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
-                           const std::string &profile_text, const std::string &daemon);
-
-// The pool of shared memory that this RMW makes at its first large message, in bytes; 0: none.
-uint64_t pool_bytes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
-                    const std::string &profile_text);
 
 }  // namespace rmwbench

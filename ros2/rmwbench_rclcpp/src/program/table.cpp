@@ -13,6 +13,7 @@
 #include "environment.hpp"
 #include "fault.hpp"
 #include "options.hpp"
+#include "rmw_modes.hpp"
 #include "worker_library.hpp"
 
 namespace rmwbench {

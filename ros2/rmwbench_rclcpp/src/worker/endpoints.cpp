@@ -1,7 +1,6 @@
 #include "endpoints.hpp"
 
 #include "executor_loop.hpp"
-#include "fastrtps.hpp"
 #include "fault.hpp"
 #include "publish_mode.hpp"
 #include "qos.hpp"

@@ -1,10 +1,9 @@
 #include "fastrtps.hpp"
 
 #include "beside.hpp"
+#include "settings.hpp"
 
 namespace rmwbench {
-
-bool is_fastrtps(const std::string &rmw) { return rmw.rfind("rmw_fastrtps", 0) == 0; }
 
 void *ask_fastrtps(const std::string &rmw, const char *symbol) {
   std::string why;

@@ -5,8 +5,6 @@
 
 namespace rmwbench {
 
-bool is_fastrtps(const std::string &rmw);
-
 // A function of that library; NULL where it was not built.
 void *ask_fastrtps(const std::string &rmw, const char *symbol);
 

@@ -20,8 +20,23 @@ inline Fault layout_fault(const rmwbench_endpoint_config &config, const std::str
           std::string("type ") + config.type.name + " as " + config.type.ros_type + ": " + what};
 }
 
-// The whole message of `payload` as CDR.
-rclcpp::SerializedMessage cdr_of(const rmwbench_message_type &type, const uint8_t *payload);
+// The whole message of `payload` as CDR; `piece_bytes` at a time where it stands in pieces, with
+// equal parts of the suffix between them, else all of it.
+rclcpp::SerializedMessage cdr_of(const rmwbench_message_type &type, const uint8_t *payload,
+                                 size_t piece_bytes);
+
+// Whether `cdr` has it where `cdr_of` would put it.
+bool has_payload(const rmwbench_message_type &type, const rclcpp::SerializedMessage &cdr,
+                 const uint8_t *payload, size_t piece_bytes);
+
+template <class Field>
+constexpr size_t piece_bytes_of(const rmwbench_message_type &type) {
+  if constexpr (in_pieces<Field>::value) {
+    return sizeof(typename PieceOf<typename Field::value_type>::Type);
+  } else {
+    return type.payload_bytes;
+  }
+}
 
 // A recognisable payload.
 std::vector<uint8_t> pattern(size_t bytes);
@@ -37,7 +52,9 @@ T prototype(const rmwbench_endpoint_config &config, Field field) {
   const std::vector<uint8_t> known = pattern(type.payload_bytes);
   rclcpp::Serialization<T> serialization;
   auto message = std::make_unique<T>();  // up to 8 MiB: not on the stack
-  rclcpp::SerializedMessage cdr = cdr_of(type, known.data());
+  using Payload = std::remove_reference_t<decltype(field(*message))>;
+  const size_t piece_bytes = piece_bytes_of<Payload>(type);
+  rclcpp::SerializedMessage cdr = cdr_of(type, known.data(), piece_bytes);
   serialization.deserialize_message(&cdr, message.get());
   const Block found = block(field(*message));
   if (found.bytes != known.size() ||
@@ -57,15 +74,15 @@ T prototype(const rmwbench_endpoint_config &config, Field field) {
       throw layout_fault(config, "its CDR has " + std::to_string(again.size()) +
                                      " bytes, the suite's layout " + std::to_string(expected));
     }
-    if (!known.empty() &&
-        std::memcmp(again.get_rcl_serialized_message().buffer + type.cdr_prefix_bytes, known.data(),
-                    known.size()) != 0) {
+    if (!has_payload(type, again, known.data(), piece_bytes)) {
       throw layout_fault(config, "its CDR has the payload elsewhere than the suite's layout");
     }
   }
-  if constexpr (is_sequence<std::remove_reference_t<decltype(field(*message))>>::value) {
+  if constexpr (is_sequence<Payload>::value) {
     field(*message).clear();
     field(*message).shrink_to_fit();
+  } else if constexpr (in_pieces<Payload>::value) {
+    fill(field(*message), std::vector<uint8_t>(known.size()).data(), known.size());
   } else if (found.bytes > 0) {
     std::memset(found.data, 0, found.bytes);
   }

@@ -22,12 +22,12 @@ struct Block {
 };
 
 // The field that holds a type's payload is named once, where the type is registered (types_*.cpp):
-// a function object whose call with a message returns a reference to that field. Three shapes of
-// field exist.
+// a function object whose call with a message returns a reference to that field. Four shapes of
+// field exist: sequences and arrays of plain memory, one of Lyrical's, and a sequence whose elements
+// hold a piece of the payload each (PieceOf).
 template <class Element, class Allocator>
-Block block(std::vector<Element, Allocator> &field) {
-  static_assert(std::is_arithmetic<Element>::value,
-                "the payload must be plain memory without gaps");
+std::enable_if_t<std::is_arithmetic<Element>::value, Block> block(
+    std::vector<Element, Allocator> &field) {
   return {reinterpret_cast<uint8_t *>(field.data()), field.size() * sizeof(Element)};
 }
 template <class Element, size_t N>
@@ -37,10 +37,37 @@ Block block(std::array<Element, N> &field) {
   return {reinterpret_cast<uint8_t *>(field.data()), sizeof field};
 }
 
+// The payload's piece in an element of a sequence: `Type` is plain memory without gaps, `of` the
+// reference to it. Where a type is registered that has one.
+template <class Element>
+struct PieceOf;
+
 template <class Field>
 struct is_sequence : std::false_type {};
 template <class Element, class Allocator>
-struct is_sequence<std::vector<Element, Allocator>> : std::true_type {};
+struct is_sequence<std::vector<Element, Allocator>> : std::is_arithmetic<Element> {};
+
+template <class Field>
+struct in_pieces : std::false_type {};
+template <class Element, class Allocator>
+struct in_pieces<std::vector<Element, Allocator>>
+    : std::integral_constant<bool, !std::is_arithmetic<Element>::value> {};
+
+// What a message has of a payload in pieces, as one: a copy, which the next one in this thread
+// overwrites.
+template <class Element, class Allocator>
+std::enable_if_t<!std::is_arithmetic<Element>::value, Block> block(
+    std::vector<Element, Allocator> &field) {
+  using Piece = typename PieceOf<Element>::Type;
+  thread_local std::vector<uint8_t> together;
+  together.resize(field.size() * sizeof(Piece));
+  uint8_t *to = together.data();
+  for (Element &element : field) {
+    std::memcpy(to, &PieceOf<Element>::of(element), sizeof(Piece));
+    to += sizeof(Piece);
+  }
+  return {together.data(), together.size()};
+}
 
 #if __has_include(<rosidl_buffer/buffer.hpp>)
 // Since Lyrical uint8[] is this, which converts to a vector but is none.
@@ -61,6 +88,10 @@ bool make_room(Field &field, size_t bytes) {
     if (bytes % element != 0) return false;
     if (field.size() != bytes / element) field.resize(bytes / element);
     return true;
+  } else if constexpr (in_pieces<Field>::value) {
+    // Each element has more than its piece, all of which came with the message's prototype.
+    using Piece = typename PieceOf<typename Field::value_type>::Type;
+    return field.size() * sizeof(Piece) == bytes;
   } else {
     return block(field).bytes == bytes;
   }
@@ -72,6 +103,16 @@ bool fill(Field &field, const uint8_t *payload, size_t bytes) {
   if constexpr (is_sequence<Field>::value &&
                 std::is_same<typename Field::value_type, uint8_t>::value) {
     field.assign(payload, payload + bytes);  // no zeros first
+    return true;
+  } else if constexpr (in_pieces<Field>::value) {
+    using Element = typename Field::value_type;
+    using Piece = typename PieceOf<Element>::Type;
+    static_assert(std::is_trivially_copyable<Piece>::value, "a piece must be plain memory");
+    if (!make_room(field, bytes)) return false;
+    for (Element &element : field) {
+      std::memcpy(&PieceOf<Element>::of(element), payload, sizeof(Piece));
+      payload += sizeof(Piece);
+    }
     return true;
   } else {
     if (!make_room(field, bytes)) return false;

@@ -3,6 +3,7 @@
 #include <rmwbench_worker.h>
 
 #include "fastrtps.hpp"
+#include "settings.hpp"
 
 namespace rmwbench {
 namespace {

@@ -15,6 +15,10 @@ namespace rmwbench {
 
 template <class T, class Field>
 class TypedPublisher final : public rmwbench_publisher {
+  // Such a payload is written as one into memory of ours, and publish() puts it into the message.
+  static constexpr bool in_pieces =
+      rmwbench::in_pieces<std::remove_reference_t<decltype(Field{}(std::declval<T &>()))>>::value;
+
  public:
   TypedPublisher(rmwbench_node &node, const rmwbench_endpoint_config &config)
       : publishing_(node, config),
@@ -35,6 +39,11 @@ class TypedPublisher final : public rmwbench_publisher {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object, refused.what()};
     }
     publishing_.check(*publisher_);
+    if (in_pieces && config.loan != 0) {
+      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
+                  std::string("loan: the numbers of a ") + config.type.ros_type +
+                      " do not lie together, so its memory cannot be written as one payload"};
+    }
     if (publishing_.heard()) events_->begin(*publisher_, topic_qos_);
     if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
       // rclcpp itself would lend heap memory and copy it: a loan in name only.
@@ -61,6 +70,11 @@ class TypedPublisher final : public rmwbench_publisher {
   }
 
   uint8_t *message(size_t bytes) override {
+    if (in_pieces) {
+      if (as_ == PublishAs::unique_ptr && !make_own(bytes)) return nullptr;
+      together_.resize(bytes);
+      return together_.data();
+    }
     if (as_ != PublishAs::unique_ptr)
       return make_room(field_(message_), bytes) ? block(field_(message_)).data : nullptr;
     return make_own(bytes) ? block(field_(*own_)).data : nullptr;
@@ -135,15 +149,17 @@ class TypedPublisher final : public rmwbench_publisher {
   // A message that goes away with the call.
   rmwbench_status publish_own(const uint8_t *payload, size_t bytes) {
     std::unique_ptr<T> message = std::move(own_);
-    if (!message || !holds(*message, payload, bytes)) {
+    if (!message) {
       message = std::make_unique<T>();
       dress(*message);
-      if (!fill(field_(*message), payload, bytes)) return RMWBENCH_FAILED;
     }
+    if (!holds(*message, payload, bytes) && !fill(field_(*message), payload, bytes))
+      return RMWBENCH_FAILED;
     return sent([&] { publisher_->publish(std::move(message)); });
   }
 
   bool holds(T &message, const uint8_t *payload, size_t bytes) {
+    if (in_pieces) return false;
     const Block place = block(field_(message));
     return place.data == payload && place.bytes == bytes;
   }
@@ -169,6 +185,7 @@ class TypedPublisher final : public rmwbench_publisher {
   typename rclcpp::Publisher<T>::SharedPtr publisher_;
   std::optional<rclcpp::LoanedMessage<T>> loaned_;
   std::unique_ptr<T> own_;
+  std::vector<uint8_t> together_;  // of a payload in pieces
 };
 
 template <class T, class Field>

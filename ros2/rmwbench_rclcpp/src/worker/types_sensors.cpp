@@ -7,10 +7,25 @@
 #include <nav_msgs/msg/occupancy_grid.hpp>
 #define RMWBENCH_HAS_NAV_MSGS
 #endif
+#if __has_include(<tf2_msgs/msg/tf_message.hpp>)
+#include <tf2_msgs/msg/tf_message.hpp>
+#define RMWBENCH_HAS_TF2_MSGS
+#endif
 
 #include "typed.hpp"
 
 namespace rmwbench {
+
+#ifdef RMWBENCH_HAS_TF2_MSGS
+template <>
+struct PieceOf<geometry_msgs::msg::TransformStamped> {
+  using Type = geometry_msgs::msg::Transform;
+  static Type &of(geometry_msgs::msg::TransformStamped &element) { return element.transform; }
+};
+static_assert(sizeof(geometry_msgs::msg::Transform) == 7 * sizeof(double),
+              "a transform must be seven numbers without gaps");
+#endif
+
 namespace {
 
 struct OrientationField {
@@ -64,6 +79,17 @@ void dress_message(const nav_msgs::msg::OccupancyGrid &from, nav_msgs::msg::Occu
 }
 #endif
 
+#ifdef RMWBENCH_HAS_TF2_MSGS
+struct TransformsField {
+  auto &operator()(tf2_msgs::msg::TFMessage &message) const { return message.transforms; }
+};
+
+void dress_message(const tf2_msgs::msg::TFMessage &from, tf2_msgs::msg::TFMessage &to,
+                   TransformsField) {
+  to = from;
+}
+#endif
+
 }  // namespace
 
 void add_sensors(Registry &registry) {
@@ -72,6 +98,9 @@ void add_sensors(Registry &registry) {
   add_type<sensor_msgs::msg::PointCloud2, DataField>(registry, "sensor_msgs/msg/PointCloud2");
 #ifdef RMWBENCH_HAS_NAV_MSGS
   add_type<nav_msgs::msg::OccupancyGrid, DataField>(registry, "nav_msgs/msg/OccupancyGrid");
+#endif
+#ifdef RMWBENCH_HAS_TF2_MSGS
+  add_type<tf2_msgs::msg::TFMessage, TransformsField>(registry, "tf2_msgs/msg/TFMessage");
 #endif
 }
 
