@@ -77,10 +77,10 @@ class Workload:
 
 @dataclass(frozen=True, kw_only=True)
 class Campaign:
-    """`machine` in a line, and what is known of it as `facts`. `asked`: the claims that it ran for;
-    None where it ran for none. `shipped`: it was kept in a file; `before_correction`: measured
-    before the method was corrected (claims/measured_files.py). `titles`: what metrics are
-    called."""
+    """`machine` in a line, and what is known of it as `facts`. `wall_s`: what all of its trials
+    took; None where that is not known. `asked`: the claims that it ran for; None where it ran for
+    none. `shipped`: it was kept in a file; `before_correction`: measured before the method was
+    corrected (claims/measured_files.py). `titles`: what metrics are called."""
 
     name: str
     suite: str | None
@@ -90,6 +90,7 @@ class Campaign:
     seed: int | None = None
     tool_version: str | None = None
     blocks_complete: int | None = None
+    wall_s: float | None = None
     machine: str | None = None
     facts: tuple[Fact, ...] = ()
     workloads: tuple[Workload, ...]
@@ -127,6 +128,7 @@ def of_shown(found: "shown.Shown", asked: Sequence[str] | None = None) -> Campai
         seed=campaign.seed,
         tool_version=campaign.tool_version,
         blocks_complete=campaign.blocks_complete,
+        wall_s=campaign.wall_s or None,  # 0: imported trials do not say it
         machine=found.machine.summary,
         facts=found.machine.facts,
         workloads=tuple(map(_workload, found.workloads)),

@@ -10,8 +10,9 @@ from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.markdown import page
-from rmwbench.evaluations.claims.measured import expanded, file_name, is_tested, measured, text
+from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
+from rmwbench.evaluations.claims.suites import is_of
 from rmwbench.results.model import Fact, Metric
 from rmwbench.suite.file.places import suites_directory
 from tests.claims.shipped import FILES
@@ -71,6 +72,15 @@ def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
     assert kept["arm"] == "rmw_zenoh_cpp"
     assert list(kept["metrics"]) == list(kept["per_trial"]) == ["response_latency_p50"]
     assert measured(claims, [begun(workload, suite="another")]) is None
+
+
+@pytest.mark.parametrize("wall_s", [None, 61.5])
+def test_what_the_trials_took_is_kept_where_it_is_known(wall_s):
+    workload = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    summary = measured(asked(right="b"), [begun(workload, wall_s=wall_s)])
+    assert summary["campaigns"][0]["campaign"].get("wall_s") == wall_s
+    assert ("wall_s" in summary["campaigns"][0]["campaign"]) == (wall_s is not None)
+    assert expanded(summary)[0].wall_s == wall_s
 
 
 def test_a_campaign_that_ran_for_other_claims_counts_too():
@@ -248,5 +258,5 @@ def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():
                 for claim in file.items
                 if any(today(file, claim, one) for one in campaigns)
             ]
-            spoken_of = answered or all(is_tested(file, one) for one in campaigns)
-            assert spoken_of, f"{name}: a summary that speaks of no claim and of no claim's suite"
+            spoken_of = answered or all(is_of(file, one) for one in campaigns)
+            assert spoken_of, f"{name}: a summary that speaks of no claim and of no suite of it"

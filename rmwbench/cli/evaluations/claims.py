@@ -135,7 +135,7 @@ def show(
         from rmwbench.evaluations.claims.markdown import page as markdown_page
 
         every = {file.claims: [*given, *there.get(file.claims, ())] for file in files}
-        rows = by_suite(document, every)
+        rows = by_suite(files, document, every)
         typer.echo(markdown_page(document, rows) if markdown else evaluations_table(rows), nl=False)
     elif path is not None:
         from rmwbench.evaluations.claims.render.page import write_html
@@ -155,8 +155,9 @@ def show(
 
 def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.evaluations.claims.measured import file_name, is_tested, measured, text
+    from rmwbench.evaluations.claims.measured import file_name, measured, text
     from rmwbench.evaluations.claims.measured_files import FOLDER
+    from rmwbench.evaluations.claims.suites import is_of
     from rmwbench.evaluations.figures.model import drawn_of
     from rmwbench.whole_file import make_directory, write_whole
 
@@ -166,7 +167,7 @@ def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> No
         )
     # Of a source none of whose suites they ran, not even what its figures would draw: it was not
     # asked for.
-    spoken_of = [file for file in files if any(is_tested(file, one) for one in given)]
+    spoken_of = [file for file in files if any(is_of(file, one) for one in given)]
     found = [
         summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))
     ]

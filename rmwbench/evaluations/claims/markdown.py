@@ -42,10 +42,12 @@ BEFORE_SOME = BEFORE.replace("All of these", "Some of these")
 
 
 BY_SUITE = (
-    "The table says how many conditions each suite has, with those that were added to its "
-    "original's, for how many of them the shipped measurements have some arm in five blocks or "
-    "more, and what became of the statements that it tests."
+    "The table says how many conditions each suite has, how many of them the source's original "
+    "has (the others are ours), for how many the shipped measurements have some arm in five "
+    "blocks or more (– where they have no campaign of the suite), and what became of the "
+    "statements that it tests."
 )
+ABSENT = "–"
 
 
 def page(document: Mapping[str, Any], suites: "Sequence[Row]" = ()) -> str:
@@ -94,42 +96,65 @@ def _by_suite(suites: "Sequence[Row]") -> list[str]:
     if not suites:
         return []
     states = [name for name in STATES if any(name in row.states for row in suites)]
-    heads = ("suite", "conditions", "measured", "statements", *states)
+    heads = ("suite", "conditions", "original", "measured", "statements", *states)
     lines = ["## By suite", "", BY_SUITE, "", f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in suites:
-        counts = (
-            row.conditions,
-            row.measured,
-            row.statements,
-            *(row.states.get(name, 0) for name in states),
+        has = map(significant_count, (row.conditions, row.original))
+        told = map(significant_count, _statements(row, states))
+        lines.append(
+            f"| `{row.suite}` | {' | '.join((*has, *_of_measured(row, row.measured), *told))} |"
         )
-        lines.append(f"| `{row.suite}` | {' | '.join(map(significant_count, counts))} |")
     return [*lines, ""]
 
 
 def evaluations_table(suites: "Sequence[Row]") -> str:
     """The table of docs/evaluations.md: each suite of the published evaluations with its
-    conditions, how many of them are measured, over each RMW too, and what became of its
-    statements."""
+    conditions, how many of them are the original's and how many are measured, over each RMW too,
+    what became of its statements, and the minutes that its trials took."""
     states = [name for name in STATES if any(name in row.states for row in suites)]
     rmws = list(suites[0].by_rmw) if suites else []
     heads = (
         "source",
         "suite",
         "conditions",
+        "original",
         "measured",
+        "original measured",
         *(f"with {rmw}" for rmw in rmws),
         "statements",
         *states,
+        "minutes",
     )
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
     for row in suites:
-        measured = (row.conditions, row.measured, *(row.by_rmw[rmw] for rmw in rmws))
-        counts = (*measured, row.statements, *(row.states.get(name, 0) for name in states))
-        lines.append(
-            f"| {row.source} | `{row.suite}` | {' | '.join(map(significant_count, counts))} |"
+        over = (row.by_rmw[rmw] for rmw in rmws)
+        found = (
+            row.source,
+            f"`{row.suite}`",
+            *map(significant_count, (row.conditions, row.original)),
+            *_of_measured(row, row.measured, row.measured_original, *over),
+            *map(significant_count, _statements(row, states)),
+            _minutes(row),
         )
+        lines.append(f"| {' | '.join(found)} |")
     return "\n".join(lines) + "\n"
+
+
+def _of_measured(row: "Row", *counts: int) -> list[str]:
+    """Counts of what was measured: absent, not 0, where no campaign of the suite is known."""
+    return [significant_count(count) if row.campaigns else ABSENT for count in counts]
+
+
+def _statements(row: "Row", states: Sequence[str]) -> list[int]:
+    return [row.statements, *(row.states.get(name, 0) for name in states)]
+
+
+def _minutes(row: "Row") -> str:
+    """At least so many where some of the campaigns do not say what their trials took."""
+    if row.took_s is None:
+        return ABSENT
+    least = "≥ " if row.untimed else ""
+    return least + significant_count(max(1, round(row.took_s / 60)))
 
 
 def _letters(document: Mapping[str, Any]) -> dict[str, str]:

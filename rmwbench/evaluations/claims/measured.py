@@ -2,8 +2,8 @@
 to be kept beside the claims (docs/formats/claims.md). Pure.
 
 A summary holds of each campaign only those arms and metrics that a claim compares or a figure of
-the source draws, and of suites that a claim tests the arms over ROS 2's RMWs, which `claims
---by-suite` counts; and their values trial by trial.
+the source draws, and of the source's suites the arms over ROS 2's RMWs, which `claims --by-suite`
+counts; and their values trial by trial.
 """
 
 import json
@@ -15,9 +15,10 @@ from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.evaluations.about import OVER_RMWS, is_suite
 from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
-from rmwbench.evaluations.claims.judge import compared, of_suite
+from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims
+from rmwbench.evaluations.claims.suites import is_of
 from rmwbench.results.model import Fact, Metric, document
 
 if TYPE_CHECKING:
@@ -127,6 +128,7 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
             "seed": found.seed,
             "tool_version": found.tool_version,
             "blocks_complete": found.blocks_complete,
+            **({} if found.wall_s is None else {"wall_s": found.wall_s}),
         },
         "machine": {
             "summary": found.machine,
@@ -139,14 +141,9 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
     return {"asked": [x.id for x in source.items if x.id in found.asked], **made}
 
 
-def is_tested(source: Claims, campaign: Campaign) -> bool:
-    """Whether the campaign ran a suite that a claim of this source tests."""
-    return any(of_suite(test, campaign) for claim in source.items for test in claim.tests)
-
-
 def _over_rmws(source: Claims, campaign: Campaign) -> Iterator[tuple[str, str]]:
-    """(workload, arm) of a campaign of a suite that a claim tests, over each of ROS 2's RMWs."""
-    if is_tested(source, campaign):
+    """(workload, arm) of a campaign of one of the source's suites, over each of ROS 2's RMWs."""
+    if is_of(source, campaign):
         for workload in campaign.workloads:
             for arm in workload.arms:
                 if arm.middleware in OVER_RMWS:
@@ -215,6 +212,7 @@ def _expanded(one: Mapping[str, Any]) -> Campaign:
         seed=about["seed"],
         tool_version=about["tool_version"],
         blocks_complete=about["blocks_complete"],
+        wall_s=about.get("wall_s"),
         machine=one["machine"]["summary"],
         facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
         workloads=tuple(

@@ -380,6 +380,10 @@ class Claims(Strict):
     """Versions that the claims speak of, in words."""
     conditions: Conditions = Field(default_factory=Conditions)
     """The same as data, with the rest that makes an answer of today more than a proxy."""
+    original: dict[str, Levels] = Field(default_factory=dict)
+    """Suite -> the workloads (under `workload`) and the levels of those of its conditions that the
+    original has; all where empty. The other conditions, and suites that are not named, are
+    ours."""
     sides: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(
         default_factory=dict
     )
