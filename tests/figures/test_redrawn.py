@@ -225,6 +225,28 @@ def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
     assert [y for y in periods if y is not None] == pytest.approx([25.0, 50.0])
 
 
+@pytest.mark.parametrize("figure", ["ten", "hundred"])
+def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_together(figure):
+    metrics = {
+        name: Metric(unit="ns", value=value)
+        for name, value in (("publisher_period_longest", 3e7), ("subscription_period_longest", 6e7))
+    }
+    arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
+    ran = Campaign(
+        name="c",
+        suite="rclcpp-intraprocess-2019",
+        workloads=(Workload(workload=figure, arms=(arm,)),),
+    )
+    doc = document.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
+    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
+    periods = {
+        point["x"]: point["y"]
+        for point in found["parts"][0]["measured"]["points"]
+        if point["y"] is not None
+    }
+    assert periods == pytest.approx({"slowest publisher": 30.0, "slowest subscription": 60.0})
+
+
 def points_of(source, figure, suite, workload, values, arm="fast", **factors):
     """What a figure of a shipped source draws of one cell whose metrics have these values."""
     metrics = {name: Metric(unit="", value=value) for name, value in values.items()}

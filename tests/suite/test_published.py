@@ -67,6 +67,20 @@ def test_mininets_matrix_is_the_originals():
     assert suite.timeline.steady_s == 15.0
 
 
+@pytest.mark.parametrize("shortened", [False, True])
+def test_mininets_round_trip_has_its_conditions_and_ends_on_the_host_where_it_begins(shortened):
+    one_way = load("galactic-2020/mininet", shortened=shortened)
+    suite = load("galactic-2020/mininet-round-trip", shortened=shortened)
+    assert dict(suite.factors) == dict(one_way.factors)
+    assert (suite.networks, suite.arms) == (one_way.networks, one_way.arms)
+    (workload,) = suite.workloads
+    assert workload.primary_metric == "end_to_end_latency_p50"
+    talker, listener = workload.nodes
+    (back,) = listener.publishers
+    assert (back.arrival.kind, back.arrival.source) == ("relay", talker.publishers[0].topic)
+    assert talker.subscriptions[0].topic == back.topic and talker.host != listener.host
+
+
 def test_gscams_cameras_have_the_originals_bytes_per_frame():
     """Three bytes per pixel; the title says the format."""
     suite = load("gscam-2025")

@@ -16,11 +16,17 @@ from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.network import delivery
 from rmwbench.analysis.metrics.network.network import Network
+from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION
 from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.metric import AtLeast, Measured, Metric, NoData
 from rmwbench.analysis.stats.quantile import BEYOND, allowed, needed
+
+_WHY_NO_PERIOD = {
+    PUBLISHER: "no publisher made two calls within the steady window",
+    SUBSCRIPTION: "no subscription got two messages within the steady window",
+}
 
 
 @dataclass
@@ -73,6 +79,11 @@ class Trial:
             self.values["longest_stall"] = m.longest_stall_ns
         else:
             self.reasons["longest_stall"] = no_window if seconds <= 0 else "the trial has no reader"
+        for stem, why in _WHY_NO_PERIOD.items():
+            if stem in m.longest_period_ns:
+                self.values[f"{stem}_longest"] = m.longest_period_ns[stem]
+            else:
+                self.reasons[f"{stem}_longest"] = no_window if seconds <= 0 else why
         if m.undelivered_in_a_row is not None:
             self.values["undelivered_in_a_row"] = float(m.undelivered_in_a_row)
         else:
@@ -239,6 +250,7 @@ OF_MESSAGES = (
         "undelivered_in_a_row",
         "publish_call_max",
     ),
+    *(f"{stem}_longest" for stem in _WHY_NO_PERIOD),
     "service_latency_mean",
     *(
         "under_way",
@@ -315,6 +327,7 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
 
 
 _WHY_NONE = {
+    **_WHY_NO_PERIOD,
     "endpoint_match": "the trial recorded no creation of an endpoint",
     "consumed_latency": "the consumer's reading was not stamped",
     "request_leg": "the workload has no service",

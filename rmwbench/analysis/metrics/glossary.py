@@ -27,17 +27,19 @@ class Entry:
         return {"title": self.title, "unit": self.unit, "text": self.text}
 
 
-def _percentiles(stem: str, title: str, text: str, qs: tuple[float, ...]) -> list[Entry]:
+def _percentiles(
+    stem: str, title: str, text: str, qs: tuple[float, ...], of: str = "messages"
+) -> list[Entry]:
     out = []
     for q in qs:
         label = f"{q * 100:g}".replace(".", "")
         name = "median" if q == 0.5 else f"p{q * 100:g}"
         beyond = (
-            "half of the messages take longer"
+            f"half of the {of} take longer"
             if q == 0.5
-            else f"{(1 - q) * 100:.3g} % of the messages take longer"
+            else f"{(1 - q) * 100:.3g} % of the {of} take longer"
         )
-        rule = f"Printed from {needed(q)} messages on; below that a bound."
+        rule = f"Printed from {needed(q)} {of} on; below that a bound."
         out.append(
             Entry(
                 f"{stem}_p{label}",
@@ -105,6 +107,40 @@ _ENTRIES = [
         "How far the distance of two consecutive arrivals is from the distance intended (RFC 3550, "
         "|D|).",
         (0.5, 0.99),
+    ),
+    *(
+        entry
+        for stem, side, text, count in (
+            (
+                "publisher_period",
+                "publisher",
+                "From one publish call of a publisher to its next, within the steady window. A "
+                "publisher that was held back catches up with its schedule, so one long period is "
+                "followed by short ones.",
+                "made fewer than two calls",
+            ),
+            (
+                "subscription_period",
+                "subscription",
+                "From one sound arrival at a subscription to its next, within the steady window, "
+                "all its writers together. A lost message makes a period longer.",
+                "got fewer than two messages",
+            ),
+        )
+        for entry in (
+            *_percentiles(stem, f"period of a {side}", text, (0.5, 0.99), "periods"),
+            Entry(
+                f"{stem}_longest",
+                f"mean period of the slowest {side}",
+                "ns",
+                "positive",
+                f"Each {side}'s mean of these, of the {side} in which it is longest: whether every "
+                "one of them keeps its period, which a rate of all together does not tell. What an "
+                "edge of the window cuts counts where it is longer than every whole period. One "
+                f"that {count} has none.",
+                stem,
+            ),
+        )
     ),
     *_percentiles(
         "request_leg",
@@ -308,8 +344,8 @@ _ENTRIES = [
         "hz",
         "amount",
         "Publish calls made within the steady window, per second of it, all publishers together: a "
-        "publisher that is held back stays below the offered rate. Its period is one divided by "
-        "it.",
+        "publisher that is held back stays below the offered rate. Of a single publisher its "
+        "mean period is one divided by it.",
     ),
     Entry(
         "achieved_rate",

@@ -11,6 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, periods
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
 from rmwbench.analysis.records.calls import answered, heard_by, legs
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
@@ -42,12 +43,15 @@ ALL_THE_TIME: Mapping[int, Life] = {}
 @dataclass
 class Messages:
     """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency,
-    service_latency, publish_call, arrival_jitter; with clients request_leg and reply_leg.
+    service_latency, publish_call, arrival_jitter, publisher_period, subscription_period; with
+    clients request_leg and reply_leg.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
     samples: dict[str, Sample] = field(default_factory=dict)
     longest_stall_ns: float | None = None
+    longest_period_ns: dict[str, float] = field(default_factory=dict)
+    """By stem: the mean period of the publisher, or the subscription, in which it is longest."""
     undelivered_in_a_row: int | None = None
     """Of the pair in which it is largest; None without a pair."""
     arrived_in_window: int = 0
@@ -87,6 +91,7 @@ def measure(
     writers, pairs = _pairs(columns, endpoints, window, lives, out)
     _legs(recorded, endpoints, writers, out)
     if window is not None:
+        _periods(writers, pairs, window, lives, out)
         out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
     places = [w.places for w in writers]
     out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
@@ -195,17 +200,54 @@ def _pairs(
         _count_within(window, p, size[p.rows], out)
         taken_ns = found.arrivals.taken_ns
         ordered = taken_ns if found.rows is None else taken_ns[found.rows]
-        there = window
-        for end in (
-            p.writer.endpoint,
-            p.reader.endpoint,
-        ):  # nothing can arrive while either end is away
-            there = lives[end].within(there) if end in lives else there
+        there = _both_there(p, window, lives)
         begin, stop = np.searchsorted(ordered, [there.begin_ns, there.end_ns])
         stalls.append(longest_gap(ordered[begin:stop], there))
     out.longest_stall_ns = max(stalls, default=None)
     out.undelivered_in_a_row = max(runs, default=None)
     return [w for w, _ in heard], pairs
+
+
+def _both_there(pair: "_Pair", window: Window, lives: Mapping[int, Life]) -> Window:
+    """Nothing can arrive while either end is away."""
+    for end in (pair.writer.endpoint, pair.reader.endpoint):
+        window = lives[end].within(window) if end in lives else window
+    return window
+
+
+def _periods(
+    writers: "Sequence[_Writer]",
+    pairs: "Sequence[_Pair]",
+    window: Window,
+    lives: Mapping[int, Life],
+    out: Messages,
+) -> None:
+    """Of each publisher, and of each subscription: what it hears of all its writers together."""
+    heard: dict[int, list[_Pair]] = {}
+    for p in pairs:
+        if p.reader.kind == "subscription":
+            heard.setdefault(p.reader.endpoint, []).append(p)
+    each = {
+        PUBLISHER: [
+            periods(w.call_ns, lives.get(w.endpoint, _ALWAYS).within(window))
+            for w in writers
+            if w.kind == "publisher"
+        ],
+        SUBSCRIPTION: [_arrival_periods(own, window, lives) for own in heard.values()],
+    }
+    for stem, own in each.items():
+        out.samples[stem] = make_sample(own)
+        if (found := longest(own)) is not None:
+            out.longest_period_ns[stem] = found
+
+
+def _arrival_periods(
+    pairs: "Sequence[_Pair]", window: Window, lives: Mapping[int, Life]
+) -> np.ndarray:
+    """Of a subscription, by the first sound arrivals from all its writers."""
+    there = [_both_there(p, window, lives) for p in pairs]
+    whole = Window(min(w.begin_ns for w in there), max(w.end_ns for w in there))
+    return periods(np.concatenate([p.taken_ns for p in pairs]), whole)
 
 
 def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
@@ -403,6 +445,7 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window 
 
 Rows = slice | np.ndarray
 _LET_GO = np.empty(0, np.int64)
+_ALWAYS = Life()
 
 
 def _ordered(column: np.ndarray, rows: Rows, order: np.ndarray | None) -> np.ndarray:

@@ -8,6 +8,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.periods import STEMS
 from rmwbench.analysis.records.columns import Window
 
 OF_THE_WINDOW = (
@@ -16,6 +17,7 @@ OF_THE_WINDOW = (
     "achieved_rate",
     "achieved_throughput",
     "longest_stall",
+    *(f"{stem}_longest" for stem in STEMS),
 )
 """Metrics that are of the whole window."""
 Row = Mapping[str, Any]

@@ -14,15 +14,21 @@ from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.periods import STEMS
 from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
 
 MESSAGE_SAMPLES = frozenset(
-    ("response_latency", "consumed_latency", "service_latency", "publish_call", "arrival_jitter")
+    (
+        *("response_latency", "consumed_latency", "service_latency", "publish_call"),
+        *("arrival_jitter", *STEMS),
+    )
 )
 POOLED = frozenset(
-    name for name, e in GLOSSARY.items() if e.kind == "quantile" and e.source in MESSAGE_SAMPLES
+    name
+    for name, e in GLOSSARY.items()
+    if (e.kind == "quantile" and e.source in MESSAGE_SAMPLES) or e.source in STEMS
 )
 """Metrics whose value over unlike topics together is the value of none of them."""
 OF_TOPICS = tuple(name for name in GLOSSARY if name in POOLED or name in ("undelivered", "loss"))

@@ -1,0 +1,133 @@
+"""The period of each publisher and each subscription, from records made by hand."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import measure
+from rmwbench.analysis.metrics.periods import STEMS
+from rmwbench.analysis.metrics.topics import POOLED
+from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.ledger import ABSENT, LATE
+from rmwbench.analysis.stats.metric import NoData
+from tests.support.columns import Columns
+
+MS = 1_000_000
+SECOND = Window(10**11, 10**11 + 1000 * MS)
+ENDS = [
+    *(Endpoint(1, "publisher", "a"), Endpoint(2, "publisher", "b")),
+    *(Endpoint(11, "subscription", "a"), Endpoint(12, "subscription", "b")),
+]
+
+
+def at(*times_ms):
+    """Stamps, in ms since the window began; None where there is none."""
+    return [ABSENT if t is None else SECOND.begin_ns + int(t * MS) for t in times_ms]
+
+
+def table(names, rows):
+    """Columns of these names, and of the others what does not matter."""
+    found = {name: np.array([row[n] for row in rows], np.int64) for n, name in enumerate(names)}
+    none = np.zeros(len(rows), np.int64)
+    return found | {"seq": found["seq"].astype(np.uint64), "flags": none, "bytes": none + 100}
+
+
+def trial(calls, arrivals=None, *, ends=ENDS, lives=None, flags=None):
+    """Of the calls of each publisher, due when they were made, and the arrivals of each (reader,
+    writer) by sequence number, in ms since the window began."""
+    sent = [(w, n, t) for w, times in calls.items() for n, t in enumerate(at(*times))]
+    got = [
+        (r, w, n, t)
+        for (r, w), times in (arrivals or {}).items()
+        for n, t in enumerate(at(*times))
+        if t != ABSENT
+    ]
+    called = table(("endpoint", "seq", "call_ns"), sent)
+    called["intended_ns"] = called["return_ns"] = called["call_ns"]
+    taken = table(("endpoint", "writer", "seq", "taken_ns"), got)
+    taken["consumed_ns"] = taken["taken_ns"]
+    if flags is not None:
+        taken["flags"] = np.array(flags, np.int64)
+    found = measure(Columns(called, taken), ends, SECOND, lives or {})
+    return Trial(1, 0, found, SECOND.length_ns)
+
+
+def every(period_ms, begin_ms=0.0, end_ms=1000.0):
+    return np.arange(begin_ms, end_ms, period_ms).tolist()
+
+
+def test_a_slow_publisher_is_not_hidden_by_a_fast_one():
+    """100 and 50 Hz are together as many as 75 Hz twice, which is a period of 13.3 ms."""
+    found = trial({1: every(10), 2: every(20)})
+    assert found.values["publisher_period_longest"] == 20 * MS
+    assert found.values["sent_rate"] == 150
+    sample = found.messages.samples["publisher_period"]
+    assert (sample.count, sample.exact[0.5]) == (99 + 49, 10 * MS)
+
+
+def test_a_publisher_that_was_held_back_and_catches_up_keeps_its_mean_and_not_its_99th_percentile():
+    held = every(10)
+    held[50:55] = [540, 540.1, 540.2, 540.3, 540.4]
+    found = trial({1: held, 2: every(10)})
+    assert found.values["publisher_period_longest"] == pytest.approx(10 * MS)
+    ones = found.messages.samples["publisher_period"].values
+    assert ones[-1] == 50 * MS and ones[0] == pytest.approx(0.1 * MS)
+    single = aggregate(GLOSSARY["publisher_period_p50"], [found])
+    assert single.value == 10 * MS
+
+
+def test_one_that_stops_halfway_has_no_short_period():
+    found = trial({1: every(10, end_ms=500), 2: every(10)})
+    assert found.messages.samples["publisher_period"].values[-1] == 510 * MS
+    assert found.values["publisher_period_longest"] == (490 + 510) / 50 * MS
+
+
+def test_what_the_edge_cuts_off_an_ordinary_period_is_none():
+    found = trial({1: every(10, begin_ms=7, end_ms=999)})
+    assert set(found.messages.samples["publisher_period"].values) == {10 * MS}
+
+
+def test_a_publisher_that_does_nothing_in_the_window_has_no_data():
+    beside = trial({1: [None] * 5, 2: every(10)})
+    assert beside.values["publisher_period_longest"] == 10 * MS
+    for calls in ([None] * 5, [-20.0, -10.0], [500.0]):
+        alone = trial({1: calls})
+        why = "no publisher made two calls within the steady window"
+        assert alone.reasons["publisher_period_longest"] == why
+        for name in ("publisher_period_p50", "publisher_period_longest"):
+            none = aggregate(GLOSSARY[name], [alone])
+            assert isinstance(none, NoData) and none.reason == why
+
+
+def test_a_subscription_has_a_longer_period_where_messages_are_lost():
+    """The second hears every other message; what came late is no arrival."""
+    sent = every(10)
+    lost = [t + 1 if n % 2 == 0 else None for n, t in enumerate(sent)]
+    found = trial({1: sent, 2: sent}, {(11, 1): [t + 1 for t in sent], (12, 2): lost})
+    assert found.values["subscription_period_longest"] == 20 * MS
+    assert found.values["publisher_period_longest"] == 10 * MS
+    flags = [LATE if n % 2 else 0 for n in range(len(sent))]
+    late = trial({1: sent}, {(11, 1): [t + 1 for t in sent]}, flags=flags)
+    assert late.values["subscription_period_longest"] == 20 * MS
+
+
+def test_a_subscription_hears_all_its_writers_together():
+    ends = [Endpoint(1, "publisher", "a"), Endpoint(2, "publisher", "a"), ENDS[2]]
+    sent = {1: every(10), 2: every(10, begin_ms=5)}
+    found = trial(sent, {(11, 1): sent[1], (11, 2): sent[2]}, ends=ends)
+    assert found.values["subscription_period_longest"] == 5 * MS
+    assert found.values["publisher_period_longest"] == 10 * MS
+
+
+def test_nobody_waits_for_one_that_has_left():
+    sent = every(10, end_ms=500)
+    lives = {1: Life(end_ns=SECOND.begin_ns + 500 * MS)}
+    found = trial({1: sent}, {(11, 1): sent}, ends=[ENDS[0], ENDS[2]], lives=lives)
+    assert found.values["publisher_period_longest"] == 10 * MS
+    assert found.values["subscription_period_longest"] == 10 * MS
+
+
+def test_unlike_topics_have_no_period_together():
+    assert {f"{stem}_{of}" for stem in STEMS for of in ("p50", "p99", "longest")} <= POOLED
