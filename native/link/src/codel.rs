@@ -20,14 +20,7 @@ pub struct Codel {
 
 impl Codel {
     pub fn new(spec: CodelSpec) -> Codel {
-        Codel {
-            spec,
-            above_until_ns: None,
-            dropping: false,
-            next_ns: 0,
-            count: 0,
-            last_count: 0,
-        }
+        Codel { spec, above_until_ns: None, dropping: false, next_ns: 0, count: 0, last_count: 0 }
     }
 
     /// Whether the frame that would go now, after so long in the queue, is dropped. `last`: nothing
@@ -86,9 +79,7 @@ mod tests {
 
     /// When frames that come out every millisecond are dropped, in ms; `waited_ms` at that time.
     fn dropped(codel: &mut Codel, until_ms: i64, waited_ms: impl Fn(i64) -> i64) -> Vec<i64> {
-        (0..until_ms)
-            .filter(|at| codel.drops(waited_ms(*at) * MS, false, at * MS))
-            .collect()
+        (0..until_ms).filter(|at| codel.drops(waited_ms(*at) * MS, false, at * MS)).collect()
     }
 
     #[test]

@@ -1,5 +1,5 @@
-// What this worker knows of each RMW: its capabilities, its modes, the file its configuration is read
-// from, its daemons. An RMW that is not known here runs as installed.
+// What this worker knows of each RMW: its capabilities, its modes, the file its configuration is
+// read from, its daemons. An RMW that is not known here runs as installed.
 #pragma once
 
 #include <cstdint>

@@ -12,8 +12,8 @@ namespace rmwbench {
 // What `modes` (name → level as in the protocol) come to for this RMW: environment variables to
 // set, in order. Modes that are rclcpp's (executor, threads, transport intra_process) are not here.
 // `daemon`: the name of the daemon that is to be configured; empty for a worker. `keystore`: the
-// directory of the trial's, where it is secured; else empty. Throws Fault for a level that it cannot
-// do.
+// directory of the trial's, where it is secured; else empty. Throws Fault for a level that it
+// cannot do.
 Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::string> &modes,
                            const std::string &profile_text, const std::string &daemon,
                            const std::string &keystore);

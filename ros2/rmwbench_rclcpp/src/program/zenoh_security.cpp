@@ -39,11 +39,10 @@ Pairs zenoh_security(const std::string &keystore, Pairs discovery, bool router) 
   const std::string key = file("key.pem"), certificate = file("cert.pem");
   const Pairs rest = {
       {"transport/link/protocols", "[\"tls\"]"},
-      {"transport/link/tls",
-       "{enable_mtls:true,verify_name_on_connect:false,root_ca_certificate:" +
-           file("identity_ca.cert.pem") + ",listen_private_key:" + key + ",listen_certificate:" +
-           certificate + ",connect_private_key:" + key + ",connect_certificate:" + certificate +
-           "}"},
+      {"transport/link/tls", "{enable_mtls:true,verify_name_on_connect:false,root_ca_certificate:" +
+                                 file("identity_ca.cert.pem") + ",listen_private_key:" + key +
+                                 ",listen_certificate:" + certificate + ",connect_private_key:" +
+                                 key + ",connect_certificate:" + certificate + "}"},
       // What lies in shared memory is not encrypted.
       {"transport/shared_memory/enabled", "false"},
       {"access_control/default_permission", "\"deny\""},

@@ -23,8 +23,8 @@ struct Block {
 
 // The field that holds a type's payload is named once, where the type is registered (types_*.cpp):
 // a function object whose call with a message returns a reference to that field. Four shapes of
-// field exist: sequences and arrays of plain memory, one of Lyrical's, and a sequence whose elements
-// hold a piece of the payload each (PieceOf).
+// field exist: sequences and arrays of plain memory, one of Lyrical's, and a sequence whose
+// elements hold a piece of the payload each (PieceOf).
 template <class Element, class Allocator>
 std::enable_if_t<std::is_arithmetic<Element>::value, Block> block(
     std::vector<Element, Allocator> &field) {
