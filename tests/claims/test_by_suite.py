@@ -29,6 +29,7 @@ def test_the_originals_conditions_are_told_from_those_that_were_added():
         "galactic-2020/mininet": (30, 30),
         "galactic-2020/interop": (1, 1),
         "galactic-2020/mininet-one-way": (6, 30),
+        "galactic-2020/mininet-round-trip": (0, 30),
         "galactic-2020/touch": (11, 66),
         "galactic-2020/wifi": (3, 3),
     }
