@@ -12,7 +12,8 @@ from tests.lab import tools
 from tests.support.command import exit_code
 from tests.support.shown import show_document
 
-pytestmark = pytest.mark.traffic
+# What the kernel counts of TCP is not told apart by campaign where several run at once.
+pytestmark = pytest.mark.timing
 
 SUITE = """
 suite: provoked
