@@ -72,11 +72,7 @@ impl Direction {
             .medium
             .as_ref()
             .and_then(|wanted| media.iter().position(|(name, _)| name == wanted));
-        self.limits = Limits::of(
-            spec,
-            self.medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| media[medium].1.queue_frames),
-        );
-        self.codel = self.medium.and_then(|medium| media[medium].1.codel).map(Codel::new);
+        self.limit_queue(media);
         self.policer.set(spec.police.as_ref());
         self.replay = Replay::new(spec, now_ns);
         self.effects.set(spec, now_ns);
@@ -86,8 +82,15 @@ impl Direction {
     pub fn join(&mut self, medium: usize, media: &[(String, MediumSpec)]) {
         self.spec.medium = Some(media[medium].0.clone());
         self.medium = Some(medium);
-        self.limits = Limits::of(&self.spec, media[medium].1.queue_frames);
-        self.codel = media[medium].1.codel.map(Codel::new);
+        self.limit_queue(media);
+    }
+
+    /// By its spec, and by the medium that it is on.
+    fn limit_queue(&mut self, media: &[(String, MediumSpec)]) {
+        let medium = self.medium.map(|medium| &media[medium].1);
+        let frames = medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| medium.queue_frames);
+        self.limits = Limits::of(&self.spec, frames);
+        self.codel = medium.and_then(|medium| medium.codel).map(Codel::new);
     }
 
     /// What is a function of time begins anew.

@@ -54,6 +54,25 @@ def _percentiles(
     return out
 
 
+def _periods(side: str, text: str, too_few: str) -> list[Entry]:
+    """`too_few`: what one of that side did that has no period."""
+    stem = f"{side}_period"
+    return [
+        *_percentiles(stem, f"period of a {side}", text, (0.5, 0.99), "periods"),
+        Entry(
+            f"{stem}_longest",
+            f"mean period of the slowest {side}",
+            "ns",
+            "positive",
+            f"Each {side}'s mean of these, of the {side} in which it is longest: whether every "
+            "one of them keeps its period, which a rate of all together does not tell. What an "
+            "edge of the window cuts counts where it is longer than every whole period. One "
+            f"that {too_few} has none.",
+            stem,
+        ),
+    ]
+
+
 _ENTRIES = [
     *_percentiles(
         "response_latency",
@@ -108,39 +127,18 @@ _ENTRIES = [
         "|D|).",
         (0.5, 0.99),
     ),
-    *(
-        entry
-        for stem, side, text, count in (
-            (
-                "publisher_period",
-                "publisher",
-                "From one publish call of a publisher to its next, within the steady window. A "
-                "publisher that was held back catches up with its schedule, so one long period is "
-                "followed by short ones.",
-                "made fewer than two calls",
-            ),
-            (
-                "subscription_period",
-                "subscription",
-                "From one sound arrival at a subscription to its next, within the steady window, "
-                "all its writers together. A lost message makes a period longer.",
-                "got fewer than two messages",
-            ),
-        )
-        for entry in (
-            *_percentiles(stem, f"period of a {side}", text, (0.5, 0.99), "periods"),
-            Entry(
-                f"{stem}_longest",
-                f"mean period of the slowest {side}",
-                "ns",
-                "positive",
-                f"Each {side}'s mean of these, of the {side} in which it is longest: whether every "
-                "one of them keeps its period, which a rate of all together does not tell. What an "
-                "edge of the window cuts counts where it is longer than every whole period. One "
-                f"that {count} has none.",
-                stem,
-            ),
-        )
+    *_periods(
+        "publisher",
+        "From one publish call of a publisher to its next, within the steady window. A publisher "
+        "that was held back catches up with its schedule, so one long period is followed by short "
+        "ones.",
+        "made fewer than two calls",
+    ),
+    *_periods(
+        "subscription",
+        "From one sound arrival at a subscription to its next, within the steady window, all its "
+        "writers together. A lost message makes a period longer.",
+        "got fewer than two messages",
     ),
     *_percentiles(
         "request_leg",

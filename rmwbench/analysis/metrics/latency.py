@@ -211,7 +211,7 @@ def _pairs(
 def _both_there(pair: "_Pair", window: Window, lives: Mapping[int, Life]) -> Window:
     """Nothing can arrive while either end is away."""
     for end in (pair.writer.endpoint, pair.reader.endpoint):
-        window = lives[end].within(window) if end in lives else window
+        window = lives.get(end, _ALWAYS).within(window)
     return window
 
 

@@ -21,8 +21,12 @@ Row = Mapping[str, Any]
 
 MESSAGE_SAMPLES = frozenset(
     (
-        *("response_latency", "consumed_latency", "service_latency", "publish_call"),
-        *("arrival_jitter", *STEMS),
+        "response_latency",
+        "consumed_latency",
+        "service_latency",
+        "publish_call",
+        "arrival_jitter",
+        *STEMS,
     )
 )
 POOLED = frozenset(

@@ -51,7 +51,6 @@ __all__ = [
     "answers",
     "arms_of",
     "compared",
-    "of_suite",
     "today",
 ]
 
