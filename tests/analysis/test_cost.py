@@ -364,3 +364,13 @@ def test_what_a_worker_counted_for_longer_than_the_window_is_brought_to_the_wind
     values, _ = measured(rows)
     assert values["cpu_per_message"] == pytest.approx(20_000)
     assert values["cpu_cores"] == pytest.approx(2_000_000 / WINDOW_NS)
+
+
+def test_what_interfaces_counted_for_shorter_than_the_window_is_brought_to_its_length():
+    """The first snapshot of a busy machine came late by a fifth of the window."""
+    rows = both("local", "machine", "interface.lo.tx_bytes", 100, 1_700)
+    rows += both("local", "machine", "interface.lo.tx_packets", 0, 80)
+    rows += both("local", "machine", "snapshot_time", 5e9, 5e9 + 0.8 * WINDOW_NS)
+    values, _ = measured(rows)
+    assert values["wire_bytes_per_payload_byte"] == pytest.approx(2.0)
+    assert values["packets_per_message"] == pytest.approx(1.0)

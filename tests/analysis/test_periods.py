@@ -89,9 +89,14 @@ def test_what_the_edge_cuts_off_an_ordinary_period_is_none():
     assert set(found.messages.samples["publisher_period"].values) == {10 * MS}
 
 
-def test_a_publisher_that_does_nothing_in_the_window_has_no_data():
-    beside = trial({1: [None] * 5, 2: every(10)})
-    assert beside.values["publisher_period_longest"] == 10 * MS
+def test_who_does_nothing_is_the_slowest_and_has_no_data_where_nobody_does_more():
+    for silent in ([None] * 5, [500.0]):
+        beside = trial({1: silent, 2: every(10)})
+        assert beside.values["publisher_period_longest"] == 1000 * MS
+    deaf = trial(
+        {1: every(10), 2: every(10)}, {(11, 1): [t + 1 for t in every(10)], (12, 2): [None] * 100}
+    )
+    assert deaf.values["subscription_period_longest"] == 1000 * MS
     for calls in ([None] * 5, [-20.0, -10.0], [500.0]):
         alone = trial({1: calls})
         why = "no publisher made two calls within the steady window"
@@ -109,7 +114,7 @@ def test_a_subscription_has_a_longer_period_where_messages_are_lost():
     assert found.values["subscription_period_longest"] == 20 * MS
     assert found.values["publisher_period_longest"] == 10 * MS
     flags = [LATE if n % 2 else 0 for n in range(len(sent))]
-    late = trial({1: sent}, {(11, 1): [t + 1 for t in sent]}, flags=flags)
+    late = trial({1: sent}, {(11, 1): [t + 1 for t in sent]}, ends=[ENDS[0], ENDS[2]], flags=flags)
     assert late.values["subscription_period_longest"] == 20 * MS
 
 
@@ -127,6 +132,23 @@ def test_nobody_waits_for_one_that_has_left():
     found = trial({1: sent}, {(11, 1): sent}, ends=[ENDS[0], ENDS[2]], lives=lives)
     assert found.values["publisher_period_longest"] == 10 * MS
     assert found.values["subscription_period_longest"] == 10 * MS
+
+
+def test_no_period_spans_the_time_between_a_writer_that_left_and_the_next():
+    ends = [Endpoint(1, "publisher", "a"), Endpoint(2, "publisher", "a"), ENDS[2]]
+    first, second = every(10, end_ms=300), every(10, begin_ms=600)
+    lives = {
+        1: Life(end_ns=SECOND.begin_ns + 300 * MS),
+        2: Life(begin_ns=SECOND.begin_ns + 600 * MS),
+    }
+    found = trial({1: first, 2: second}, {(11, 1): first, (11, 2): second}, ends=ends, lives=lives)
+    assert found.messages.samples["subscription_period"].values[-1] == 10 * MS
+    assert found.values["subscription_period_longest"] == 10 * MS
+
+
+def test_percentiles_of_periods_say_how_many_periods_there_are():
+    short = aggregate(GLOSSARY["publisher_period_p99"], [trial({1: every(10)})])
+    assert short.interval.endswith("p99 needs 1000 periods, there are 99")
 
 
 def test_unlike_topics_have_no_period_together():

@@ -156,6 +156,8 @@ def sampled(
     found,
     *,
     lo: int,
+    eth0: int = 0,
+    at_ns: tuple[int, int] | None = None,
     tcp: int = 0,
     datagrams: int = 0,
     received_datagrams: int | None = None,
@@ -172,7 +174,11 @@ def sampled(
         arrived = datagrams if received_datagrams is None else received_datagrams
         return {
             "at": at,
-            "interfaces": {"lo": {"tx_bytes": 50 + grown * lo, "tx_packets": 3 + grown * 10**6}},
+            "time_ns": at_ns and at_ns[grown],
+            "interfaces": {
+                "lo": {"tx_bytes": 50 + grown * lo, "tx_packets": 3 + grown * 10**6},
+                "eth0": {"tx_bytes": 90 + grown * eth0, "tx_packets": 1 + grown * 4},
+            },
             "udp": {"out_datagrams": 4 + grown * datagrams, "in_datagrams": 4 + grown * arrived},
             "tcp": {"out_segments": 8 + grown * segments},
             "sockets": sockets(1000 + grown * tcp) + peers,
@@ -196,6 +202,26 @@ def test_the_sockets_tell_tcp_from_udp():
 def test_tcp_whose_sockets_were_closed_is_still_tcp_where_no_datagram_was_sent():
     (row,) = attestations(sampled(observed(received(10)), lo=1500, segments=20))
     assert (row["path"], row["bytes"]) == ("tcp", 1500)
+
+
+def test_what_a_kernel_says_over_an_interface_that_comes_up_is_no_path_of_messages():
+    # Reports of group membership: no socket of the trial sent them.
+    tcp = sampled(observed(received(10)), lo=1500, eth0=360, segments=20)
+    assert [(row["path"], row["interface"]) for row in attestations(tcp)] == [("tcp", "lo")]
+    silent = sampled(observed(received(10), segments=BOTH), lo=0, eth0=360)
+    assert shares(silent) == {("shm", "inferred"): 1.0}
+    # Datagrams to a group leave by it.
+    group = attestations(sampled(observed(received(10)), lo=0, eth0=1500, datagrams=10))
+    assert ("udp", "eth0", 1500) in [(r["path"], r["interface"], r["bytes"]) for r in group]
+
+
+def test_counters_that_were_read_late_are_held_against_what_arrived_between_them():
+    # The window is 2 to 12 us; half of the messages came before the first was read.
+    rows = np.concatenate([received(10, taken_ns=at).rows for at in (3_000, 5_000)])
+    found = observed(Section(RECEIVED, 2, 1000, 20, 0, rows))
+    late = sampled(found, lo=1500, segments=20, at_ns=(4_000, 9_500))
+    ((path, fraction),) = [(row["path"], row["fraction"]) for row in attestations(late)]
+    assert (path, fraction) == ("tcp", 1.0)
 
 
 def test_a_multicast_datagram_counts_for_every_socket_that_received_it():

@@ -12,8 +12,7 @@ from tests.lab import tools
 from tests.support.command import exit_code
 from tests.support.shown import show_document
 
-# What the kernel counts of TCP is not told apart by campaign where several run at once.
-pytestmark = pytest.mark.timing
+pytestmark = pytest.mark.traffic
 
 SUITE = """
 suite: provoked

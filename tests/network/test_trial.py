@@ -163,6 +163,7 @@ def test_a_middleware_of_one_host_is_not_supported_over_two():
         ("middleware: zenoh, profile: tuned, modes: {transport: tcp}", None),
         ("middleware: zenoh, profile: tcp", None),
         ("middleware: fastdds, modes: {transport: shm}", "transport: shm reaches no other host"),
+        ("middleware: fastdds, modes: {security: true}", "security: each host makes a certificate"),
         ("middleware: fastdds, profile: tuned", None),
     ],
 )

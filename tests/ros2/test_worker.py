@@ -342,6 +342,13 @@ def test_a_wrong_layout_is_refused():
         ({"options": {"colour": "red"}}, "known options"),
         ({"options": {"callback": "raw"}}, "const_ref"),
         ({"options": {"ros_variables": "DOMAIN_ID=3"}}, "expected ROS_NAME=VALUE"),
+        (
+            {
+                "modes": {"security": True},
+                "options": {"ros_variables": "ROS_SECURITY_STRATEGY=Permissive"},
+            },
+            "ROS_SECURITY_STRATEGY beside security: true",
+        ),
         ({"modes": {"threads": 2}}, "multi_threaded"),
         ({"modes": {"discovery": "server"}}, "no discovery server"),
         ({"profile": {"name": "mine", "format": "json5", "text": "{mode: 'peer'}"}}, "reads xml"),
@@ -428,8 +435,17 @@ def test_ros_variables_are_the_last_word_in_a_process():
 
 
 @pytest.mark.parametrize("rmw", ["rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"])
-@pytest.mark.parametrize("secured", [True, False])
-def test_a_secured_writer_meets_only_readers_that_are_secured_too(rmw, secured):
+@pytest.mark.parametrize(
+    ("reader", "met"),
+    [
+        ({"modes": {"security": True}}, True),
+        ({"modes": {"security": False}}, False),
+        # With a keystore of its own, as good as the other's.
+        ({"modes": {"security": True}, "trial_nonce": "8"}, False),
+    ],
+    ids=["same keystore", "not secured", "another keystore"],
+)
+def test_a_secured_writer_meets_only_readers_of_its_keystore(rmw, reader, met):
     level = sourced.worker(rmw).description["modes"]["security"]
     if isinstance(level, str) and level.startswith("no"):
         pytest.skip(f"{rmw}: security: {level}")
@@ -437,13 +453,13 @@ def test_a_secured_writer_meets_only_readers_that_are_secured_too(rmw, secured):
         text = opened.ask("open", **opened.open)["configuration"]["text"]
         zenoh = rmw == "rmw_zenoh_cpp"
         assert ("enable_mtls:true" if zenoh else "ROS_SECURITY_STRATEGY=Enforce") in text
-        opened.beside(modes={"security": secured})
+        opened.beside(**reader)
         opened.ask(
             "create", nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Array1k")]}]
         )
         reads = {"name": "m", "endpoints": [endpoint(2, "subscription", "Array1k")]}
         opened.crew.ask({"q": ("create", {"nodes": [reads]})}, 30.0)
-        if secured:
+        if met:
             opened.ask("match", timeout_ns=20_000_000_000)
         else:
             with pytest.raises(WorkerFailed, match="matched"):

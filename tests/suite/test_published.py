@@ -73,6 +73,7 @@ def test_mininets_round_trip_has_its_conditions_and_ends_on_the_host_where_it_be
     suite = load("galactic-2020/mininet-round-trip", shortened=shortened)
     assert dict(suite.factors) == dict(one_way.factors)
     assert (suite.networks, suite.arms) == (one_way.networks, one_way.arms)
+    assert suite.timeline.steady_s == one_way.timeline.steady_s
     (workload,) = suite.workloads
     assert workload.primary_metric == "end_to_end_latency_p50"
     talker, listener = workload.nodes

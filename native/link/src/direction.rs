@@ -5,7 +5,7 @@ use crate::counters::Counters;
 use crate::effects::Effects;
 use crate::frame::{Frame, Verdict};
 use crate::policer::Policer;
-use crate::queue::{Limits, Queue};
+use crate::queue::{Limits, Queue, CLASSES};
 use crate::spec::{MediumSpec, Spec, DEFAULT_QUEUE_FRAMES};
 use crate::trace::Replay;
 
@@ -20,8 +20,8 @@ pub struct Direction {
     pub spec: Spec,
     pub queue: Queue,
     pub limits: Limits,
-    /// Of its medium's, where that has it.
-    pub codel: Option<Codel>,
+    /// Its medium's, where that has it, for each class of the queue.
+    pub codel: Option<[Codel; CLASSES]>,
     pub policer: Policer,
     pub replay: Replay,
     pub effects: Effects,
@@ -68,11 +68,11 @@ impl Direction {
     /// Another spec from now on. What waits stays; what is on the wire goes on as it began.
     pub fn set(&mut self, spec: &Spec, media: &[(String, MediumSpec)], now_ns: i64) {
         self.spec = spec.clone();
-        self.medium = spec
+        let medium = spec
             .medium
             .as_ref()
             .and_then(|wanted| media.iter().position(|(name, _)| name == wanted));
-        self.limit_queue(media);
+        self.limit_queue(medium, media);
         self.policer.set(spec.police.as_ref());
         self.replay = Replay::new(spec, now_ns);
         self.effects.set(spec, now_ns);
@@ -81,16 +81,19 @@ impl Direction {
     /// On another medium from now on, and nothing else changes.
     pub fn join(&mut self, medium: usize, media: &[(String, MediumSpec)]) {
         self.spec.medium = Some(media[medium].0.clone());
-        self.medium = Some(medium);
-        self.limit_queue(media);
+        self.limit_queue(Some(medium), media);
     }
 
-    /// By its spec, and by the medium that it is on.
-    fn limit_queue(&mut self, media: &[(String, MediumSpec)]) {
-        let medium = self.medium.map(|medium| &media[medium].1);
-        let frames = medium.map_or(DEFAULT_QUEUE_FRAMES, |medium| medium.queue_frames);
-        self.limits = Limits::of(&self.spec, frames);
-        self.codel = medium.and_then(|medium| medium.codel).map(Codel::new);
+    /// By its spec, and by the medium that it is on from now on. CoDel goes on where that stays.
+    fn limit_queue(&mut self, medium: Option<usize>, media: &[(String, MediumSpec)]) {
+        let spec = medium.map(|medium| &media[medium].1);
+        self.limits =
+            Limits::of(&self.spec, spec.map_or(DEFAULT_QUEUE_FRAMES, |spec| spec.queue_frames));
+        if self.medium != medium || self.codel.is_none() {
+            let new = |codel| std::array::from_fn(|_| Codel::new(codel));
+            self.codel = spec.and_then(|spec| spec.codel).map(new);
+        }
+        self.medium = medium;
     }
 
     /// What is a function of time begins anew.

@@ -43,6 +43,11 @@ pub struct Queue {
 }
 
 impl Queue {
+    /// The class whose limits hold for a frame.
+    pub fn class_of(frame: &Frame) -> usize {
+        usize::from(frame.facts.priority) % CLASSES
+    }
+
     /// Gives the frame back where a limit is reached. `rate_bps` is what serves the queue now.
     pub fn push(
         &mut self,
@@ -50,7 +55,7 @@ impl Queue {
         limits: &Limits,
         rate_bps: Option<u64>,
     ) -> Result<(), Box<Frame>> {
-        let line = &mut self.lines[usize::from(frame.facts.priority) % CLASSES];
+        let line = &mut self.lines[Queue::class_of(&frame)];
         let bytes = line.bytes + frame.bytes.len() as u64;
         let too_long = |limit_ns: i64| {
             rate_bps.is_some_and(|rate| {
@@ -76,14 +81,19 @@ impl Queue {
 
     /// A frame that [`Queue::pop`] gave comes back to be the next again.
     pub fn put_back(&mut self, frame: Box<Frame>) {
-        self.lines[usize::from(frame.facts.priority) % CLASSES].frames.push_front(frame);
+        self.lines[Queue::class_of(&frame)].frames.push_front(frame);
     }
 
     /// A frame that [`Queue::pop`] gave has crossed, or is given up.
     pub fn gone(&mut self, frame: &Frame) {
-        let line = &mut self.lines[usize::from(frame.facts.priority) % CLASSES];
+        let line = &mut self.lines[Queue::class_of(frame)];
         line.count -= 1;
         line.bytes -= frame.bytes.len() as u64;
+    }
+
+    /// Whether a frame of that class waits.
+    pub fn waits(&self, class: usize) -> bool {
+        !self.lines[class].frames.is_empty()
     }
 
     pub fn is_empty(&self) -> bool {

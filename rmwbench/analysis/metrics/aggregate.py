@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.network import delivery
 from rmwbench.analysis.metrics.network.network import Network
-from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION
+from rmwbench.analysis.metrics.periods import PUBLISHER, STEMS, SUBSCRIPTION
 from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals
@@ -274,12 +274,15 @@ _NOTHING = {
 }
 
 
+_COUNTED = {cpu_by_second.NAME: "seconds", **dict.fromkeys(STEMS, "periods")}
+
+
 def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     samples = [
         s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count
     ]
     total = sum(s.count for s in samples)
-    counted = "seconds" if entry.source == cpu_by_second.NAME else "messages"
+    counted = _COUNTED.get(entry.source, "messages")
     if not samples:
         own = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
         return NoData(entry.unit, own or _WHY_NONE.get(entry.source, "no message to measure"))

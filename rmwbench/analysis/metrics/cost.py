@@ -360,16 +360,19 @@ SNAPSHOT, WINDOW = "snapshot_time", "window_length"
 OWN_COUNTERS = frozenset(
     ("cpu", "voluntary_switches", "involuntary_switches", "minor_faults", "major_faults")
 )
-"""What a worker counts itself, between two moments of its own beside the window's edges."""
+OF_INTERFACES = "interface."
+"""What a worker counts itself, and what a host's interfaces count, are read at two moments beside
+the window's edges: on a busy machine some ms after them."""
 
 
 def _grown(row: Mapping[tuple[str, str], float], counter: str) -> float:
-    """Over the window: what the process counted between its two snapshots, by the ratio of the two
+    """Over the window: what was counted between the two snapshots, by the ratio of the two
     lengths."""
     grown = row[counter, "steady_end"] - row[counter, "steady_begin"]
     edges = complete(row.get((SNAPSHOT, at)) for at in ("steady_begin", "steady_end"))
     window_ns = row.get((WINDOW, "window"))
-    if counter not in OWN_COUNTERS or edges is None or not window_ns or edges[1] <= edges[0]:
+    scaled = counter in OWN_COUNTERS or counter.startswith(OF_INTERFACES)
+    if not scaled or edges is None or not window_ns or edges[1] <= edges[0]:
         return grown
     return grown * window_ns / (edges[1] - edges[0])
 

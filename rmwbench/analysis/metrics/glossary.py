@@ -67,7 +67,7 @@ def _periods(side: str, text: str, too_few: str) -> list[Entry]:
             f"Each {side}'s mean of these, of the {side} in which it is longest: whether every "
             "one of them keeps its period, which a rate of all together does not tell. What an "
             "edge of the window cuts counts where it is longer than every whole period. One "
-            f"that {too_few} has none.",
+            f"that {too_few} counts as long as it was there, unless all are like that.",
             stem,
         ),
     ]

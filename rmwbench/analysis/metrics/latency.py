@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, periods
+from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, merged, periods
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
 from rmwbench.analysis.records.calls import answered, heard_by, legs
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
@@ -229,25 +229,31 @@ def _periods(
             heard.setdefault(p.reader.endpoint, []).append(p)
     each = {
         PUBLISHER: [
-            periods(w.call_ns, lives.get(w.endpoint, _ALWAYS).within(window))
+            _within(w.call_ns, [lives.get(w.endpoint, _ALWAYS).within(window)])
             for w in writers
             if w.kind == "publisher"
         ],
-        SUBSCRIPTION: [_arrival_periods(own, window, lives) for own in heard.values()],
+        # By the first sound arrivals from all its writers.
+        SUBSCRIPTION: [
+            _within(
+                np.concatenate([p.taken_ns for p in own]),
+                [_both_there(p, window, lives) for p in own],
+            )
+            for own in heard.values()
+        ],
     }
-    for stem, own in each.items():
-        out.samples[stem] = make_sample(own)
-        if (found := longest(own)) is not None:
+    for stem, of_each in each.items():
+        out.samples[stem] = make_sample([own for own, _ in of_each])
+        if (found := longest(of_each)) is not None:
             out.longest_period_ns[stem] = found
 
 
-def _arrival_periods(
-    pairs: "Sequence[_Pair]", window: Window, lives: Mapping[int, Life]
-) -> np.ndarray:
-    """Of a subscription, by the first sound arrivals from all its writers."""
-    there = [_both_there(p, window, lives) for p in pairs]
-    whole = Window(min(w.begin_ns for w in there), max(w.end_ns for w in there))
-    return periods(np.concatenate([p.taken_ns for p in pairs]), whole)
+def _within(times_ns: np.ndarray, there: Sequence[Window]) -> tuple[np.ndarray, float]:
+    """The periods of one endpoint while it was there, and how long that was; nothing can happen
+    between, so no period spans it."""
+    parts = merged(there)
+    found = [periods(times_ns, part) for part in parts]
+    return np.concatenate(found or [np.empty(0)]), float(sum(part.length_ns for part in parts))
 
 
 def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:

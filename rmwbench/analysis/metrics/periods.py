@@ -33,6 +33,24 @@ def periods(times_ns: np.ndarray, there: Window) -> np.ndarray:
     return np.concatenate([found, cut[cut > found.max()]])
 
 
-def longest(each: Iterable[np.ndarray]) -> float | None:
-    """The mean period of the endpoint in which it is longest, in ns; None where none has one."""
-    return max((float(own.mean()) for own in each if len(own)), default=None)
+def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
+    """The mean period of the endpoint in which it is longest, in ns; `each` has an endpoint's
+    periods and how long it was there, in ns. One without a period counts as long as it was there:
+    hearing nothing is not better than hearing little. None where all are without."""
+    found = list(each)
+    if not any(len(own) for own, _ in found):
+        return None
+    return max(float(own.mean()) if len(own) else there_ns for own, there_ns in found)
+
+
+def merged(windows: Iterable[Window]) -> list[Window]:
+    """The times in which any of them lasts, in order, none touching another."""
+    found: list[Window] = []
+    for window in sorted(windows, key=lambda one: one.begin_ns):
+        if window.length_ns <= 0:
+            continue
+        if found and window.begin_ns <= found[-1].end_ns:
+            found[-1] = Window(found[-1].begin_ns, max(found[-1].end_ns, window.end_ns))
+        else:
+            found.append(window)
+    return found

@@ -89,6 +89,8 @@ def _machine(name: str, document: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _of_host(host: str, edge: Mapping[str, Any]) -> Iterator[Row]:
+    if edge.get("time_ns") is not None:
+        yield _row(host, MACHINE, "snapshot_time", "ns", edge["at"], edge["time_ns"])
     for interface, values in edge["interfaces"].items():
         for key, value in values.items():
             unit = "bytes" if key.endswith("bytes") else "count"

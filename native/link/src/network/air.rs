@@ -4,6 +4,7 @@ use super::{Happening, Network, Outside};
 use crate::direction::Direction;
 use crate::frame::{Frame, Verdict};
 use crate::medium::OnAir;
+use crate::queue::Queue;
 use crate::random::uniform;
 use crate::spec::MediumSpec;
 
@@ -56,17 +57,19 @@ impl Network {
         self.later(at_ns + airtime_ns, Happening::Aired(medium));
     }
 
-    /// The next frame that CoDel lets go; it never takes the last one, nor one that is repeated.
+    /// The next frame that CoDel lets go; it never takes the last one of a class, nor one that is
+    /// repeated.
     fn next_to_air(&mut self, index: usize, at_ns: i64) -> Option<Box<Frame>> {
         loop {
             let direction = &mut self.directions[index];
             let frame = direction.queue.pop()?;
-            let last = direction.queue.is_empty();
+            let class = Queue::class_of(&frame);
+            let last = !direction.queue.waits(class);
             let dropped = frame.fate.tries == 0
                 && direction
                     .codel
                     .as_mut()
-                    .is_some_and(|codel| codel.drops(at_ns - frame.queued_ns, last, at_ns));
+                    .is_some_and(|codel| codel[class].drops(at_ns - frame.queued_ns, last, at_ns));
             if !dropped {
                 return Some(frame);
             }

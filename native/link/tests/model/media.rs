@@ -172,12 +172,18 @@ fn queues_on_a_medium_are_limited_per_station() {
     assert_eq!((links["h1"].down.delivered, links["h1"].down.queue_full), (5, 4));
 }
 
+/// A frame of 1000 bytes takes 1 ms.
+fn slow_air(more: Value) -> Value {
+    let codel = json!({"target_ns": 20 * MS, "interval_ns": 100 * MS});
+    let mut medium = json!({"rate_bps": 8_000_000, "queue_frames": 100_000, "codel": codel});
+    more.as_object().unwrap().iter().for_each(|(key, value)| medium[key] = value.clone());
+    medium
+}
+
 #[test]
 fn codel_drops_more_and_more_of_what_a_station_sends_too_fast_and_of_nobody_else() {
     // A frame takes 1 ms; host 1 sends 1.2 times as many, host 2 a tenth of the rest.
-    let codel = json!({"target_ns": 20 * MS, "interval_ns": 100 * MS});
-    let medium = json!({"rate_bps": 8_000_000, "queue_frames": 100_000, "codel": codel});
-    let mut bench = wifi(2, medium);
+    let mut bench = wifi(2, slow_air(json!({})));
     let mut dropped = vec![];
     for second in 0..20 {
         for k in 0..1200 {
@@ -195,6 +201,74 @@ fn codel_drops_more_and_more_of_what_a_station_sends_too_fast_and_of_nobody_else
     assert!(per_second[0] < 150 && per_second[2] > per_second[0], "{per_second:?}");
     assert!(per_second.iter().any(|one| *one > 250), "{per_second:?}");
     assert_eq!(bench.network.links()["h2"].up.queue_full, 0);
+}
+
+#[test]
+fn codel_of_one_class_is_not_ended_by_another_that_never_waits() {
+    let link = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}});
+    let settings = json!({
+        "links": {"h1": link},
+        "media": {"wifi": slow_air(json!({}))},
+        "priority": [{"dscp": 46, "class": 0}],
+    });
+    let mut bench = Bench::new(2, settings);
+    let mut urgent = datagram(1, 0, 100);
+    urgent[15] = 46 << 2;
+    for k in 0..3600 {
+        let at_ns = MS + k * 1000 * MS / 1200;
+        bench.send(1, &datagram(1, 0, 1000), at_ns);
+        if k % 60 == 0 {
+            bench.send(1, &urgent, at_ns);
+        }
+    }
+    bench.until(3000 * MS);
+    let records = bench.records();
+    let full = |class: u8| records.iter().filter(|r| r.verdict == 3 && r.class == class).count();
+    assert!(full(1) > 20, "{}", full(1));
+    assert_eq!(full(0), 0);
+}
+
+#[test]
+fn codel_drops_nothing_that_was_on_the_air_before_and_each_drop_is_logged_once() {
+    let mut bench = wifi(1, slow_air(json!({"phy_loss": 0.3, "retries": 7})));
+    for k in 0..3000 {
+        bench.send(1, &datagram(1, 0, 1000), MS + k * MS);
+    }
+    bench.until(60_000 * MS);
+    let dropped = bench.network.links()["h1"].up.queue_full;
+    let records = bench.records();
+    let full: Vec<_> = records.iter().filter(|record| record.verdict == 3).collect();
+    assert!(dropped > 20 && full.len() as u64 == dropped, "{dropped}, {}", full.len());
+    assert!(full.iter().all(|record| record.attempts == 0));
+}
+
+#[test]
+fn codel_counts_the_wait_in_its_own_queue_and_not_the_way_there() {
+    let link = json!({"up": {"medium": "wifi"}, "down": {"medium": "wifi"}});
+    let links = json!({"h0": {"up": {"delay_ns": 200 * MS}}, "h1": link});
+    let settings = json!({"links": links, "media": {"wifi": slow_air(json!({}))}});
+    let mut bench = Bench::new(2, settings);
+    // Two at a time, so that the first is not the last of its queue.
+    for k in 0..1000 {
+        (0..2).for_each(|_| bench.send(0, &datagram(0, 1, 1000), MS + k * 5 * MS));
+    }
+    bench.until(i64::MAX / 2);
+    assert_eq!(bench.network.links()["h1"].down.delivered, 2000);
+}
+
+#[test]
+fn codel_goes_on_while_its_link_changes() {
+    let mut bench = wifi(1, slow_air(json!({})));
+    for k in 0..3600 {
+        let at_ns = MS + k * 1000 * MS / 1200;
+        if k % 60 == 0 {
+            bench.change(at_ns, 1, json!({"up": {"medium": "wifi", "delay_ns": k % 7}}));
+        }
+        bench.send(1, &datagram(1, 0, 1000), at_ns);
+    }
+    bench.until(3000 * MS);
+    let dropped = bench.network.links()["h1"].up.queue_full;
+    assert!(dropped > 20, "{dropped}");
 }
 
 #[test]

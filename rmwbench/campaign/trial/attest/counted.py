@@ -112,22 +112,25 @@ def _by_transport(edges: tuple[Snapshot, Snapshot], name: str, sent: int) -> Ite
     if datagrams is None or "sockets" not in edges[1]:
         yield Carried("network", name, sent)
         return
-    # Sockets of one host meet on the loopback; what leaves by another interface is for nobody here.
-    segments = grown(edges, "tcp", "out_segments") or 0
-    packets = grown(edges, "interfaces", name, "tx_packets") or 0
-    payload = tcp_payload(edges) if name == LOOPBACK else 0
-    tcp = (
-        min(sent, payload + TCP_HEADER_BYTES * min(segments, packets))
-        if payload or not datagrams
-        else 0
-    )
-    if segments and not datagrams:
-        tcp = sent
+    tcp = _tcp(edges, sent, datagrams) if name == LOOPBACK else 0
+    if name != LOOPBACK and not datagrams:
+        return  # the kernel's own: when an interface comes up it reports its groups
     if tcp:
         yield Carried("tcp", name, tcp)
     if sent > tcp or not tcp:
         received = grown(edges, "udp", "in_datagrams") or 0
         yield Carried("udp", name, sent - tcp, max(1.0, received / datagrams) if datagrams else 1.0)
+
+
+def _tcp(edges: tuple[Snapshot, Snapshot], sent: int, datagrams: int) -> int:
+    """Of what the loopback sent, where the sockets of one host meet; by another interface only a
+    datagram to a group leaves."""
+    segments = grown(edges, "tcp", "out_segments") or 0
+    if segments and not datagrams:
+        return sent
+    payload = tcp_payload(edges)
+    packets = grown(edges, "interfaces", LOOPBACK, "tx_packets") or 0
+    return min(sent, payload + TCP_HEADER_BYTES * min(segments, packets)) if payload else 0
 
 
 def tcp_payload(edges: tuple[Snapshot, Snapshot]) -> int:

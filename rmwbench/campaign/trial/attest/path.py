@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.campaign.trial.attest.counted import Carried, carried, unix_peers, window
+from rmwbench.campaign.trial.attest.counted import Carried, Snapshot, carried, unix_peers, window
 from rmwbench.campaign.trial.attest.hosts import carried_between, crossing_fraction
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.process.records import FOREIGN, RECEIVED
@@ -44,17 +44,22 @@ CONTROL_BYTES_PER_SECOND = 4096
 measured of Fast DDS as installed in its first seconds, more than some payloads."""
 
 
-def delivered_bytes(outcome: Outcome) -> int:
-    """Payload bytes that readers took in the steady window, each reader's copy counted."""
+def delivered_bytes(outcome: Outcome, edges: tuple[Snapshot, Snapshot] | None = None) -> int:
+    """Payload bytes that readers took in the steady window, each reader's copy counted; between two
+    snapshots of one host, where they are given and tell their time. On a busy machine these are
+    taken some ms after the window's edges, and what they counted is held against what arrived
+    between them."""
     if outcome.times.window is None:
         return 0
+    read_ns = None if edges is None else [edge.get("time_ns") for edge in edges]
     total = 0
     places = {endpoint.endpoint: endpoint.process for endpoint in outcome.order.cell.endpoints}
     for section in outcome.sections:
         if section.kind == RECEIVED:
             rows = section.rows
             told = outcome.times.windows.get(places[section.endpoint], outcome.times.window)
-            inside = (rows["taken_ns"] >= told.steady_ns) & (rows["taken_ns"] < told.end_ns)
+            begin_ns, end_ns = told.steady if not read_ns or None in read_ns else read_ns
+            inside = (rows["taken_ns"] >= begin_ns) & (rows["taken_ns"] < end_ns)
             total += int(rows["bytes"][inside & (rows["flags"] & FOREIGN == 0)].sum(dtype=np.int64))
     return total
 
@@ -62,16 +67,17 @@ def delivered_bytes(outcome: Outcome) -> int:
 def attestations(outcome: Outcome) -> list[dict[str, Any]]:
     """Rows of the table `attestations` without `trial`; none where nothing was delivered or no
     counters came."""
-    delivered, edges = delivered_bytes(outcome), window(outcome)
-    if delivered and len(outcome.order.cell.hosts) > 1:
-        return _over_hosts(outcome, delivered)
+    if len(outcome.order.cell.hosts) > 1:
+        return _over_hosts(outcome, delivered_bytes(outcome))
+    edges = window(outcome)
+    delivered = delivered_bytes(outcome, edges)
     if not delivered or edges is None:
         return []
     counted = list(carried(edges))
     note = "sent during the window, headers included"
     if outcome.network.shared_host:
         note += "; on the shared host that of other programs too"
-    claimed = _evidence(outcome)
+    claimed = _evidence(outcome, delivered)
     apart = {path: size for path, size in claimed.items() if path not in ON_INTERFACES}
     if _is_disproved(outcome, sum(apart.values()), delivered, counted):
         note += f"; the middleware's own word was {', '.join(apart)}, for which these leave no room"
@@ -119,9 +125,11 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
 def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
     """Between hosts there is the network alone; its transports have a share each by what they sent,
     but where the middleware names one, the others carried none of its messages."""
+    if not delivered:
+        return []
     across = crossing_fraction(outcome)
     counted = carried_between(outcome)
-    named = _evidence(outcome).keys() & {found.transport for found in counted}
+    named = _evidence(outcome, delivered).keys() & {found.transport for found in counted}
     told = [found for found in counted if not named or found.transport in named]
     sent = sum(found.bytes for found in told)
     note = "sent by all hosts during the window, headers and lost frames included"
@@ -252,15 +260,12 @@ def _row(
     }
 
 
-def _evidence(outcome: Outcome) -> dict[str, int]:
-    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to the
-    steady window."""
+def _evidence(outcome: Outcome, delivered: int) -> dict[str, int]:
+    """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to what
+    was delivered in the steady window."""
     size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}
     received = {s.endpoint: len(s.rows) for s in outcome.sections if s.kind == RECEIVED}
-    total, inside = (
-        sum(received[e] * size[e] for e in received if e in size),
-        delivered_bytes(outcome),
-    )
+    total = sum(received[e] * size[e] for e in received if e in size)
     found: dict[str, int] = {}
     for reply in outcome.sampling.collected.values():
         for endpoint, account in reply.get("endpoints", {}).items():
@@ -268,4 +273,4 @@ def _evidence(outcome: Outcome) -> dict[str, int]:
                 for evidence in account.get("evidence", []):
                     path = _NAMES.get(evidence["path"], evidence["path"])
                     found[path] = found.get(path, 0) + evidence["messages"] * size[int(endpoint)]
-    return {path: round(value * inside / total) if total else 0 for path, value in found.items()}
+    return {path: round(value * delivered / total) if total else 0 for path, value in found.items()}

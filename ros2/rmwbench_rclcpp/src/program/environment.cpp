@@ -140,7 +140,13 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
   // Left alone, Humble takes loans and its successors do not.
   if (asked.settings.loaned_take)
     set("ROS_DISABLE_LOANED_MESSAGES", *asked.settings.loaned_take ? "0" : "1");
-  for (const auto &[name, value] : asked.ros_variables) set(name, value);
+  for (const auto &[name, value] : asked.ros_variables) {
+    if (asked.secured && name.rfind("ROS_SECURITY_", 0) == 0) {
+      throw Fault{RMWBENCH_ERROR_INVALID, "option ros_variables",
+                  name + " beside security: true: it would change what is measured as secured"};
+    }
+    set(name, value);
+  }
   // rcl's log files belong into the trial, not into a home.
   setenv("ROS_LOG_DIR", "/tmp/rmwbench-ros-log", 1);
   if (!path_.empty()) text_ += "\n--- " + path_ + " ---\n" + content;

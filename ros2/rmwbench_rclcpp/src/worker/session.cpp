@@ -8,6 +8,7 @@
 #include "lifecycle.hpp"
 #include "pool.hpp"
 #include "take_loop.hpp"
+#include "zenoh_overrides.hpp"
 
 using namespace rmwbench;
 
@@ -27,7 +28,13 @@ rclcpp::Context::SharedPtr begun(rclcpp::Context::SharedPtr made, const Settings
   rclcpp::InitOptions options;
   options.shutdown_on_signal = false;
   if (settings.domain_id) options.set_domain_id(*settings.domain_id);
+  const ZenohOverrides overrides;
   made->init(0, nullptr, options);
+  if (const std::string refused = overrides.refused(); !refused.empty()) {
+    made->shutdown("its configuration is not in force");
+    throw Fault{RMWBENCH_ERROR_FAILED, "session",
+                settings.rmw + " did not take all that it was configured with: " + refused};
+  }
   return made;
 }
 
