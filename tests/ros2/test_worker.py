@@ -69,7 +69,7 @@ class Opened:
 
     def beside(self, **changes):
         """A second worker in the same host, open with these changes."""
-        mine = records.make([], 7)
+        mine = records.make([], int(changes.get("trial_nonce", "7")))
         self.crew.spawn("q", self.worker.executable, mine, environment=self.worker.environment)
         os.close(mine)
         self.crew.wait_hello(10.0)
