@@ -1,5 +1,7 @@
 """The ledger against a naive dictionary, over records as hostile as a middleware can make them."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -11,6 +13,7 @@ from rmwbench.analysis.records.ledger import (
     LATE,
     Arrivals,
     Ledger,
+    Pace,
     Writer,
     arranged,
     is_steady,
@@ -136,13 +139,23 @@ def test_every_wanted_message_has_exactly_one_fate(case):
 
 
 @settings(max_examples=300, deadline=None)
-@given(cases(), st.booleans())
-def test_which_messages_were_under_way_are_those_that_are_counted(case, moving):
+@given(cases(), st.sampled_from(Pace), st.none() | st.integers(1, 5))
+def test_messages_under_way_are_some_of_those_lost_at_the_end_and_those_that_came_late(
+    case, pace, kept
+):
     writer, arrivals = case
+    writer = replace(writer, kept=kept)
     found = arranged(writer, arrivals)
-    which = under_way(writer, found, moving=moving)
+    waiting = int(np.count_nonzero(under_way(writer, found, pace)))
     ledger = reconcile(writer, found)
-    assert np.count_nonzero(which) == ledger.still_under_way(moving=moving).under_way
+    most = ledger.late + (0 if pace is Pace.ENDED else ledger.lost_end)
+    assert ledger.late <= waiting <= most
+    if pace is Pace.MOVING or kept is None:
+        assert waiting == most
+    if pace is Pace.SILENT and kept is not None:
+        assert waiting - ledger.late <= kept
+    after = ledger.still_under_way(waiting)
+    assert (after.under_way, after.late, after.wanted) == (waiting, 0, ledger.wanted)
 
 
 @given(st.text("x.", max_size=20))

@@ -25,7 +25,9 @@ BEGIN_NS = 10 * SECOND
 MESSAGES, WARMUP = 35, 5
 
 
-def recorded(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Columns, list, Window]:
+def recorded(
+    latency_ms, drain_s, *, reliable=True, lost=(), depth=None
+) -> tuple[Columns, list, Window]:
     """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for
     the `lost`."""
     place = np.arange(MESSAGES)
@@ -44,14 +46,17 @@ def recorded(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Columns, l
         "endpoint": np.full(MESSAGES, 2), "writer": np.ones(MESSAGES, np.int64), "seq": seq,
         "taken_ns": taken, "consumed_ns": taken + 1, "flags": flags, "bytes": size,
     }  # fmt: skip
-    ends = [Endpoint(1, "publisher", "t", reliable), Endpoint(2, "subscription", "t", reliable)]
+    ends = [
+        Endpoint(1, "publisher", "t", reliable, depth),
+        Endpoint(2, "subscription", "t", reliable, depth),
+    ]
     window = Window(BEGIN_NS, BEGIN_NS + SECOND, drain_end_ns=end_ns)
     return Columns(sent, {k: v[came] for k, v in received.items()}), ends, window
 
 
-def trial(latency_ms, drain_s, *, reliable=True, lost=()) -> tuple[Ledger, dict]:
+def trial(latency_ms, drain_s, **more) -> tuple[Ledger, dict]:
     """Its ledger and its samples."""
-    found = measure(*recorded(latency_ms, drain_s, reliable=reliable, lost=lost))
+    found = measure(*recorded(latency_ms, drain_s, **more))
     return found.ledger, found.samples
 
 
@@ -79,6 +84,20 @@ def test_a_reliable_stream_that_has_come_to_its_end_has_lost_what_is_missing():
     assert (ledger.under_way, ledger.lost_middle, ledger.lost_end) == (0, 1, 2)
 
 
+def test_of_a_silent_stream_no_more_is_under_way_than_its_writer_keeps():
+    """One message was sent again and came 2 s late; then nothing came for 1.8 s, which is less than
+    three times as long. What its history of ten has let go is never sent again."""
+    latency_ms = np.full(MESSAGES, 5.0)
+    latency_ms[WARMUP + 4] = 2000.0
+    lost = range(WARMUP + 5, MESSAGES)
+    ledger, _ = trial(latency_ms, 2.9, lost=lost, depth=10)
+    assert (ledger.wanted, ledger.delivered, ledger.under_way) == (30, 5, 10)
+    assert (ledger.lost_end, ledger.undelivered) == (15, 15)
+    for whole in (trial(latency_ms, 2.9, lost=lost), trial(latency_ms, 1.5, lost=lost, depth=10)):
+        # Nobody knows what it keeps; it has been silent for less than a second.
+        assert whole[0].under_way == 25
+
+
 def test_what_was_overtaken_is_lost_however_much_is_under_way():
     ledger, _ = trial(400, 0.15, lost=(10,))
     assert (ledger.under_way, ledger.lost_middle, ledger.undelivered) == (7, 1, 1)
@@ -86,10 +105,8 @@ def test_what_was_overtaken_is_lost_however_much_is_under_way():
 
 def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
     ledger = Ledger(wanted=10, delivered=7, late=1, lost_end=2)
-    assert ledger.still_under_way(moving=False) == Ledger(
-        wanted=10, delivered=7, under_way=1, lost_end=2
-    )
-    assert ledger.still_under_way(moving=True) == Ledger(wanted=10, delivered=7, under_way=3)
+    assert ledger.still_under_way(1) == Ledger(wanted=10, delivered=7, under_way=1, lost_end=2)
+    assert ledger.still_under_way(3) == Ledger(wanted=10, delivered=7, under_way=3)
 
 
 def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way():

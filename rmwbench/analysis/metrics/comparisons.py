@@ -70,6 +70,13 @@ def is_reliable(endpoints: Iterable[Row]) -> bool:
     )
 
 
+def kept(endpoint: Row) -> int | None:
+    """The depth of an endpoint's history, granted or asked for; None for keep all, or where nothing
+    says it."""
+    qos = loads(endpoint["granted"]).get("qos") or loads(endpoint["asked"]).get("qos") or {}
+    return qos.get("depth") if qos.get("history") == "keep_last" else None
+
+
 @lru_cache(maxsize=4096)  # endpoints of 5 000 trials have a hundred texts between them
 def loads(text: str | None) -> Any:
     """A JSON column's value, to read and not to change; absent and unreadable both give {} (there

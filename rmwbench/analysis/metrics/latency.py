@@ -24,6 +24,7 @@ from rmwbench.analysis.records.ledger import (
     Arranged,
     Arrivals,
     Ledger,
+    Pace,
     Writer,
     arranged,
     is_steady,
@@ -188,11 +189,11 @@ def _pairs(
             out.taken += len(found.arrivals.flags)
             out.lent += int(np.count_nonzero(found.arrivals.flags & LOANED))
         ledger, missing = reconcile(p.places, found), p.places.steady & (p.first < 0)
-        if p.writer.reliable and p.reader.reliable:
-            moving = was_moving(p.taken_ns, p.writer.intended_ns, p.life, window)
-            ledger = ledger.still_under_way(moving=moving)
-            if missing.any():
-                missing &= ~under_way(p.places, found, moving=moving)
+        if p.writer.reliable and p.reader.reliable and (ledger.late or missing.any()):
+            pace = pace_of(p.taken_ns, p.writer.intended_ns, p.life, window)
+            waiting = under_way(p.places, found, pace)
+            ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
+            missing &= ~waiting
         runs.append(longest_run(missing))
         out.ledger += ledger
         if window is None:
@@ -347,20 +348,22 @@ times its longest latency (the drain of rmwbench/campaign/trial/window.py waits 
 long)."""
 
 
-def was_moving(
+def pace_of(
     taken_ns: np.ndarray, intended_ns: np.ndarray, life: Life | None, window: Window | None
-) -> bool:
-    """Whether a reliable stream had not come to its end when the drain ended, by the stamps of its
-    messages in order of place; `life`: its reader's. How old its history was when a late reader was
-    given it says nothing of how slow the stream is."""
+) -> Pace:
+    """How a reliable stream went when the drain ended, by the stamps of its messages in order of
+    place; `life`: its reader's. How old its history was when a late reader was given it says
+    nothing of how slow the stream is."""
     there = taken_ns != ABSENT
     if window is None or window.drain_end_ns is None or not there.any():
-        return False
+        return Pace.ENDED
     waits_ns = taken_ns - intended_ns
     own = there if life is None else there & (intended_ns >= life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
     silent_ns = window.drain_end_ns - int(taken_ns[there].max())
-    return silent_ns < max(QUIET_NS, QUIET_LATENCIES * longest_ns)
+    if silent_ns < QUIET_NS:
+        return Pace.MOVING
+    return Pace.SILENT if silent_ns < QUIET_LATENCIES * longest_ns else Pace.ENDED
 
 
 def _inside(times_ns: np.ndarray, window: Window) -> int:
@@ -441,7 +444,11 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window 
         order,
         # A call that failed was made, also where it was refused a loan before it began to publish.
         Writer(
-            first, is_steady(flags, intended_ns, begin_ns), (call_ns != ABSENT) | failed, failed
+            first,
+            is_steady(flags, intended_ns, begin_ns),
+            (call_ns != ABSENT) | failed,
+            failed,
+            publisher.kept,
         ),
         intended_ns,
         call_ns,

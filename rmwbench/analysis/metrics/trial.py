@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
-from rmwbench.analysis.metrics.comparisons import is_reliable, loads
+from rmwbench.analysis.metrics.comparisons import is_reliable, kept, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
@@ -230,9 +230,10 @@ def _second_by_second(
 
 
 def endpoints_of(evidence: Evidence) -> list[Endpoint]:
-    """Every endpoint of the trial, with the reliability that it was granted."""
+    """Every endpoint of the trial, with the reliability and the history that it was granted."""
     return [
-        Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e])) for e in evidence.endpoints
+        Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e]), kept(e))
+        for e in evidence.endpoints
     ]
 
 

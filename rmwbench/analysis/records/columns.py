@@ -26,6 +26,8 @@ class Endpoint:
     topic: str
     reliable: bool = False
     """Whether it was granted reliable delivery."""
+    kept: int | None = None
+    """The depth of its history; None for one that keeps all, or is not known."""
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ way, lost, late, corrupt, failed, never sent.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
+from enum import Enum
 
 import numpy as np
 
@@ -71,13 +72,13 @@ class Ledger:
         under way."""
         return self.wanted - self.delivered - self.under_way
 
-    def still_under_way(self, *, moving: bool) -> "Ledger":
+    def still_under_way(self, waiting: int) -> "Ledger":
         """The same of a reliable stream: what came after the drain was under way when it ended, and
-        so was all behind the last delivery of a stream that was still `moving` then."""
-        behind = self.lost_end if moving else 0
+        so were others at its end. `waiting`: all of them, as `under_way` finds them."""
+        behind = waiting - self.late
         return replace(
             self,
-            under_way=self.under_way + self.late + behind,
+            under_way=self.under_way + waiting,
             late=0,
             lost_end=self.lost_end - behind,
         )
@@ -95,6 +96,17 @@ class Writer:
     steady: np.ndarray
     attempted: np.ndarray
     failed: np.ndarray
+    kept: int | None = None
+    """Its history's depth; None for one that keeps all, or is not known."""
+
+
+class Pace(Enum):
+    """How a reliable stream went when the drain ended. A silent one may yet send again what its
+    writer still keeps."""
+
+    ENDED = "ended"
+    SILENT = "silent"
+    MOVING = "moving"
 
 
 @dataclass(frozen=True)
@@ -248,14 +260,18 @@ def reconcile(writer: Writer, found: Arranged) -> Ledger:
     )
 
 
-def under_way(writer: Writer, found: Arranged, *, moving: bool) -> np.ndarray:
-    """Per place whether the message of a reliable stream was under way when the trial stopped
-    waiting, shape (n,): the same messages that `Ledger.still_under_way` counts."""
+def under_way(writer: Writer, found: Arranged, pace: Pace) -> np.ndarray:
+    """Which messages of a reliable stream were under way when the drain ended, shape (n,): what
+    came after it, and what is behind the last delivery of one that had not come to its end. Of a
+    silent one these are no more than its writer's history holds: nothing else is sent again."""
     which, corrupt = np.zeros((2, len(writer.steady)), bool)
     corrupt[found.corrupt_places] = True
     delivered = np.flatnonzero(writer.steady & (found.first >= 0))
-    if moving and len(delivered):
+    if pace is not Pace.ENDED and len(delivered):
         behind = int(delivered[-1]) + 1
+        if pace is Pace.SILENT and writer.kept is not None:
+            held = np.flatnonzero(writer.attempted & ~writer.failed)[-writer.kept :]
+            behind = max(behind, int(held[0])) if len(held) else behind
         which[behind:] = ~corrupt[behind:]
     which[found.late_places] = True
     which &= writer.attempted & ~writer.failed & writer.steady & (found.first < 0)

@@ -16,7 +16,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import Trace, elapsed, traces
-from rmwbench.analysis.metrics.comparisons import is_reliable
+from rmwbench.analysis.metrics.comparisons import is_reliable, kept
 from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample
 from rmwbench.analysis.records.columns import Columns, Window
@@ -139,7 +139,8 @@ def measure_chains(
         links=tuple(dict.fromkeys(link for way in ways for link in way)),
     )
     reliable = [row["endpoint"] for row in rows if is_reliable([row])]
-    found = list(traces(columns, ways, window, lives, reliable))
+    depths = {row["endpoint"]: kept(row) for row in rows}
+    found = list(traces(columns, ways, window, lives, reliable, depths))
     nodes = {row["endpoint"]: row["node"] for row in rows}
     stretches = [list(_stretches(trace, nodes)) for trace in found]
     _samples(found, stretches, out)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import Link, Path
-from rmwbench.analysis.metrics.latency import of_life, was_moving
+from rmwbench.analysis.metrics.latency import of_life, pace_of
 from rmwbench.analysis.records import ledger
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.joining import Life
@@ -129,11 +129,12 @@ class Tracer:
         window: Window | None,
         lives: Mapping[int, Life],
         reliable: Collection[int] = (),
+        kept: Mapping[int, int | None] | None = None,
     ):
         """`reliable`: the endpoints that were granted reliable delivery; of others nothing is under
-        way."""
+        way. `kept`: endpoint → the depth of its history."""
         self._columns, self._window, self._lives = columns, window, lives
-        self._reliable = frozenset(reliable)
+        self._reliable, self._kept = frozenset(reliable), kept or {}
         self._sent = grouped(columns.sent("endpoint"))
         reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
         self._received = grouped(reader << 32 | writer)
@@ -219,7 +220,13 @@ class Tracer:
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
             rows = self._received.get(link.reader << 32 | link.writer, np.empty(0, np.int64))
-            whole = ledger.Writer(sent.first_seq, sent.steady, sent.accepted, ~sent.accepted)
+            whole = ledger.Writer(
+                sent.first_seq,
+                sent.steady,
+                sent.accepted,
+                ~sent.accepted,
+                self._kept.get(link.writer),
+            )
             places = of_life(whole, sent.intended_ns, life)
             found = ledger.arranged(
                 places,
@@ -233,8 +240,8 @@ class Tracer:
                 out[name][there] = self._columns.received(name)[rows[found.first[there]]]
             out[UNDER_WAY] = np.zeros(len(sent), bool)
             if self._is_reliable(link) and len(there) < len(sent):
-                moving = was_moving(out["taken_ns"], sent.intended_ns, life, self._window)
-                out[UNDER_WAY] = ledger.under_way(places, found, moving=moving)
+                pace = pace_of(out["taken_ns"], sent.intended_ns, life, self._window)
+                out[UNDER_WAY] = ledger.under_way(places, found, pace)
             self._arrivals[link] = out
         return self._arrivals[link]
 
@@ -293,8 +300,9 @@ def traces(
     window: Window | None,
     lives: Mapping[int, Life],
     reliable: Collection[int] = (),
+    kept: Mapping[int, int | None] | None = None,
 ) -> Iterator[Trace]:
     """Each path's, one after the other; `reliable` and ValueError as `Tracer`."""
     if paths:
-        tracer = Tracer(columns, window, lives, reliable)
+        tracer = Tracer(columns, window, lives, reliable, kept)
         yield from (tracer.trace(path) for path in paths)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.latency import ALL_THE_TIME, paired, was_moving
+from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.joining import Life
@@ -121,9 +121,9 @@ def pairs_of(
         waiting = np.zeros(len(both), bool)
         reliable = pair.writer.reliable and pair.reader.reliable
         if reliable and (both & (pair.first < 0)).any():
-            moving = was_moving(pair.taken_ns, due, lives.get(pair.reader.endpoint), window)
+            pace = pace_of(pair.taken_ns, due, lives.get(pair.reader.endpoint), window)
             places = replace(pair.places, steady=both)
-            waiting = under_way(places, arranged(places, arrivals), moving=moving)
+            waiting = under_way(places, arranged(places, arrivals), pace)
         found.append(
             Pair(
                 pair.writer.topic,
