@@ -4,6 +4,7 @@ are about nothing that was published, and reading a file of claims takes a quart
 import re
 from functools import cache
 
+from rmwbench.suite.file.load import shipped_suites
 from rmwbench.suite.file.places import source_directory, sources_with
 
 OVER_RMWS = {
@@ -26,7 +27,15 @@ def sources_about(suite: str, file: str) -> list[str]:
 @cache
 def is_suite(name: str, suite: str) -> bool:
     """Whether `suite: NAME` of such a file means the suite that calls itself `suite`: a file
-    `folder/name` may call itself `folder-name` or `name`, and a file of one's own is known by its
-    name without suffix."""
+    `folder/name` may call itself `folder-name` or, where no shipped suite beside it has that name,
+    `name`; a file of one's own is known by its name without suffix."""
     name = name.strip("\"'").removesuffix(".yaml").removesuffix(".yml")
-    return suite in (name, name.replace("/", "-"), name.rpartition("/")[2])
+    if suite in (name, name.replace("/", "-")):
+        return True
+    return suite == name.rpartition("/")[2] and _shipped_as(suite) <= {name}
+
+
+@cache
+def _shipped_as(last: str) -> set[str]:
+    """The shipped suites whose names end with it."""
+    return {name for name in shipped_suites() if name.rpartition("/")[2] == last}

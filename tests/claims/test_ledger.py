@@ -104,10 +104,13 @@ def test_a_statement_is_found_under_its_heading():
     assert [one.digest for one in again] == [one.digest for one in found], "marks are not words"
 
 
-def test_no_claim_rests_on_the_wifi_model():
-    """It carries 76 messages per second, and the published logs have more in most runs: the claims
-    are withdrawn."""
-    assert [claim.id for _, claim in TESTS if claim.test.suite == "galactic-2020/wifi"] == []
+def test_no_claim_on_wifi_asks_how_much_its_air_carries():
+    """That is fitted to the published logs: 92 to 99 messages per second in seven of ten runs, and
+    what becomes of a stream beyond it is the answer."""
+    tested = {claim.id for _, claim in TESTS if claim.test.suite == "galactic-2020/wifi"}
+    assert tested == {
+        "ga-sum-wifi-tie", "ga-33-120", "ga-33-120-fast", "ga-34-stall", "ga-34-stall-fast",
+    }  # fmt: skip
     logs = sorted((SOURCES.parent / "data/tsc-galactic-2020/wifi").glob("c-s-100-*.txt"))
     if not logs:
         pytest.skip(
