@@ -89,7 +89,7 @@ impl Direction {
         let spec = medium.map(|medium| &media[medium].1);
         self.limits =
             Limits::of(&self.spec, spec.map_or(DEFAULT_QUEUE_FRAMES, |spec| spec.queue_frames));
-        if self.medium != medium || self.codel.is_none() {
+        if self.medium != medium {
             let new = |codel| std::array::from_fn(|_| Codel::new(codel));
             self.codel = spec.and_then(|spec| spec.codel).map(new);
         }

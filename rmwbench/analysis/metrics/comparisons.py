@@ -63,18 +63,19 @@ def is_reliable(endpoints: Iterable[Row]) -> bool:
     """Whether any endpoint (rows of `endpoints`) was granted reliable delivery, or asked for it
     where nothing says what was granted.
     """
-    return any(
-        (loads(e["granted"]).get("qos") or loads(e["asked"]).get("qos") or {}).get("reliability")
-        == "reliable"
-        for e in endpoints
-    )
+    return any(_qos(endpoint).get("reliability") == "reliable" for endpoint in endpoints)
 
 
 def kept(endpoint: Row) -> int | None:
     """The depth of an endpoint's history, granted or asked for; None for keep all, or where nothing
     says it."""
-    qos = loads(endpoint["granted"]).get("qos") or loads(endpoint["asked"]).get("qos") or {}
+    qos = _qos(endpoint)
     return qos.get("depth") if qos.get("history") == "keep_last" else None
+
+
+def _qos(endpoint: Row) -> Any:
+    """As granted, or as asked for."""
+    return loads(endpoint["granted"]).get("qos") or loads(endpoint["asked"]).get("qos") or {}
 
 
 @lru_cache(maxsize=4096)  # endpoints of 5 000 trials have a hundred texts between them

@@ -11,7 +11,7 @@ from functools import cached_property
 
 import numpy as np
 
-from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, merged, periods
+from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, of_endpoint
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
 from rmwbench.analysis.records.calls import answered, heard_by, legs
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
@@ -230,13 +230,13 @@ def _periods(
             heard.setdefault(p.reader.endpoint, []).append(p)
     each = {
         PUBLISHER: [
-            _within(w.call_ns, [lives.get(w.endpoint, _ALWAYS).within(window)])
+            of_endpoint(w.call_ns, [lives.get(w.endpoint, _ALWAYS).within(window)])
             for w in writers
             if w.kind == "publisher"
         ],
         # By the first sound arrivals from all its writers.
         SUBSCRIPTION: [
-            _within(
+            of_endpoint(
                 np.concatenate([p.taken_ns for p in own]),
                 [_both_there(p, window, lives) for p in own],
             )
@@ -247,14 +247,6 @@ def _periods(
         out.samples[stem] = make_sample([own for own, _ in of_each])
         if (found := longest(of_each)) is not None:
             out.longest_period_ns[stem] = found
-
-
-def _within(times_ns: np.ndarray, there: Sequence[Window]) -> tuple[np.ndarray, float]:
-    """The periods of one endpoint while it was there, and how long that was; nothing can happen
-    between, so no period spans it."""
-    parts = merged(there)
-    found = [periods(times_ns, part) for part in parts]
-    return np.concatenate(found or [np.empty(0)]), float(sum(part.length_ns for part in parts))
 
 
 def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:

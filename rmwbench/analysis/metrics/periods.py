@@ -33,17 +33,25 @@ def periods(times_ns: np.ndarray, there: Window) -> np.ndarray:
     return np.concatenate([found, cut[cut > found.max()]])
 
 
+def of_endpoint(times_ns: np.ndarray, there: Iterable[Window]) -> tuple[np.ndarray, float]:
+    """The periods of one endpoint in the times when it was there, as `periods` has them, and how
+    long these are together, in ns. Nothing can happen between them, so no period spans it."""
+    parts = _merged(there)
+    found = [periods(times_ns, part) for part in parts]
+    return np.concatenate(found or [np.empty(0)]), float(sum(part.length_ns for part in parts))
+
+
 def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
-    """The mean period of the endpoint in which it is longest, in ns; `each` has an endpoint's
-    periods and how long it was there, in ns. One without a period counts as long as it was there:
-    hearing nothing is not better than hearing little. None where all are without."""
+    """The mean period of the endpoint in which it is longest, in ns; `each` is of `of_endpoint`.
+    One without a period counts as long as it was there: hearing nothing is not better than hearing
+    little. None where all are without."""
     found = list(each)
     if not any(len(own) for own, _ in found):
         return None
     return max(float(own.mean()) if len(own) else there_ns for own, there_ns in found)
 
 
-def merged(windows: Iterable[Window]) -> list[Window]:
+def _merged(windows: Iterable[Window]) -> list[Window]:
     """The times in which any of them lasts, in order, none touching another."""
     found: list[Window] = []
     for window in sorted(windows, key=lambda one: one.begin_ns):

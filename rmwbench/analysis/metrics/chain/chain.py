@@ -138,9 +138,8 @@ def measure_chains(
         ends=tuple((way[0].writer, way[-1].reader) for way in ways),
         links=tuple(dict.fromkeys(link for way in ways for link in way)),
     )
-    reliable = [row["endpoint"] for row in rows if is_reliable([row])]
-    depths = {row["endpoint"]: kept(row) for row in rows}
-    found = list(traces(columns, ways, window, lives, reliable, depths))
+    reliable = {row["endpoint"]: kept(row) for row in rows if is_reliable([row])}
+    found = list(traces(columns, ways, window, lives, reliable))
     nodes = {row["endpoint"]: row["node"] for row in rows}
     stretches = [list(_stretches(trace, nodes)) for trace in found]
     _samples(found, stretches, out)

@@ -8,7 +8,7 @@ a ledger of its own (`records/ledger.py`), so what it had not delivered yet when
 waiting is under way here too.
 """
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -128,13 +128,12 @@ class Tracer:
         columns: Columns,
         window: Window | None,
         lives: Mapping[int, Life],
-        reliable: Collection[int] = (),
-        kept: Mapping[int, int | None] | None = None,
+        reliable: Mapping[int, int | None],
     ):
-        """`reliable`: the endpoints that were granted reliable delivery; of others nothing is under
-        way. `kept`: endpoint → the depth of its history."""
+        """`reliable`: the endpoints that were granted reliable delivery → the depth of their
+        history, None where that is not known; of others nothing is under way."""
         self._columns, self._window, self._lives = columns, window, lives
-        self._reliable, self._kept = frozenset(reliable), kept or {}
+        self._reliable = reliable
         self._sent = grouped(columns.sent("endpoint"))
         reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
         self._received = grouped(reader << 32 | writer)
@@ -185,7 +184,7 @@ class Tracer:
         return after
 
     def _is_reliable(self, link: Link) -> bool:
-        return self._reliable.issuperset(link)
+        return self._reliable.keys() >= set(link)
 
     def _writer(self, endpoint: int) -> Writer:
         if endpoint not in self._writers:
@@ -225,7 +224,7 @@ class Tracer:
                 sent.steady,
                 sent.accepted,
                 ~sent.accepted,
-                self._kept.get(link.writer),
+                self._reliable.get(link.writer),
             )
             places = of_life(whole, sent.intended_ns, life)
             found = ledger.arranged(
@@ -299,10 +298,9 @@ def traces(
     paths: Sequence[Path],
     window: Window | None,
     lives: Mapping[int, Life],
-    reliable: Collection[int] = (),
-    kept: Mapping[int, int | None] | None = None,
+    reliable: Mapping[int, int | None] | None = None,
 ) -> Iterator[Trace]:
     """Each path's, one after the other; `reliable` and ValueError as `Tracer`."""
     if paths:
-        tracer = Tracer(columns, window, lives, reliable, kept)
+        tracer = Tracer(columns, window, lives, reliable or {})
         yield from (tracer.trace(path) for path in paths)
