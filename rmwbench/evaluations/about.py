@@ -4,8 +4,7 @@ are about nothing that was published, and reading a file of claims takes a quart
 import re
 from functools import cache
 
-from rmwbench.suite.file.load import shipped_suites
-from rmwbench.suite.file.places import source_directory, sources_with
+from rmwbench.suite.file.places import shipped_suites, source_directory, sources_with
 
 OVER_RMWS = {
     f"rclcpp/{rmw}": rmw for rmw in ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp")

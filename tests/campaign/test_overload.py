@@ -8,7 +8,8 @@ from rmwbench.campaign.plan import overload
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import shipped_suites
 
 SUITE = """
 suite: thin

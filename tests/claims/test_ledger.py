@@ -12,7 +12,8 @@ import pytest
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.importers.kinds import KINDS
 from rmwbench.suite.file.load import load as load_suite
-from rmwbench.suite.file.load import plain, shipped_suites
+from rmwbench.suite.file.load import plain
+from rmwbench.suite.file.places import shipped_suites
 from tests.claims.headings import headings, named
 from tests.claims.shipped import FILES
 from tests.claims.statements import statements

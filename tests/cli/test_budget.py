@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.cli.main import main
 from rmwbench.lab.host import host_kind
-from rmwbench.suite.file.load import shipped_suites
+from rmwbench.suite.file.places import shipped_suites
 from tests.network.laboratory import taps
 
 SOURCES = (

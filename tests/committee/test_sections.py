@@ -23,8 +23,8 @@ from rmwbench.evaluations.committee.sections import (
 from rmwbench.evaluations.committee.session import begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.load import load, shipped_suites
-from rmwbench.suite.file.places import limits_directory
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import limits_directory, shipped_suites
 from tests.support.command import rmwbench
 
 

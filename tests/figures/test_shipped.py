@@ -19,7 +19,7 @@ from rmwbench.evaluations.figures.words import line, words
 from rmwbench.importers.collected import collect
 from rmwbench.importers.kinds import KINDS
 from rmwbench.suite.file.load import load as load_suite
-from rmwbench.suite.file.load import shipped_suites
+from rmwbench.suite.file.places import shipped_suites
 from tests.figures import originals
 from tests.importers.original import path as original
 

@@ -39,7 +39,8 @@ from rmwbench.evaluations.questionnaire.pages import page, render_html
 from rmwbench.evaluations.questionnaire.terminal import lines
 from rmwbench.results.model import document as as_document
 from rmwbench.suite.file.load import load as load_suite
-from rmwbench.suite.file.load import shipped_suites, validated
+from rmwbench.suite.file.load import validated
+from rmwbench.suite.file.places import shipped_suites
 from tests.claims.headings import headings, named
 from tests.report.example_document import HOSTILE, example
 from tests.support.command import exit_code

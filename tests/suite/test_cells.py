@@ -5,7 +5,8 @@ import json
 import pytest
 
 from rmwbench.suite.cells import cells, comparisons
-from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.workload.endpoints import RECEIVED, SENT
 
 from .suite_text import error, nodes, suite

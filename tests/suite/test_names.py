@@ -4,8 +4,8 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file import load, places
-from rmwbench.suite.file.load import find, shipped_suites, suite_file
-from rmwbench.suite.file.places import source_directory, sources_with
+from rmwbench.suite.file.load import find
+from rmwbench.suite.file.places import shipped_suites, source_directory, sources_with, suite_file
 
 
 @pytest.fixture

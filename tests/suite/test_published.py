@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.workload.message_type import message_type
 
 PUBLISHED = (

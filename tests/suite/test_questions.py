@@ -5,7 +5,8 @@ import pytest
 from rmwbench.analysis.stats.growth import sizes_of
 from rmwbench.results.workload.growth import graph_of
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import load, shipped_suites
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.workload.workload import OF_A_TRIAL
 
 

@@ -3,7 +3,8 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import line_of, load, parse, shipped_suites
+from rmwbench.suite.file.load import line_of, load, parse
+from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.file.shipped import shipped_middlewares
 
 from .suite_text import edited

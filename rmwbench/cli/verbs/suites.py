@@ -48,6 +48,6 @@ def suites(
 
 def complete_suite(incomplete: str) -> list[str]:
     """Names of shipped suites that begin so; the shell adds files by itself."""
-    from rmwbench.suite.file.load import shipped_suites
+    from rmwbench.suite.file.places import shipped_suites
 
     return [name for name in shipped_suites() if name.startswith(incomplete)]

@@ -4,8 +4,7 @@ folder."""
 from rmwbench.evaluations.about import is_suite
 from rmwbench.evaluations.campaign import Campaign
 from rmwbench.evaluations.claims.model import Claims
-from rmwbench.suite.file.load import shipped_suites, suite_file
-from rmwbench.suite.file.places import source_directory
+from rmwbench.suite.file.places import shipped_suites, source_directory, suite_file
 
 
 def untested(source: Claims) -> list[str]:

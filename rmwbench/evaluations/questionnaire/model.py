@@ -22,8 +22,13 @@ from rmwbench.evaluations.campaign import Arm, Campaign, Workload
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.results.model import Fact, Metric
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.load import read, shown, source_file, suite_file, validated
-from rmwbench.suite.file.places import EVIDENCE_FILE, QUESTIONNAIRE_FILE, source_directory
+from rmwbench.suite.file.load import read, shown, source_file, validated
+from rmwbench.suite.file.places import (
+    EVIDENCE_FILE,
+    QUESTIONNAIRE_FILE,
+    source_directory,
+    suite_file,
+)
 
 Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]

@@ -6,7 +6,7 @@ here and nowhere else.
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -24,13 +24,13 @@ from rmwbench.suite.fault import Fault
 from rmwbench.suite.file import candidates, matrix, pairs, short, yaml_tree
 from rmwbench.suite.file.candidates import NO_CHOICE, Candidate, Candidates, CandidatesFile, Choice
 from rmwbench.suite.file.places import (
-    CLAIMS_FILE,
-    EVIDENCE_FILE,
-    FIGURES_FILE,
-    PUBLISHED,
-    QUESTIONNAIRE_FILE,
+    CANDIDATES_FILE,
+    NO_SUITES,
+    shipped_suites,
     source_directory,
     sources_with,
+    suite_file,
+    suite_files,
     suites_directory,
 )
 from rmwbench.suite.file.shipped import shipped_middlewares
@@ -47,12 +47,9 @@ MAX_FILE_BYTES = 256 * 1024
 a third of it."""
 MOST_VALUES = 200_000
 """Of a file with its aliases written out; a bomb of a few lines has billions."""
-CANDIDATES_FILE = "candidates.yaml"
-"""Beside all suites: what they compare, by name (candidates.py)."""
 CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
 """A file of the user's whose candidates and sets are known besides the shipped ones, wherever those
 are named."""
-NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE, CANDIDATES_FILE)
 NOTHING_RUNS = {
     "galactic-2020/community": "rmwbench community github | rep2004 | survey | admission "
     "(docs/community.md)",
@@ -80,11 +77,6 @@ def source_file(source: str | Path, file: str, what: str) -> Path:
     return source_directory(source) / file
 
 
-def shipped_suites() -> list[str]:
-    """Names that `load` accepts besides paths: `quick`, or `folder/name`."""
-    return sorted(_suite_files())
-
-
 @dataclass(frozen=True)
 class Listed:
     """`name` is what `rmwbench run` takes; `folder` of `suites/`, empty for none."""
@@ -100,7 +92,7 @@ def listed() -> list[Listed]:
     top = suites_directory()
     return [
         Listed(name, _title(name), "".join(path.relative_to(top).parts[:-1][:1]))
-        for name, path in sorted(_suite_files().items())
+        for name, path in sorted(suite_files().items())
     ]
 
 
@@ -111,31 +103,6 @@ def _title(name: str) -> str:
     rest = lines[begin + 1 :]
     end = next((n for n, line in enumerate(rest) if line and not line[0].isspace()), len(rest))
     return str(YAML(typ="safe").load("\n".join([lines[begin], *rest[:end]]))["title"])
-
-
-def suite_file(name: str) -> Path:
-    """The file of a shipped suite. KeyError for a name that `shipped_suites` does not have."""
-    return _suite_files()[name]
-
-
-def _suite_files() -> Mapping[str, Path]:
-    return _named(suites_directory())
-
-
-@cache
-def _named(directory: Path) -> Mapping[str, Path]:
-    """Name -> file. `published/SOURCE/NAME.yaml` is called `SOURCE/NAME`, or `SOURCE` where it is
-    called like its folder: names that people type stay what they are wherever a file lies. Kept,
-    because a questionnaire asks for a thousand of them and what is shipped does not change."""
-    found: dict[str, Path] = {}
-    for path in directory.rglob("*.yaml"):
-        if path.name not in NO_SUITES:
-            folders = path.relative_to(directory).parts[:-1]
-            folders = folders[1:] if folders[:1] == (PUBLISHED,) else folders
-            found["/".join(folders if folders[-1:] == (path.stem,) else (*folders, path.stem))] = (
-                path
-            )
-    return found
 
 
 def find(suite: str) -> Path:
@@ -152,7 +119,7 @@ def find(suite: str) -> Path:
             actual=reason,
             fix=did_you_mean(path.stem, shipped_suites()),
         )
-    files = _suite_files()
+    files = suite_files()
     if suite in files:
         return files[suite]
     raise _no_suite(suite, sorted(files))
