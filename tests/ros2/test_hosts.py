@@ -60,8 +60,17 @@ def _possible():
     tools.built("link")
 
 
-def cell(rmw: str, level: str, nodes: str, steady_s: float, profile: str = "untouched") -> Cell:
-    modes = f", modes: {{discovery: {level}}}" if level else ""
+def cell(
+    rmw: str,
+    level: str,
+    nodes: str,
+    steady_s: float,
+    profile: str = "untouched",
+    security: bool = False,
+) -> Cell:
+    asked = [f"discovery: {level}"] if level else []
+    asked += ["security: true"] if security else []
+    modes = f", modes: {{{', '.join(asked)}}}" if asked else ""
     words = {"rmw": rmw, "profile": profile, "modes": modes, "steady_s": steady_s}
     text = SUITE.format(nodes=nodes.strip("\n"), **words)
     return cells(parse(text, where="hosts.yaml", directory=Path(), middlewares=[f"rclcpp/{rmw}"]))[
@@ -82,6 +91,23 @@ def counted(result: TrialResult, table: str) -> int:
 def test_messages_reach_another_host(rmw, level):
     result = trial(cell(rmw, level, TWO, steady_s=1.0), rmw)
     assert result.status == "done" or result.cause == "machine", result.reason
+    sent, received = counted(result, "sent"), counted(result, "received")
+    assert sent >= 50 and received >= 0.9 * sent
+
+
+SECURED = [("rmw_cyclonedds_cpp", ""), ("rmw_fastrtps_cpp", "")]
+SECURED += [(ZENOH, level) for level in ("", "client", "peers")]
+
+
+@pytest.mark.parametrize(("rmw", "level"), SECURED)
+def test_two_hosts_trust_each_others_keys(rmw, level):
+    secured = sourced.worker(rmw).description["modes"]["security"]
+    if isinstance(secured, str) and secured.startswith("no"):
+        pytest.skip(f"{rmw}: security: {secured}")
+    result = trial(cell(rmw, level, TWO, steady_s=1.0, security=True), rmw)
+    assert result.status == "done" or result.cause == "machine", result.reason
+    told = result.files["talker.configuration.txt"].decode()
+    assert ("enable_mtls:true" if rmw == ZENOH else "ROS_SECURITY_STRATEGY=Enforce") in told
     sent, received = counted(result, "sent"), counted(result, "received")
     assert sent >= 50 and received >= 0.9 * sent
 

@@ -1,9 +1,9 @@
-//! The keystore of a trial ([`crate::dds_security`]) for middlewares in C or C++.
+//! The keystore of a trial ([`crate::keystore`]) for middlewares in C or C++.
 
 use std::ffi::{c_char, c_int};
 
 use super::{answer, raw};
-use crate::dds_security::Keystore;
+use crate::keystore::Keystore;
 use crate::middleware::Error;
 
 /// # Safety

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use rmwbench_harness::dds_security::Keystore;
+use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{Error, SessionConfig};
 
 /// Where Debian has the plug-ins, of the architecture that this was built for.

@@ -27,7 +27,7 @@ mod profiles;
 pub use profiles::has_long_pieces;
 
 use rmwbench_harness::c_api::{raw, CMiddleware};
-use rmwbench_harness::dds_security::Keystore;
+use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{
     Daemon, Description, Error, Middleware, OneHost, Session, SessionConfig, SharedHost,
     SharedMemory,

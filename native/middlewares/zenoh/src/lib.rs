@@ -18,7 +18,6 @@
 //! subscriber in the publisher's own thread, without a link. Nodes do not exist in Zenoh; a node's
 //! name appears in its liveliness tokens.
 
-mod certificates;
 mod client;
 mod graph;
 mod locked;

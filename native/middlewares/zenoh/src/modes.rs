@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::OnceLock;
 
+use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{modes, Error, SessionConfig};
 use rmwbench_harness::modes::check_socket_buffers;
 use rustix::io::Errno;
@@ -14,7 +15,6 @@ use serde_json::{json, Value};
 use zenoh::qos::CongestionControl;
 use zenoh::Config;
 
-use crate::certificates::Certificates;
 use crate::rendezvous::{own_address, Link, Rendezvous};
 
 /// Bytes from which a payload goes to shared memory when that is the transport asked for: all but
@@ -192,7 +192,7 @@ impl Modes {
         config: &mut Config,
         link: Option<Link>,
         rendezvous: Option<&Rendezvous>,
-        certificates: Option<&Certificates>,
+        keystore: Option<&Keystore>,
     ) -> Result<(), Error> {
         let mut set = Setter(config);
         if let Some(link) = link {
@@ -224,8 +224,8 @@ impl Modes {
         if let Some(link) = self.link() {
             set.json("transport/link/protocols", json!([link.scheme()]))?;
         }
-        if let Some(certificates) = certificates {
-            set.json("transport/link/tls", certificates.settings())?;
+        if let Some(keystore) = keystore {
+            set.json("transport/link/tls", tls(keystore))?;
         }
         if let Some(batching) = self.batching {
             set.json("transport/link/tx/queue/batching/enabled", json!(batching))?;
@@ -385,6 +385,22 @@ impl Setter<'_> {
         }
         self.json("qos/publication", Value::Array(all))
     }
+}
+
+/// Zenoh's `transport/link/tls`: both ends of a link show a certificate of the trial's authority.
+fn tls(keystore: &Keystore) -> Value {
+    let enclave = keystore.enclave();
+    let file = |name: &str| enclave.join(name).display().to_string();
+    json!({
+        "root_ca_certificate": file("identity_ca.cert.pem"),
+        "listen_private_key": file("key.pem"),
+        "listen_certificate": file("cert.pem"),
+        "connect_private_key": file("key.pem"),
+        "connect_certificate": file("cert.pem"),
+        "enable_mtls": true,
+        // One certificate for all processes of a host, which have an address each.
+        "verify_name_on_connect": false,
+    })
 }
 
 /// A port of the system's choice at this host's address, for peers that are told of each other.

@@ -4,11 +4,11 @@
 //! ([`crate::router`]). A profile without them is taken as it is. Modes come on top
 //! ([`crate::modes`]).
 
+use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{Error, Profile, SessionConfig};
 use rmwbench_harness::shared_host;
 use zenoh::Config;
 
-use crate::certificates::Certificates;
 use crate::modes::{endpoints, Modes};
 use crate::rendezvous::{port, Link, Rendezvous};
 
@@ -123,10 +123,7 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     } else {
         None
     };
-    let certificates = match (&rendezvous, modes.security) {
-        (Some(rendezvous), true) => Some(Certificates::of(rendezvous.directory())?),
-        _ => None,
-    };
+    let keystore = modes.security.then(|| Keystore::of(asked.trial_nonce)).transpose()?;
     let text = profile
         .text
         .replace("{router}", &link.router())
@@ -139,7 +136,7 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
         &mut config,
         replaced.then_some(link),
         rendezvous.as_ref(),
-        certificates.as_ref(),
+        keystore.as_ref(),
     )?;
     if shared_host::name().is_some() {
         check_kept_to_loopback(&config).map_err(|message| Error::unsupported(object(), message))?;

@@ -64,6 +64,7 @@ impl Link {
 }
 
 pub struct Rendezvous {
+    /// Shared by the trial's processes of this host, removed by the last of them.
     directory: PathBuf,
     number: u32,
     /// The endpoint that others connect to.
@@ -129,11 +130,6 @@ impl Rendezvous {
             .into_iter()
             .fold(text.replace("\"{peers}\"", &peers), |text, (word, _)| text.replace(word, own))
     }
-
-    /// Shared by the trial's processes, removed by the last of them.
-    pub fn directory(&self) -> &Path {
-        &self.directory
-    }
 }
 
 const PORT: u16 = 7447;
@@ -182,7 +178,7 @@ impl Drop for Rendezvous {
             others.into_iter().filter(|number| is_left_by_the_dead(&self.directory, *number));
         dead.chain([self.number]).for_each(|number| forget(&self.directory, number));
         if numbers(&self.directory, "taken").is_ok_and(|others| others.is_empty()) {
-            let _ = fs::remove_dir_all(&self.directory); // the last one; certificates are in it
+            let _ = fs::remove_dir_all(&self.directory); // the last one; sockets are in it
         }
     }
 }
@@ -320,8 +316,7 @@ mod tests {
             "{third}"
         );
         assert_eq!(three.peers.len(), 1);
-        let directory = three.directory().to_path_buf();
-        fs::create_dir(directory.join("tls")).unwrap();
+        let directory = three.directory.clone();
         drop((two, silent));
         assert!(directory.exists());
         drop(three);
@@ -338,7 +333,7 @@ mod tests {
         let (one, two) = (join(), join());
         assert_eq!((one.own.clone(), two.own.clone()), (Some(own(0)), Some(own(1))));
         assert_eq!((one.peers.len(), two.peers.clone()), (0, vec![own(0)]));
-        let directory = one.directory().to_path_buf();
+        let directory = one.directory.clone();
         // Killed: its files stay, with the number of a process that is not there any more.
         let mut gone = std::process::Command::new("true").spawn().unwrap();
         let pid = gone.id();

@@ -11,7 +11,7 @@ pub const NAME: &str = "router";
 /// A router that serves; dropping it closes its links.
 pub struct Router {
     session: zenoh::Session,
-    /// Last: certificates are in its directory.
+    /// Last: sockets are in its directory.
     _rendezvous: Option<Rendezvous>,
 }
 

@@ -543,7 +543,7 @@ fn tls_links_need_the_certificates_of_the_trial() {
         let left = std::fs::read_dir("/tmp")
             .unwrap()
             .filter(|f| f.as_ref().unwrap().file_name().to_string_lossy().contains("zenoh"));
-        assert_eq!(left.count(), 0, "certificates and sockets are removed");
+        assert_eq!(left.count(), 0, "sockets are removed");
     });
 }
 
