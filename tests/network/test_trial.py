@@ -1,6 +1,7 @@
 """Whole trials over several hosts with a real middleware, and what is left when the tool is killed.
 Needs the built workers, the link and TAP devices."""
 
+import contextlib
 import json
 import os
 import random
@@ -8,7 +9,9 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -16,7 +19,7 @@ from rmwbench.campaign.plan.profile import address_environment
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
-from rmwbench.lab.host import Host, Hosts, marker
+from rmwbench.lab.host import Host, Hosts, common, marker
 from tests.lab import tools
 from tests.network.laboratory import cell, taps
 
@@ -121,7 +124,7 @@ def test_shared_memory_cannot_cheat_between_hosts():
 
 @pytest.mark.parametrize("middleware", ["fastdds", "zenoh"])
 def test_two_hosts_trust_each_others_keys(middleware):
-    """Each makes its own, in a /tmp that the other does not see."""
+    """Each has a /tmp that the other does not see."""
     transport = {"fastdds": "udp", "zenoh": "tcp"}[middleware]
     arm = f"middleware: {middleware}, modes: {{transport: {transport}, security: true}}"
     made = cell("{}", arms=f"  - {{name: a, {arm}}}", steady_s=0.5)
@@ -184,6 +187,13 @@ def test_what_is_made_for_one_host_is_not_supported_over_two_and_says_what_is(ar
     found = described([made], {name: tools.worker(name) for name in made.middlewares})
     (told,) = found.values() or [None]
     assert (told is None) if reason is None else (reason in told)
+
+
+def test_two_machines_would_not_trust_each_others_keys():
+    made = cell("{}", arms="  - {name: a, middleware: fastdds, modes: {security: true}}")
+    real = replace(made, real=SimpleNamespace(gang=None))
+    (reason,) = described([real], {"fastdds": tools.worker("fastdds")}).values()
+    assert "each machine would make keys of its own" in reason
 
 
 def test_workers_are_told_who_else_is_there():
@@ -273,6 +283,16 @@ def ours(orchestrator: int) -> list[int]:
     return found
 
 
+def directories_of(orchestrator: int) -> list[Path]:
+    """That all hosts of a trial of its see."""
+    found = []
+    for directory in common.PLACE.glob(f"{common.PREFIX}*"):
+        with contextlib.suppress(OSError):
+            if (directory / common.OWNER).read_text().startswith(f"{orchestrator}:"):
+                found.append(directory)
+    return found
+
+
 def _environment(process: Path) -> str:
     try:
         return (process / "environ").read_bytes().decode(errors="replace")
@@ -326,7 +346,9 @@ def test_nothing_is_left_when_the_tool_is_killed_at_a_random_moment(tmp_path):
         tool.send_signal(signal.SIGKILL)
         tool.wait()
         deadline = time.monotonic() + 10
-        while (left := ours(tool.pid) + processes_in(within)) and time.monotonic() < deadline:
+        while (
+            left := [*ours(tool.pid), *processes_in(within), *directories_of(tool.pid)]
+        ) and time.monotonic() < deadline:
             time.sleep(0.05)
         assert not left, f"after kill {number}: {left}"
         cleaned = subprocess.run([*TOOL, "clean", str(out)], capture_output=True, text=True)

@@ -237,6 +237,10 @@ def _lacking(cell: Cell, workers: Workers) -> Iterator[str]:
                 yield f"{side.middleware} has no mode {mode}{_reason(answer)}"
         if any(capability == "inter_host" for capability, _ in needed):
             yield from _kept_within_its_host(side, workers[side.middleware])
+            if cell.real is not None and side.modes.get("security"):
+                yield (
+                    "security: each machine would make keys of its own, so that none trusts another"
+                )
 
 
 def _kept_within_its_host(side: Side, worker: Worker) -> Iterator[str]:

@@ -44,7 +44,7 @@ def clean(
         )
     directories = remove_directories(dry_run)
     for place in directories:
-        print(f"{verb} {place}, a shared host of a dead orchestrator")
+        print(f"{verb} {place}, of hosts of a dead orchestrator")
     groups = cgroup.stale() if dry_run else cgroup.remove_stale()
     for group in groups:
         print(f"{verb} control group {group}")

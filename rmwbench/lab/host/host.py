@@ -110,7 +110,8 @@ class Host:
     indices in `beside_devices`. `shared`: its network is this process's own, the real one of the
     machine; everything else is its own as ever. `targets` is the bound of descriptor numbers that
     its processes may be given. `clock_offset_s`: how far CLOCK_MONOTONIC of its processes is ahead
-    of ours, as on another machine: the test bench of everything that compares clocks.
+    of ours, as on another machine: the test bench of everything that compares clocks. `removes`: a
+    directory that goes when it ends.
 
     Every process of it is to have `environment` besides what its caller gives, and `directory` for
     its temporary files; `domain_id` is its DDS domain.
@@ -130,6 +131,7 @@ class Host:
         shared: bool = False,
         targets: int = TARGETS,
         clock_offset_s: int = 0,
+        removes: Path | None = None,
     ):
         self.name = name
         self.clock_offset_ns = clock_offset_s * 1_000_000_000
@@ -140,6 +142,7 @@ class Host:
         self.beside_fds: dict[str, int] = {}
         self.beside_devices: dict[str, int] = {}
         self._beside = tuple(beside)
+        self._removes = removes
         self._ready = False
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._socket = ours
@@ -167,6 +170,7 @@ class Host:
         return [
             _INIT,
             *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s)),
+            *([str(self._removes)] if self._removes else []),
         ], []
 
     def __enter__(self) -> "Host":

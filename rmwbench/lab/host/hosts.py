@@ -1,5 +1,6 @@
-"""All hosts of one trial. One alone is as it always was; several have a TAP device each, and one
-more, which no suite names, runs the network between them (rmwbench/lab/network).
+"""All hosts of one trial. One alone is as it always was; several have a TAP device each and a common
+directory (common.py), and one more, which no suite names, runs the network between them
+(rmwbench/lab/network).
 
 Starting does not wait, so that a campaign can have the next trial's hosts ready while it writes the
 last one's tables.
@@ -8,6 +9,7 @@ last one's tables.
 import time
 from collections.abc import Iterator, Mapping, Sequence
 
+from rmwbench.lab.host import common
 from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
 from rmwbench.lab.host.kind import make
 from rmwbench.lab.host.remote import RemoteHost
@@ -31,6 +33,7 @@ class Hosts:
         several = len(hosts) > 1
         self._by_name: dict[str, Host | RemoteHost] = {}
         self.network: Host | None = None
+        self._common = common.make(name) if several else None
         try:
             for host in hosts:
                 shown, offset_s = (
@@ -44,10 +47,14 @@ class Hosts:
                     if alone
                     else Host(shown, tap=several, beside=more, clock_offset_s=offset_s)
                 )
+                if self._common is not None:
+                    made.environment = {common.VARIABLE: str(self._common)}
                 self._by_name[host] = made
             if several:
                 ports = len(hosts) + sum(map(len, beside.values()))
-                self.network = Host(f"{name}/network", targets=TARGETS + ports)
+                self.network = Host(
+                    f"{name}/network", targets=TARGETS + ports, removes=self._common
+                )
         except BaseException:
             self.close()
             raise
@@ -61,7 +68,7 @@ class Hosts:
     def of(cls, hosts: Mapping[str, Host | RemoteHost]) -> "Hosts":
         """Some that were made beforehand, with no network of ours between them."""
         made = cls.__new__(cls)
-        made._by_name, made.network = dict(hosts), None
+        made._by_name, made.network, made._common = dict(hosts), None, None
         return made
 
     @property
@@ -105,3 +112,5 @@ class Hosts:
             host.leave()
         for host in self.all:
             host.close()
+        if self._common is not None:
+            common.remove(self._common)

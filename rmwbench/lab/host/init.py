@@ -1,11 +1,12 @@
 """The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes
 everything with it when it ends.
 
-Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S`; FD is a
-SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of a host that is
-alone, with address and route; `tap` of one among several, whose descriptor goes to the orchestrator
-and whose settings come from there, and `tap,NAME,…` with further devices of the same kind; `shared`
-where there is no interface to make, because the host's network is the machine's own. Decisions:
+Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S
+[REMOVED]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of
+a host that is alone, with address and route; `tap` of one among several, whose descriptor goes to
+the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
+same kind; `shared` where there is no interface to make, because the host's network is the machine's
+own. REMOVED is a directory that goes at the end. Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
   milliseconds, and
@@ -462,6 +463,17 @@ def serve(sock, before_signal=None):
             sock.send(marshal.dumps({"exited": pid, "status": status}))
 
 
+def remove(directory):
+    """What can be removed of it: somebody may still write there."""
+    for place, _, names in os.walk(directory, topdown=False):
+        try:
+            for name in names:
+                os.unlink(os.path.join(place, name))
+            os.rmdir(place)
+        except OSError:
+            pass
+
+
 def inherited_socket(fd):
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
     os.set_inheritable(fd, False)
@@ -530,6 +542,8 @@ def main():
     else:
         sock.send(ready)
     serve(sock)
+    for directory in sys.argv[7:]:
+        remove(directory)
     os._exit(0)
 
 

@@ -81,6 +81,11 @@ def is_of_here(text: str) -> bool:
     return marker is not None and marker.pid_namespace == os.readlink("/proc/self/ns/pid")
 
 
+def is_abandoned(text: str) -> bool:
+    """Whether a marker was made in this PID namespace, by an orchestrator that is gone."""
+    return is_of_here(text) and not lives(text)
+
+
 def _marker(process: Path) -> Marker | None:
     try:
         environment = (process / "environ").read_bytes()

@@ -157,7 +157,6 @@ def stray_directories() -> list[Path]:
     found = []
     for directory in sorted(Path("/tmp").glob(f"{PREFIX}[0-9]*-*")):
         with contextlib.suppress(OSError):
-            text = (directory / OWNER).read_text()
-            if marker.is_of_here(text) and not marker.lives(text):
+            if marker.is_abandoned((directory / OWNER).read_text()):
                 found.append(directory)
     return found

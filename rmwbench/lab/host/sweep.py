@@ -1,12 +1,12 @@
-"""Removes processes of hosts whose orchestrator is gone, and what is left of shared hosts; what
-lived in namespaces, the kernel removes."""
+"""Removes processes of hosts whose orchestrator is gone, and what is left of shared hosts and of
+several hosts' common directories; what lived in namespaces, the kernel removes."""
 
 import os
 import signal
 import time
 from pathlib import Path
 
-from rmwbench.lab.host import shared_files
+from rmwbench.lab.host import common, shared_files
 from rmwbench.lab.host.marker import Stray, strays
 from rmwbench.lab.host.shared import stray_directories
 
@@ -39,9 +39,12 @@ def remove_strays(dry_run: bool = False) -> list[Stray]:
 
 
 def remove_directories(dry_run: bool = False) -> list[Path]:
-    """Directories of shared hosts whose orchestrator is gone, and the segments that carry their
-    names."""
-    found = stray_directories()
-    for directory in () if dry_run else found:
-        shared_files.remove(str(directory))
-    return found
+    """Directories of hosts whose orchestrator is gone, and the segments that carry the names of
+    shared ones."""
+    shared, of_several = stray_directories(), common.stray_directories()
+    if not dry_run:
+        for directory in shared:
+            shared_files.remove(str(directory))
+        for directory in of_several:
+            common.remove(directory)
+    return shared + of_several
