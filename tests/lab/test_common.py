@@ -2,10 +2,11 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 from rmwbench.lab.host import common, sweep
-from tests.paths import REPOSITORY
 
+REPOSITORY = Path(__file__).parents[2]
 MAKE = "from rmwbench.lab.host import common; print(common.make('gone'))"
 
 
@@ -16,13 +17,11 @@ def test_a_directory_whose_orchestrator_is_gone_is_swept_and_no_other():
     ours = common.make("here")
     (ours / "keys").mkdir()
     try:
-        assert [str(one) for one in sweep.remove_directories(dry_run=True)].count(
-            made.stdout.strip()
-        ) == 1
-        removed = [str(one) for one in sweep.remove_directories()]
-        assert made.stdout.strip() in removed and str(ours) not in removed
+        gone = Path(made.stdout.strip())
+        assert gone in sweep.remove_directories(dry_run=True) and gone.is_dir()
+        removed = sweep.remove_directories()
+        assert gone in removed and not gone.exists() and ours not in removed
         assert ours.is_dir()
     finally:
         common.remove(ours)
     assert not ours.exists()
-    assert made.stdout.strip() not in map(str, common.PLACE.iterdir())
