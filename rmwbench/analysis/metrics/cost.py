@@ -75,7 +75,7 @@ def cost(
     ended = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
     table |= {key: {} for key in ended}
     ended |= {key for key, counted in table.items() if _ended(counted)}
-    apart = not any(role == "both" for role, _ in table)
+    apart = not _share_a_process(table)
     missing = "the counter was not read at both ends of the steady window"
     # A worker of that name would make it `sampler#2`.
     sampler = next(
@@ -187,15 +187,20 @@ _AT_END = {
 def _why_none(table: Table, side: str, unread: str) -> str:
     """Why the publishing or the receiving processes have no figure: there are none by themselves,
     as where a service is called, or it was `unread`."""
-    roles = {role for role, _ in table} & set(WORKERS)
-    if "both" in roles:
+    if _share_a_process(table):
         return "publisher and subscription share a process"
+    roles = {role for role, _ in table} & set(WORKERS)
     return unread if side in roles or not roles else f"no {side} process ran"
+
+
+def _share_a_process(table: Table) -> bool:
+    """Whether what publisher and subscription cost cannot be told apart."""
+    return any(role == "both" for role, _ in table)
 
 
 def _allocations(table: Table, put: Any, published: int, delivered: int) -> None:
     """By side; only workers are counted, and only in trials that ask for it."""
-    apart = not any(role == "both" for role, _ in table)
+    apart = not _share_a_process(table)
     for side, messages in (("publisher", published), ("subscription", delivered)):
         for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated")):
             amount = _steady(table, (side,), counter) if apart else None
