@@ -30,7 +30,8 @@ pub struct Keystore {
 impl Keystore {
     /// That of trial `nonce`, made by the first process that asks for it.
     pub fn of(nonce: u64) -> Result<Keystore, Error> {
-        let place = env::var_os("RMWBENCH_COMMON_DIRECTORY").map_or_else(env::temp_dir, PathBuf::from);
+        let place =
+            env::var_os("RMWBENCH_COMMON_DIRECTORY").map_or_else(env::temp_dir, PathBuf::from);
         Self::within(&place, nonce)
     }
 

@@ -132,12 +132,7 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     let text = if text.is_empty() { "{}" } else { &text };
     let mut config =
         Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
-    modes.apply(
-        &mut config,
-        replaced.then_some(link),
-        rendezvous.as_ref(),
-        keystore.as_ref(),
-    )?;
+    modes.apply(&mut config, replaced.then_some(link), rendezvous.as_ref(), keystore.as_ref())?;
     if shared_host::name().is_some() {
         check_kept_to_loopback(&config).map_err(|message| Error::unsupported(object(), message))?;
     }
