@@ -463,7 +463,7 @@ def serve(sock, before_signal=None):
             sock.send(marshal.dumps({"exited": pid, "status": status}))
 
 
-def remove(directory):
+def remove(directory: str) -> None:
     """What can be removed of it: somebody may still write there."""
     for place, _, names in os.walk(directory, topdown=False):
         try:
