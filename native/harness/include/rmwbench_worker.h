@@ -455,8 +455,8 @@ void rmwbench_registration_end(rmwbench_registration *registration);
 /* The keystore of a trial, for mode security: laid out as ROS 2's sros2 does it, so
  * DIRECTORY/enclaves/rmwbench has the files identity_ca.cert.pem, cert.pem, key.pem,
  * permissions_ca.cert.pem, governance.p7s and permissions.p7s. The first process of the
- * trial that asks makes it. Writes DIRECTORY and its NUL and returns 1; returns 0 where it could not
- * be made, and `error` says why. */
+ * trial that asks makes it. Writes DIRECTORY and its NUL and returns 1; returns 0 where it could
+ * not be made, and `error` says why. */
 int32_t rmwbench_security_keystore(uint64_t trial_nonce, char *directory, size_t room,
                                    rmwbench_error *error);
 
