@@ -1,5 +1,5 @@
-//! Keys and documents of a trial with `security: true`, made by openssl in the temporary directory of
-//! its host, or in the directory that all of its hosts see.
+//! Keys and documents of a trial with `security: true`, made by openssl in the temporary directory
+//! of its host, or in the directory that all of its hosts see.
 //!
 //! One certificate authority, one identity that all participants share (as the nodes of one ROS 2
 //! enclave do), permission for every topic, and the protection that ROS 2's own tool (sros2) asks
@@ -32,10 +32,6 @@ impl Keystore {
     pub fn of(nonce: u64) -> Result<Keystore, Error> {
         let place =
             env::var_os("RMWBENCH_COMMON_DIRECTORY").map_or_else(env::temp_dir, PathBuf::from);
-        Self::within(&place, nonce)
-    }
-
-    fn within(place: &Path, nonce: u64) -> Result<Keystore, Error> {
         let directory = place.join(format!("rmwbench_security_{nonce:016x}"));
         if directory.is_dir() {
             return Ok(Keystore { directory });

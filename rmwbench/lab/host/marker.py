@@ -74,16 +74,15 @@ def carriers(text: str) -> list[int]:
     ]
 
 
-def is_of_here(text: str) -> bool:
-    """Whether a marker was made in this PID namespace; of another one's orchestrator nothing can be
-    said."""
-    marker = parsed(text)
-    return marker is not None and marker.pid_namespace == os.readlink("/proc/self/ns/pid")
-
-
 def is_abandoned(text: str) -> bool:
-    """Whether a marker was made in this PID namespace, by an orchestrator that is gone."""
-    return is_of_here(text) and not lives(text)
+    """Whether a marker was made in this PID namespace, by an orchestrator that is gone; of another
+    one's nothing can be said."""
+    marker = parsed(text)
+    return (
+        marker is not None
+        and marker.pid_namespace == os.readlink("/proc/self/ns/pid")
+        and not _lives(marker)
+    )
 
 
 def _marker(process: Path) -> Marker | None:

@@ -58,12 +58,10 @@ class Group:
 
 def stale() -> list[Path]:
     """Groups whose orchestrator is gone. Those of another PID namespace are not ours to judge."""
-    here = os.readlink("/proc/self/ns/pid")
     found = []
     for root in _ROOTS:
         for path in _below(root):
-            text = path.name.removeprefix(PREFIX).replace("+", "/")
-            if f":{here}:" in text and not marker.lives(text):
+            if marker.is_abandoned(path.name.removeprefix(PREFIX).replace("+", "/")):
                 found.append(path)
     return found
 
