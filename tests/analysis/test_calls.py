@@ -6,6 +6,7 @@ import numpy as np
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.ledger import CORRUPT, LATE
 from tests.analysis.test_latency import Records, message
 
 TWO_CLIENTS = [
@@ -44,6 +45,9 @@ def test_a_reply_is_the_arrival_of_its_request_whatever_its_own_number():
     assert m.samples["reply_leg"].values.tolist() == [30, 30, 40]
     assert (m.ledger.wanted, m.ledger.delivered, m.ledger.foreign, m.pairs) == (3, 3, 0, 2)
     assert m.calls_in_window == 3  # the replies are not publishes of the workload's schedule
+    assert (m.arrived_in_window, m.published_in_window, m.heard_in_window) == (3, 0, 0), (
+        "requests and replies are no publisher's messages, and no subscription's"
+    )
 
 
 def test_answered_twice_never_and_by_anothers_reply():
@@ -64,6 +68,16 @@ def test_answered_twice_never_and_by_anothers_reply():
     assert m.samples["request_leg"].values.tolist() == [30, 30, 280, np.inf]
     # to 2 of client 1 and to client 3
     assert m.samples["reply_leg"].values.tolist() == [30, 30, np.inf, np.inf]
+
+
+def test_what_came_corrupt_or_late_is_no_arrival_of_a_leg_either():
+    sent = [request(1, 0, 0), request(1, 1, 100)]
+    sent += [reply(0, 1, 0, 60), reply(1, 1, 1, 160)]
+    arrived = [at_service(1, 0, 40), at_service(1, 1, 150) | {"flags": CORRUPT}]
+    arrived += [heard(1, 0, 90) | {"flags": LATE}, heard(1, 1, 200)]
+    m = measure(Records(sent, arrived), TWO_CLIENTS, WINDOW)
+    assert m.samples["request_leg"].values.tolist() == [30, np.inf]
+    assert m.samples["reply_leg"].values.tolist() == [40, np.inf]
 
 
 def test_a_reply_without_record_of_its_service_is_foreign():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.cost import cost, unread
+from rmwbench.analysis.metrics.cost import cost, setup, unread
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import Endpoint, Window
@@ -69,7 +69,9 @@ SAMPLED = (
 
 def measured(rows, delivered=100, **more):
     more = {"delivered_bytes": 1000, "no_data": {}} | more
-    return cost(rows, published=50, delivered=delivered, window_ns=WINDOW_NS, **more)
+    return cost(
+        rows, published=50, heard=delivered, delivered=delivered, window_ns=WINDOW_NS, **more
+    )
 
 
 def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are_apart():
@@ -134,6 +136,22 @@ def test_no_daemon_is_not_zero_but_no_child_is():
     values, reasons = measured([row for row in SAMPLED if row["role"] not in ("daemon", "other")])
     assert reasons["cpu_cores_daemon"] == reasons["pss_daemon"] == "no daemon ran"
     assert values["cpu_cores_other"] == 0.0
+
+
+def test_of_a_daemon_that_ended_within_the_window_it_is_not_said_that_none_ran():
+    _, reasons = measured(worker("talker", "publisher", 3) + begun("router", "daemon"))
+    assert reasons["cpu_cores_daemon"] == reasons["cpu_cores"]
+    assert reasons["cpu_cores_daemon"].startswith("router was not read")
+
+
+def test_endpoints_that_never_matched_have_no_time_to_match():
+    def event(time_ns, name, endpoint):
+        return {"time_ns": time_ns, "event": name, "endpoint": endpoint}
+
+    both = [event(10, "created", 1), event(20, "created", 2), event(30, "matched", 1)]
+    values, reasons = setup(both)
+    assert "match_time" not in values and reasons["match_time"] == "endpoint 2 never matched"
+    assert setup([*both, event(50, "matched", 2)])[0]["match_time"] == 30
 
 
 def test_where_a_service_is_called_no_publisher_ran_which_is_not_that_none_was_read():
@@ -347,7 +365,8 @@ def test_cost_is_divided_by_what_happened_while_it_was_counted():
     )
     values, _ = cost(
         rows,
-        published=found.calls_in_window,
+        published=found.published_in_window,
+        heard=found.heard_in_window,
         delivered=found.arrived_in_window,
         window_ns=second,
         delivered_bytes=found.bytes_in_window,

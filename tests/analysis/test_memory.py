@@ -28,7 +28,7 @@ def readings(process: str, pss, *, files=0.0, every_s: float = 0.5) -> list[memo
 
 def measured(found, **changes):
     return memory.growth(
-        found, COUNTERS, WINDOW, **({"published": 1000, "delivered": 500} | changes)
+        found, COUNTERS, WINDOW, **({"published": 1000, "heard": 500, "delivered": 500} | changes)
     )
 
 
@@ -54,7 +54,7 @@ def test_what_is_no_part_of_a_middleware_is_not_in_its_memory():
         for name in ("talker", "recorder", "background", "sampler")
         for reading in readings(name, lambda s: 1e6)
     ]
-    values, _ = memory.growth(found, counters, WINDOW, published=1000, delivered=500)
+    values, _ = memory.growth(found, counters, WINDOW, published=1000, heard=500, delivered=500)
     assert values["pss_at_begin"] == 1e6
 
 
@@ -79,11 +79,11 @@ def test_nothing_is_made_of_nothing():
     values, reasons = measured(readings("listener", lambda s: 1e6 + s, every_s=2.5))
     assert "fewer than 5" in reasons["pss_growth_per_message_subscription"]
     assert reasons["pss_growth_per_message_publisher"] == "no publisher process was read"
-    values, reasons = measured(readings("listener", lambda s: 1e6), delivered=0)
+    values, reasons = measured(readings("listener", lambda s: 1e6), heard=0)
     assert reasons["pss_growth_per_message_subscription"] == "no message to divide by"
     both = [{"process": "all", "role": "both"}]
     _, reasons = memory.growth(
-        readings("all", lambda s: 1e6), both, WINDOW, published=1, delivered=1
+        readings("all", lambda s: 1e6), both, WINDOW, published=1, heard=1, delivered=1
     )
     assert (
         reasons["pss_growth_per_message_publisher"] == "publisher and subscription share a process"

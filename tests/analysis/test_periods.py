@@ -89,7 +89,8 @@ def test_what_the_edge_cuts_off_an_ordinary_period_is_none():
     assert set(found.messages.samples["publisher_period"].values) == {10 * MS}
 
 
-def test_who_does_nothing_is_the_slowest_and_has_no_data_where_nobody_does_more():
+def test_who_does_nothing_is_the_slowest_also_where_nobody_does_more():
+    """Else the trials in which an arm was silent would leave its mean, and it would look fast."""
     for silent in ([None] * 5, [500.0]):
         beside = trial({1: silent, 2: every(10)})
         assert beside.values["publisher_period_longest"] == 1000 * MS
@@ -99,11 +100,10 @@ def test_who_does_nothing_is_the_slowest_and_has_no_data_where_nobody_does_more(
     assert deaf.values["subscription_period_longest"] == 1000 * MS
     for calls in ([None] * 5, [-20.0, -10.0], [500.0]):
         alone = trial({1: calls})
-        why = "no publisher made two calls within the steady window"
-        assert alone.reasons["publisher_period_longest"] == why
-        for name in ("publisher_period_p50", "publisher_period_longest"):
-            none = aggregate(GLOSSARY[name], [alone])
-            assert isinstance(none, NoData) and none.reason == why
+        assert alone.values["publisher_period_longest"] == 1000 * MS
+        none = aggregate(GLOSSARY["publisher_period_p50"], [alone])
+        assert isinstance(none, NoData)
+        assert none.reason == "no publisher made two calls within the steady window"
 
 
 def test_a_subscription_has_a_longer_period_where_messages_are_lost():

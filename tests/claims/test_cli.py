@@ -124,7 +124,7 @@ def test_a_campaign_gives_todays_answer():
     values = {
         "rclcpp unique": FAST,
         "rclcpp copied": SLOW,
-        "rclcpp inter fastrtps unique": [v * 900 for v in SLOW],
+        "rclcpp inter as of 2019 unique": [v * 900 for v in SLOW],
     }
     arms = [renamed(arm(name, found), "service_latency_p50") for name, found in values.items()]
     doc = ledger([file], [campaign(("one", *arms), suite="rclcpp-intraprocess-2019")])
@@ -134,7 +134,7 @@ def test_a_campaign_gives_todays_answer():
         "another version than that of 2019"
     )
     assert "holds with rclcpp unique 1.0" in today["text"]
-    (absent,) = found["pa-one-pub-unique"]
+    (absent,) = found["pa-one-pub-intra"]
     assert absent["verdict"] == "no data", "this campaign has no such metric"
     assert found["pa-similar"] == []
     assert doc["summary"]["today"]["proxy"] >= 2

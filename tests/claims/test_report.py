@@ -22,7 +22,7 @@ from tests.report.example_document import example
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
-ARMS = ("rclcpp unique", "rclcpp inter fastrtps unique")
+ARMS = ("rclcpp unique", "rclcpp inter as of 2019 unique")
 
 
 def side(arm, name, scale):

@@ -1,20 +1,21 @@
 """Every claim is in one state, the terminal, the page and Markdown count the same, and each can be
 asked for."""
 
+import math
 import re
 
 import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.document import ledger
-from rmwbench.evaluations.claims.markdown import page
+from rmwbench.evaluations.claims.markdown import answered, page
 from rmwbench.evaluations.claims.measured import shipped_of
 from rmwbench.evaluations.claims.model import Conditions
 from rmwbench.evaluations.claims.render.page import render_html
 from rmwbench.evaluations.claims.state import NAMES, STATES, counts, is_one_of, named, state_of
 from tests.claims.shipped import FILES
 from tests.claims.test_cli import run
-from tests.claims.test_predicates import FAST, SLOW, arm, asked, campaign
+from tests.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +86,34 @@ def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_i
         summary = ledger([spoken], [campaign(("w", *cells))])["summary"]
         assert (summary["states"]["holds"], summary["proxies"]["holds"]) == (1, proxies)
         assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
+
+
+def test_a_proxy_says_in_what_it_is_another():
+    """Also that a payload was written and read that the original left alone."""
+    asks = Conditions(rclcpp=("0.9", "1.0"), touch="none")
+    file = asked(right="b").model_copy(update={"conditions": asks})
+    cells = (arm("rclcpp/a", FAST, touch="all"), arm("rclcpp/b", SLOW, touch="all"))
+    (claim,) = claims_of(ledger([file], [campaign(("w", *cells))]))
+    assert answered(claim).startswith("**holds** (proxy: version, touch), rclcpp, 6 blocks: 0.5")
+
+
+def test_an_undecided_answer_whose_interval_does_not_say_why_gives_its_reason():
+    near = [value * 1.02 for value in FAST]
+    never = [math.inf] * 6
+    for left, why in (
+        (near, "the difference is below the margin"),
+        (never, "infinite or 0 in some of 6 blocks, whose range covers the median too seldom"),
+    ):
+        file = asked(right="b", relation="greater")
+        made = ledger([file], [campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))])
+        (claim,) = claims_of(made)
+        assert claim["state"] == "undecided"
+        assert answered(claim).endswith(f": {why}"), answered(claim)
+    made = ledger(
+        [asked(right="b")], [campaign(("w", arm("rclcpp/a", NOISY), arm("rclcpp/b", SLOW)))]
+    )
+    (claim,) = claims_of(made)
+    assert answered(claim).endswith("×"), "an interval that contains its bar says so itself"
 
 
 def test_open_is_printed_with_what_to_do(capsys):

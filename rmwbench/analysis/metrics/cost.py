@@ -29,6 +29,7 @@ def cost(
     counters: Iterable[Mapping[str, Any]],
     *,
     published: int,
+    heard: int,
     delivered: int,
     window_ns: int | None,
     delivered_bytes: int | None = None,
@@ -37,9 +38,10 @@ def cost(
     """Metrics of one trial from the rows of the bundle's `counters` (process, role, counter, at,
     value).
 
-    `published`, `delivered`: what happened while the steady window lasted, as the counters counted
-    (publish calls; first arrivals over all readers); `delivered_bytes`: their payload. `no_data`:
-    what the sampler could not read, and why (`unread`).
+    `published`, `heard`, `delivered`: what happened while the steady window lasted, as the counters
+    counted (publishers' calls; first arrivals at subscriptions; those at all readers, a client's
+    replies included); `delivered_bytes`: the payload of the last. `no_data`: what the sampler could
+    not read, and why (`unread`).
     """
     table: Table = {}
     recorded: set[tuple[str, str]] = set()
@@ -109,11 +111,12 @@ def cost(
     put(
         "cpu_per_message_subscription",
         _steady(table, ("subscription",), "cpu") if apart else None,
-        delivered,
+        heard,
         sides["subscription"],
     )
     put("cpu_cores", cpu, window_ns, missing)
-    daemon = missing if unseen else "no daemon ran" if sampled else unsampled
+    has_daemon = any(role == "daemon" for role, _ in table)
+    daemon = missing if has_daemon else "no daemon ran" if sampled else unsampled
     put("cpu_cores_daemon", _steady(table, ("daemon",), "cpu"), window_ns, daemon)
     other = _steady(table, ("other",), "cpu")
     if other is None and sampled and not any(role == "other" for role, _ in table):
@@ -141,7 +144,7 @@ def cost(
     )
     faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
     put("page_faults_per_message", total(faults), delivered, missing)
-    _allocations(table, put, published, delivered)
+    _allocations(table, put, published, heard)
     wake_ups = _steady(table, MIDDLEWARE, "voluntary_switches")
     put("wake_ups", wake_ups, None if window_ns is None else window_ns / 1e9, missing)
     waited = _steady(table, MIDDLEWARE, "run_delay")
@@ -198,10 +201,10 @@ def _share_a_process(table: Table) -> bool:
     return any(role == "both" for role, _ in table)
 
 
-def _allocations(table: Table, put: Any, published: int, delivered: int) -> None:
+def _allocations(table: Table, put: Any, published: int, heard: int) -> None:
     """By side; only workers are counted, and only in trials that ask for it."""
     apart = not _share_a_process(table)
-    for side, messages in (("publisher", published), ("subscription", delivered)):
+    for side, messages in (("publisher", published), ("subscription", heard)):
         for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated")):
             amount = _steady(table, (side,), counter) if apart else None
             why = _why_none(table, side, NOT_COUNTED)
@@ -326,12 +329,15 @@ def _joules(
 
 def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
     """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted
-    from the last `created`.
+    from the last `created`; the former only where every endpoint that was created has matched.
     """
     last: dict[str, int] = {}
+    endpoints: dict[str, set[int]] = {}
     for row in events:
         if row["time_ns"] is not None:
             last[row["event"]] = max(last.get(row["event"], row["time_ns"]), row["time_ns"])
+            endpoints.setdefault(row["event"], set()).add(row["endpoint"])
+    unmatched = sorted(endpoints.get("created", set()) - endpoints.get("matched", set()))
     values: Values = {}
     reasons: Reasons = {}
     for metric, event in (("match_time", "matched"), ("first_message_time", "first_message")):
@@ -339,6 +345,8 @@ def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
             reasons[metric] = (
                 f"the trial has no event {'created' if 'created' not in last else event}"
             )
+        elif metric == "match_time" and unmatched:
+            reasons[metric] = f"endpoint {unmatched[0]} never matched"
         else:
             # Discovery may finish while the last endpoint's creation is still being answered.
             values[metric] = float(max(last[event] - last["created"], 0))

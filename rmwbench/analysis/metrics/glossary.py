@@ -67,7 +67,7 @@ def _periods(side: str, text: str, too_few: str) -> list[Entry]:
             f"Each {side}'s mean of these, of the {side} in which it is longest: whether every "
             "one of them keeps its period, which a rate of all together does not tell. What an "
             "edge of the window cuts counts where it is longer than every whole period. One "
-            f"that {too_few} counts as long as it was there, unless all are like that.",
+            f"that {too_few} counts as long as it was there, and has no part in the percentiles.",
             stem,
         ),
     ]
@@ -117,14 +117,15 @@ _ENTRIES = [
         "longest publish call",
         "ns",
         "positive",
-        "The longest publish call of a trial, calls that return an error included: where a history "
-        "is full it stands against max_blocking_time.",
+        "The longest publish call of a trial's steady messages, calls that return an error "
+        "included; infinite where one never returned. Where a history is full it stands against "
+        "max_blocking_time.",
     ),
     *_percentiles(
         "arrival_jitter",
         "arrival jitter",
-        "How far the distance of two consecutive arrivals is from the distance intended (RFC 3550, "
-        "|D|).",
+        "How far the distance of two consecutive messages' arrivals is from the distance intended "
+        "(RFC 3550, |D|). Where one of the two did not arrive there is none.",
         (0.5, 0.99),
     ),
     *_periods(
@@ -256,8 +257,9 @@ _ENTRIES = [
         "longest stall",
         "ns",
         "positive",
-        "The longest time in the steady window in which a reader got nothing sound, counted to the "
-        "window's edges, or to where either of the two joined or left. "
+        "The longest time in the steady window in which a reader got nothing sound from one of its "
+        "writers, counted to the window's edges, or to where either of the two joined or left; a "
+        "stall that lasts until an edge is at least as long. "
         "Never below the workload's own period.",
     ),
     Entry(
@@ -357,7 +359,7 @@ _ENTRIES = [
         "throughput",
         "bytes/s",
         "amount",
-        "Payload bytes of those arrivals per second.",
+        "Payload bytes of those arrivals per second; of a service, of its replies.",
     ),
     Entry(
         "match_time",
@@ -461,21 +463,22 @@ _ENTRIES = [
         "CPU per message, publisher",
         "ns",
         "positive",
-        "CPU time of the publishing processes for each message published.",
+        "CPU time of the publishing processes for each message that publishers published.",
     ),
     Entry(
         "cpu_per_message_subscription",
         "CPU per message, subscription",
         "ns",
         "positive",
-        "CPU time of the receiving processes for each message delivered.",
+        "CPU time of the receiving processes for each message that subscriptions got.",
     ),
     Entry(
         "cpu_per_gigabyte",
         "CPU per gigabyte",
         "s/GB",
         "positive",
-        "The same CPU time for each gigabyte (10⁹ bytes) of payload delivered.",
+        "The same CPU time for each gigabyte (10⁹ bytes) of payload delivered; of a service, of its "
+        "replies.",
     ),
     Entry(
         "cpu_cores",
@@ -869,7 +872,8 @@ _ENTRIES = [
         "ns",
         "positive",
         "The longest time without an arrival that an outage falls into: the outage and what it "
-        "took to recover.",
+        "took to recover, counted to the window's edges. Of a stream that did not recover it is "
+        "the least that it can be.",
     ),
     Entry(
         "stall_outside_outages",
@@ -891,13 +895,13 @@ _ENTRIES = [
             (
                 "lost_in_outage",
                 "lost in the outage",
-                "Published while a link or node was away, and never delivered.",
+                "Published while a link, a daemon or a service was away, and never delivered.",
             ),
             (
                 "repaired_after_outage",
                 "delivered after the outage",
-                "Published while a link or node was away, and delivered once it was back: late, "
-                "not lost.",
+                "Published while a link, a daemon or a service was away, and delivered once it was "
+                "back: late, not lost.",
             ),
             (
                 "lost_before_recovery",

@@ -58,6 +58,10 @@ class Messages:
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     calls_in_window: int = 0
+    published_in_window: int = 0
+    """Of these the publishers' own; the others are requests."""
+    heard_in_window: int = 0
+    """Of the arrivals those at subscriptions; the others are replies."""
     """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
     """Messages the schedule wanted in the steady window, before fan-out."""
@@ -93,7 +97,9 @@ def measure(
     _legs(recorded, endpoints, writers, out)
     if window is not None:
         _periods(writers, pairs, window, lives, out)
-        out.calls_in_window = sum(_inside(w.call_ns, window) for w in writers)
+        calls = [(w.kind, _inside(w.call_ns, window)) for w in writers]
+        out.calls_in_window = sum(number for _, number in calls)
+        out.published_in_window = sum(number for kind, number in calls if kind == "publisher")
     places = [w.places for w in writers]
     out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
     out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
@@ -254,6 +260,7 @@ def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Message
     inside = (pair.taken_ns >= window.begin_ns) & (pair.taken_ns < window.end_ns)
     count = int(np.count_nonzero(inside))
     out.arrived_in_window += count
+    out.heard_in_window += count if pair.reader.kind == "subscription" else 0
     if len(sizes) and sizes.strides == (0,):
         out.bytes_in_window += count * int(sizes[0])
     elif count:

@@ -34,11 +34,13 @@ def growth(
     window: Window | None,
     *,
     published: int,
+    heard: int,
     delivered: int,
 ) -> tuple[dict[str, float], dict[str, str]]:
     """`pss_growth_per_message_SIDE` in bytes and `pss_at_begin`, `_middle`, `_end` of one trial:
     values, and reasons for what is missing. `counters` tell the processes' roles; a daemon's growth
-    is for each message delivered."""
+    is for each message delivered, the others' for each that publishers published and that
+    subscriptions heard."""
     names = [f"pss_growth_per_message_{side}" for side in SIDES] + [
         f"pss_at_{place}" for place, _, _ in PLACES
     ]
@@ -51,16 +53,19 @@ def growth(
         name: _series(readings, name, window)
         for name in {p for _, p, _, _ in readings} & role_of.keys()
     }
-    for side, messages in zip(SIDES, (published, delivered, delivered), strict=True):
+    for side, messages in zip(SIDES, (published, heard, delivered), strict=True):
         metric = f"pss_growth_per_message_{side}"
         own = [series[name] for name in series if role_of[name] == side]
         growth = total(_slope(*points) for points in own)
         if not own:
-            shared = (
-                "publisher and subscription share a process" if "both" in role_of.values() else None
-            )
+            roles = set(role_of.values())
+            shared = "publisher and subscription share a process" if "both" in roles else None
             reasons[metric] = (
-                "no daemon ran" if side == "daemon" else shared or f"no {side} process was read"
+                f"no {side} process was read"
+                if side in roles
+                else "no daemon ran"
+                if side == "daemon"
+                else shared or f"no {side} process was read"
             )
         elif growth is None:
             reasons[metric] = (

@@ -44,11 +44,10 @@ def of_endpoint(times_ns: np.ndarray, there: Iterable[Window]) -> tuple[np.ndarr
 def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
     """The mean period of the endpoint in which it is longest, in ns; `each` is of `of_endpoint`.
     One without a period counts as long as it was there: hearing nothing is not better than hearing
-    little. None where all are without."""
-    found = list(each)
-    if not any(len(own) for own, _ in found):
-        return None
-    return max(float(own.mean()) if len(own) else there_ns for own, there_ns in found)
+    little. None where none was there."""
+    there = [(own, there_ns) for own, there_ns in each if there_ns > 0]
+    means = (float(own.mean()) if len(own) else there_ns for own, there_ns in there)
+    return max(means, default=None)
 
 
 def _merged(windows: Iterable[Window]) -> list[Window]:

@@ -170,7 +170,8 @@ def measure_trial(evidence: Evidence) -> Trial:
     for values, reasons in (
         cost.cost(
             evidence.counters,
-            published=whole.calls_in_window,
+            published=whole.published_in_window,
+            heard=whole.heard_in_window,
             delivered=whole.arrived_in_window,
             window_ns=window_ns,
             delivered_bytes=whole.bytes_in_window,
@@ -180,7 +181,8 @@ def measure_trial(evidence: Evidence) -> Trial:
             [reading for reading in samples if reading[2] != "cpu"],
             evidence.counters,
             window,
-            published=whole.calls_in_window,
+            published=whole.published_in_window,
+            heard=whole.heard_in_window,
             delivered=whole.arrived_in_window,
         ),
         cost.setup(before),

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from rmwbench.analysis.records.columns import Columns, Endpoint
-from rmwbench.analysis.records.ledger import ABSENT, FOREIGN, since_call_ns
+from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE, since_call_ns
 
 LEGS = ("request_leg", "reply_leg")
 
@@ -98,7 +98,8 @@ def legs(
 ) -> dict[str, np.ndarray]:
     """The two legs and what lies between, of the requests that came through, in ns: `request_leg`
     from the request's call until the service has it, `reply_leg` from the reply's call until the
-    client has it. float64 of shape (m,), and +inf where a message of that leg never came.
+    client has it. float64 of shape (m,), and +inf where a message of that leg did not come sound and
+    in time.
 
     `columns` are the records as they are; `steady` maps each client to the sequence numbers of its
     requests in the steady window whose call was made.
@@ -109,8 +110,9 @@ def legs(
     )
     call = since_call_ns(call, sent_flags, lambda: columns.sent("fill_ns"))
     # Read once: a column comes from a file, and there may be many clients.
+    sound = (columns.received("flags") & (CORRUPT | LATE | FOREIGN)) == 0
     received = tuple(
-        columns.received(column) for column in ("endpoint", "writer", "seq", "taken_ns")
+        columns.received(column)[sound] for column in ("endpoint", "writer", "seq", "taken_ns")
     )
     for service in (e for e in endpoints if e.kind == "service"):
         replies = causes(columns, service.endpoint)
@@ -141,7 +143,7 @@ def _leg(
     received: tuple[np.ndarray, ...], reader: int, writer: int, seq: np.ndarray, call_ns: np.ndarray
 ) -> np.ndarray:
     """From call to first arrival, per message. `received`: endpoint, writer, seq and taken_ns of
-    all arrivals."""
+    the sound arrivals."""
     readers, writers, seqs, takens = received
     here = (readers == reader) & (writers == writer)
     got, taken = seqs[here], takens[here]

@@ -21,17 +21,22 @@ HEAD = (
     "own data says of it, as published and without the known errors ([importers](importers.md)), "
     "and the experiment that decides it here ([suites](evaluations.md)). `rmwbench claims SOURCE "
     "--campaign DIR` adds what a campaign of yours says.\n\n"
-    "Claims speak of versions of their time, mostly through rclcpp. A campaign with other "
-    "versions, at another layer, or on another class of machine gives a proxy: it says what holds "
-    "here, and never refutes the original. The column *here* has what the shipped measurements "
-    "say, with the ratio of the two sides (or the value) and its interval, the layer, and the "
-    "number of blocks that both sides have. A claim is decided by the rules of a verdict: five "
-    "common blocks at least, a margin of 5 %, and intervals at the level of the look (97.5 % for "
-    "the first campaign of a machine, 98.75 % where it took two). The campaigns of one machine are "
-    "pooled by their blocks; machines stand side by side, undecided ones too, the one with the "
-    "most blocks first, whatever it says. With fewer blocks an answer *leans to* one side and is "
-    "undecided. Each claim stands for itself: if the truth of a hundred claims lies on their bar, "
-    "up to five are decided wrongly. `rmwbench claims run` measures on your machine what is open.\n"
+    "Claims speak of versions of their time, mostly through rclcpp. A campaign with another "
+    "*version* of rclcpp, at another *layer*, with a payload that is written and read where theirs "
+    "was not (*touch*), or on another class of *machine* gives a proxy, and these words say why: "
+    "it tells what holds here, and never refutes the original. The column *here* has what the "
+    "shipped measurements say, with the ratio of the two sides (or the value) and its interval, "
+    "the layer, and the number of blocks that both sides have. A claim is decided by the rules of "
+    "a verdict: five common blocks at least, a margin of 5 %, and intervals at the level of the "
+    "look (98 % or a little more for the first campaign of a machine, 99 % where it took two). The "
+    "campaigns of one machine are pooled by their blocks; machines stand side by side, undecided "
+    "ones too, the one with the most blocks first, of two with as many the newer, whatever they "
+    "say. With fewer blocks an answer *leans to* one side and is undecided. A difference of two "
+    "shares also allows for what no trial showed, that a trial goes wrong as a whole; a share that "
+    "is compared with a level does not. So ten trials without a loss can refute that a third is "
+    "lost, and cannot tell a difference of three points. Each claim stands for itself: if the "
+    "truth of a hundred claims lies on their bar, up to five are decided wrongly. `rmwbench claims "
+    "run` measures on your machine what is open.\n"
 )
 BEFORE = (
     "*All of these were measured before the correction* of the drain (slow messages counted as "
@@ -56,9 +61,8 @@ def page(document: Mapping[str, Any], suites: "Sequence[Row]" = ()) -> str:
     published = "; ".join(f"{name} {n}" for name, n in s["published"].items())
     lines = [
         HEAD,
-        f"**{s['claims']} statements.** Here: {counts(s)}. *By proxy*: of another version or at "
-        "another layer than the claim speaks of. *Open*: there is an experiment, and nothing has "
-        "measured it yet; `rmwbench claims run SOURCE --budget 30m` does.",
+        f"**{s['claims']} statements.** Here: {counts(s)}. *Open*: there is an experiment, and "
+        "nothing has measured it yet; `rmwbench claims run SOURCE --budget 30m` does.",
         "",
         f"As published: {published}.",
         "",
@@ -298,17 +302,25 @@ def _answer(today: Mapping[str, Any], letters: Mapping[str, str] | None) -> str:
     machine = (letters or {}).get(today["machine"])
     place = f" on {machine}" if machine else ""
     name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
-    proxy = " (proxy)" if today["verdict"] == "proxy" else ""
+    proxy = f" (proxy: {', '.join(today['proxy_codes'])})" if today["verdict"] == "proxy" else ""
     leans = f" (leans to *{today['leans']}*)" if today["leans"] else ""
     seen = f": {today['seen']}" if today["seen"] else ""
-    reason = (
-        next((cell["reason"] for cell in today["cells"] if cell["reason"]), None)
-        if not seen
-        else None
-    )
+    reason = _reason(today)
     return f"**{name}**{leans}{proxy}, {today['layer']}{blocks}{place}{seen}" + (
         f": {reason}" if reason else ""
     )
+
+
+def _reason(today: Mapping[str, Any]) -> str | None:
+    """Why there is no value; or why a value beyond its bar decides nothing, where all undecided
+    cells have the same reason. Too few blocks are seen in their number."""
+    if not today["seen"]:
+        return next((cell["reason"] for cell in today["cells"] if cell["reason"]), None)
+    if today["answer"] != "undecided":
+        return None
+    undecided = [cell for cell in today["cells"] if cell["answer"] == "undecided"]
+    reasons = {cell["reason"] for cell in undecided if cell["code"] != "few_blocks"}
+    return reasons.pop() if len(reasons) == 1 else None
 
 
 _RELATION = {"less": "<", "greater": ">", "within": "within", "differs": "not within"}

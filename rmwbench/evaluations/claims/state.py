@@ -13,8 +13,8 @@ from rmwbench.errors import UserError, did_you_mean
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",
     "does not hold": "in at least one cell the whole interval lies on the other side",
-    "undecided": "an interval contains the bar, or there are fewer than five blocks: these trials "
-    "do not tell",
+    "undecided": "an interval contains the bar or lies within the margin of it, or there are too "
+    "few blocks: these trials do not tell",
     "machines differ": "it holds on one machine and does not on another",
     "no data": "the metric has no value here, for the reason given",
     "open": "there is an experiment, and nothing has measured it yet",
@@ -57,7 +57,7 @@ def state_of(claim: Mapping[str, Any]) -> str:
 
 def counted(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """`states`: all of them, also those that no claim is in, so that they add up to the claims;
-    `proxies`: how many of the decided ones speak of another layer or version than the claim."""
+    `proxies`: how many of the decided ones are proxies (`judge.Today.proxy_codes`)."""
     states = Counter(map(state_of, claims))
     proxies = Counter(
         str(claim["today"][0]["answer"])

@@ -25,6 +25,7 @@ ROAM, ROAMED = "roam ", "roamed "
 """How the text of a change begins, with the medium behind it: it left the one that it was on, it is
 on another."""
 IN_IT = ("lost_in_outage", "repaired_after_outage")
+DUE = "due_in_outage"
 AFTER_IT = ("lost_before_recovery", "lost_after_recovery", "duplicates_after_outage")
 METRICS = ("recovery_time", "outage_stall", *IN_IT, *AFTER_IT, "recovery_bytes")
 OF_A_WORKER = "killed_s"
@@ -34,6 +35,7 @@ SUCCESSOR = " again"
 """Of a daemon's name, for the process that takes its place."""
 NONE = "nothing was interrupted in this trial"
 NOT_BACK = "nothing came back within the window"
+NONE_DUE = "no message was due while something was away: its own node was, or it was no time"
 
 
 @dataclass(frozen=True)
@@ -198,13 +200,16 @@ def around(
     if inside is not None:
         values["outage_stall"] = inside
     counted = sum((_counted(pair, found, recovered) for pair in pairs), start=Counter[str]())
-    values |= {name: float(counted[name]) for name in IN_IT}
+    reasons = {}
+    if counted[DUE]:
+        values |= {name: float(counted[name]) for name in IN_IT}
+    else:
+        reasons = dict.fromkeys(IN_IT, NONE_DUE)
     if not recovered:
-        missing = [name for name in METRICS if name not in values]
-        return values, dict.fromkeys(missing, NOT_BACK)
+        missing = [name for name in METRICS if name not in {*values, *reasons}]
+        return values, reasons | dict.fromkeys(missing, NOT_BACK)
     values["recovery_time"] = max(one.time_ns for one in recovered)
     values |= {name: float(counted[name]) for name in AFTER_IT}
-    reasons = {}
     if frames is None:
         reasons["recovery_bytes"] = "the trial has no frame log: its hosts are not behind links"
     elif math.isinf(values["recovery_time"]):
@@ -216,7 +221,8 @@ def around(
 
 def _counted(pair: Pair, found: Sequence[Outage], recovered: Sequence[Recovery]) -> Counter[str]:
     """Its messages by metric, each lost one in one metric: in the outage where it was due in any,
-    else before the recovery where it was due before that of any."""
+    else before the recovery where it was due before that of any. Nothing is due of a pair whose own
+    node is away."""
     during, repaired, early, later = np.zeros((4, len(pair.due_ns)), bool)
     for outage in (o for o in found if o.touches(pair)):
         away = (pair.due_ns >= outage.down_ns) & (pair.due_ns < outage.up_ns)
@@ -230,6 +236,7 @@ def _counted(pair: Pair, found: Sequence[Outage], recovered: Sequence[Recovery])
         later |= back
         again |= (pair.again_ns >= up) & (pair.again_ns < end)
     masks = {
+        DUE: during,
         "lost_in_outage": pair.lost & during,
         "repaired_after_outage": repaired,
         "lost_before_recovery": pair.lost & early & ~during,
