@@ -175,6 +175,21 @@ def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_
     assert claim["state"] == "undecided", "what decides is not selected"
 
 
+def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
+    """It may have measured it newer and more often; what it left out it says nothing of."""
+    claims = asked(right="b", cells={"of": 2})
+    both = [arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])]
+    cells = [(f"w [n={n}]", *both) for n in (1, 2)]
+    whole = expanded(measured(claims, [begun(*cells, machine="old")]))
+    part = there(claims, FAST, SLOW, "new")
+    (claim,) = ledger([claims], shipped={"s": [*part, *whole]})["sources"][0]["claims"]
+    assert [(one["machine"], one["answer"], one["missing"]) for one in claim["today"]] == [
+        ("old", "holds", 0),
+        ("new", "undecided", 1),
+    ]
+    assert claim["state"] == "holds"
+
+
 def test_machines_that_decide_the_contrary_are_said_to_differ():
     claims = asked(right="b")
     made = ledger(

@@ -3,8 +3,8 @@
 A claim speaks of one layer, of versions of its time, and of a machine. Where a campaign has others
 the answer is a proxy: it says what holds here, and never refutes the original. Campaigns of one
 machine are pooled by their blocks (values.py); each machine has its own answer, undecided ones too,
-and none is selected for what it says: the one with the most blocks stands first. By which rules a
-cell is decided: rules.py.
+and none is selected for what it says: the one with the most of its cells and blocks stands first.
+By which rules a cell is decided: rules.py.
 """
 
 import math
@@ -111,6 +111,8 @@ class Today:
     """Of the newest campaign."""
     blocks: int = 0
     """The fewest common blocks that one of its cells stands on."""
+    missing: int = 0
+    """How many of the cells that the claim speaks of have no data."""
     shipped: bool = False
     before_correction: bool = False
     """Some campaign was made before the method was corrected
@@ -185,8 +187,9 @@ def answers(
     claims: Claims, claim: Claim, campaigns: Sequence[Campaign], *, earlier: int | None = None
 ) -> list[Today]:
     """What these campaigns say, one answer per machine and layer: the claim's own layer first, then
-    the answer with the most blocks, then the newest, whatever it says. Empty where they have none
-    of the claim's cells."""
+    the answer that lacks the fewest of the cells that the claim speaks of, then the one with the
+    most blocks, then the newest, whatever it says. Empty where they have none of the claim's
+    cells."""
     found = []
     of_suites = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
@@ -197,7 +200,10 @@ def answers(
                 found.append(_today(claims, claim, counted, layer, cells, used))
     own = claims.layer_of(claim)
     found.sort(key=lambda one: one.date or "", reverse=True)
-    return sorted(found, key=lambda one: (one.answer == "no data", one.layer != own, -one.blocks))
+    return sorted(
+        found,
+        key=lambda one: (one.answer == "no data", one.layer != own, one.missing, -one.blocks),
+    )
 
 
 def compared(
@@ -366,9 +372,16 @@ def _today(
         last.host,
         max((one.date for one in theirs if one.date), default=None),
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
+        sum(_missing(test, part, cells) for part, test in enumerate(claim.tests)),
         last.shipped,
         any(one.before_correction for one in theirs),
     )
+
+
+def _missing(test: Test, part: int, cells: Sequence[Cell]) -> int:
+    """Of the cells that a test speaks of, of one pair of versions."""
+    versions = Counter(c.versions for c in cells if c.part == part and c.answer != "no data")
+    return max(0, (test.cells.of if test.cells else 1) - max(versions.values(), default=0))
 
 
 def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:

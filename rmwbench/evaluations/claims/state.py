@@ -42,7 +42,7 @@ NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
 def state_of(claim: Mapping[str, Any]) -> str:
-    """By the answer with the most blocks at the claim's own layer, whatever it says; unless another
+    """By the answer with the most cells and blocks at the claim's own layer, whatever it says; unless another
     machine decides the contrary at the same layer."""
     if claim["kind"] == "opinion":
         return "opinion"
