@@ -9,7 +9,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.document import ledger
 from rmwbench.evaluations.claims.judge import answers, today
-from rmwbench.evaluations.claims.markdown import page
+from rmwbench.evaluations.claims.markdown import answered, page
 from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.evaluations.claims.suites import is_of
@@ -188,6 +188,7 @@ def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
         ("new", "undecided", 1),
     ]
     assert claim["state"] == "holds"
+    assert "**undecided**, rclcpp, 6 blocks, without 1 of its cells: " in answered(claim)
 
 
 def test_machines_that_decide_the_contrary_are_said_to_differ():

@@ -299,6 +299,8 @@ def answered(claim: Mapping[str, Any], letters: Mapping[str, str] | None = None)
 def _answer(today: Mapping[str, Any], letters: Mapping[str, str] | None) -> str:
     number = today["blocks"]
     blocks = f", {number} block{'s' * (number != 1)}" if number else ""
+    if today["missing"] and number:
+        blocks += f", without {today['missing']} of its cells"
     machine = (letters or {}).get(today["machine"])
     place = f" on {machine}" if machine else ""
     name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
