@@ -98,15 +98,16 @@ def _times(events: Iterable[Row], name: str) -> dict[int, float]:
 
 
 def _grown(counters: Iterable[Row]) -> dict[str, float]:
-    """tx_bytes and tx_packets -> what all interfaces together sent in between. Empty where one end
-    was not read."""
-    at: dict[str, dict[str, float]] = {BEFORE: {}, COMPLETE: {}}
+    """tx_bytes and tx_packets -> what all interfaces of all hosts together sent in between. Without
+    those of which one end was not read, of any interface."""
+    at: dict[str, dict[str, dict[tuple[str, str], float]]] = {BEFORE: {}, COMPLETE: {}}
     for row in counters:
         if row["at"] in at and row["counter"].startswith("interface.") and row["value"] is not None:
-            what = row["counter"].rpartition(".")[2]
-            at[row["at"]][what] = at[row["at"]].get(what, 0.0) + row["value"]
+            interface, _, what = row["counter"].rpartition(".")
+            at[row["at"]].setdefault(what, {})[row["process"], interface] = row["value"]
+    before, after = at[BEFORE], at[COMPLETE]
     return {
-        what: at[COMPLETE][what] - value
-        for what, value in at[BEFORE].items()
-        if what in at[COMPLETE]
+        what: sum(after[what].values()) - sum(sent.values())
+        for what, sent in before.items()
+        if sent.keys() == after.get(what, {}).keys()
     }

@@ -295,7 +295,8 @@ def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window | None:
 
 
 ONE_WAY = ("response_latency", "consumed_latency", "service_latency")
-WHOLE_GRAPH = ("graph_time", "match_time", "first_message_time", "late_match_time")
+OF_EVENTS = ("graph_time", "match_time", "first_message_time", "late_match_time", "recovery_time")
+"""Between a stamp of one host, or of the orchestrator, and a stamp of any other."""
 
 
 def clock_bounds(
@@ -318,7 +319,7 @@ def clock_bounds(
             ONE_WAY, max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0)
         ),
         **dict.fromkeys(LEGS, max((known.bound_ns(c, s, window) for c, s in calls), default=0.0)),
-        **dict.fromkeys(WHOLE_GRAPH, known.widest_ns(window)),
+        **dict.fromkeys(OF_EVENTS, known.widest_ns(window)),
     }
     return {name: bound for name, bound in widest.items() if bound}
 

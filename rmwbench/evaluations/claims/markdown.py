@@ -31,11 +31,12 @@ HEAD = (
     "look (98 % or a little more for the first campaign of a machine, 99 % where it took two). The "
     "campaigns of one machine are pooled by their blocks; machines stand side by side, undecided "
     "ones too: first the one that lacks the fewest of a claim's cells, then the one with the most "
-    "blocks, then the newer, whatever they say. With fewer blocks an answer *leans to* one side and is undecided. A difference of two "
-    "shares also allows for what no trial showed, that a trial goes wrong as a whole; a share that "
-    "is compared with a level does not. So ten trials without a loss can refute that a third is "
-    "lost, and cannot tell a difference of three points. Each claim stands for itself: if the "
-    "truth of a hundred claims lies on their bar, up to five are decided wrongly. `rmwbench claims "
+    "blocks, then the newer, whatever they say. With fewer blocks an answer *leans to* one side "
+    "and is undecided. A difference of two shares also allows for what no trial showed, that a "
+    "trial goes wrong as a whole; a share that is compared with a level does not. So ten trials "
+    "without a loss can refute that a third is lost, and cannot tell a difference of three "
+    "points. Each claim stands for itself: if the truth of a hundred claims lies on their bar, up "
+    "to five are decided wrongly. `rmwbench claims "
     "run` measures on your machine what is open.\n"
 )
 BEFORE = (
