@@ -79,8 +79,7 @@ class Workload:
 class Campaign:
     """`machine` in a line, and what is known of it as `facts`. `wall_s`: what all of its trials
     took; None where that is not known. `asked`: the claims that it ran for; None where it ran for
-    none. `shipped`: it was kept in a file; `before_correction`: measured before the method was
-    corrected (claims/measured_files.py). `titles`: what metrics are called."""
+    none. `shipped`: it was kept in a file. `titles`: what metrics are called."""
 
     name: str
     suite: str | None
@@ -96,7 +95,6 @@ class Campaign:
     workloads: tuple[Workload, ...]
     asked: tuple[str, ...] | None = None
     shipped: bool = False
-    before_correction: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
 
     @property

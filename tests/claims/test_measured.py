@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.evaluations.claims.document import ledger
-from rmwbench.evaluations.claims.judge import answers, today
+from rmwbench.evaluations.claims.judge import today
 from rmwbench.evaluations.claims.markdown import answered, page
 from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
@@ -93,26 +93,18 @@ def test_a_campaign_that_ran_for_other_claims_counts_too():
     assert measured(claims, [for_another]) is not None
 
 
-def test_a_summary_without_a_method_was_measured_before_the_correction():
+def test_what_another_method_measured_is_refused(tmp_path):
     claims = asked(right="b")
     summary = measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
-    (now,) = today(claims, claims.items[0], expanded(summary)[0])
+    path = tmp_path / "s" / FOLDER / "one.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text(summary), encoding="utf-8")
+    assert shipped("s", tmp_path) == [summary]
     del summary["campaigns"][0]["method"]
-    old = expanded(summary)
-    (before,) = today(claims, claims.items[0], old[0])
-    assert (now.before_correction, before.before_correction) == (False, True)
-    assert "measured before the correction" in page(ledger([claims], shipped={"s": old}))
-
-
-def test_what_was_measured_before_the_correction_is_not_pooled_with_what_came_after():
-    claims = asked(right="b")
-    old = measured(claims, [begun(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="old")])
-    del old["campaigns"][0]["method"]
-    new = measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), name="new")])
-    (answer,) = answers(claims, claims.items[0], [*expanded(old), *expanded(new)])
-    assert (answer.campaigns, answer.answer, answer.before_correction) == (("new",), "holds", False)
-    (answer,) = answers(claims, claims.items[0], expanded(old))
-    assert (answer.campaigns, answer.before_correction) == (("old",), True)
+    path.write_text(text(summary), encoding="utf-8")
+    with pytest.raises(UserError, match="another method") as refused:
+        shipped("s", tmp_path)
+    assert "method 1" in str(refused.value) and str(path) in str(refused.value)
 
 
 def test_a_line_per_arm_and_a_name_with_date_and_machine():

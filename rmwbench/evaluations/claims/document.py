@@ -11,7 +11,7 @@ from rmwbench.evaluations.claims.judge import Today, answers
 from rmwbench.evaluations.claims.model import Claim, Claims
 from rmwbench.evaluations.claims.state import counted, is_one_of, state_of, to_do
 
-SCHEMA, VERSION = "rmwbench/claims", 2
+SCHEMA, VERSION = "rmwbench/claims", 3
 
 
 def ledger(

@@ -114,9 +114,6 @@ class Today:
     missing: int = 0
     """How many of the cells that the claim speaks of have no data."""
     shipped: bool = False
-    before_correction: bool = False
-    """Some campaign was made before the method was corrected
-    (evaluations/claims/measured_files.py)."""
 
     @property
     def campaign(self) -> str:
@@ -194,10 +191,9 @@ def answers(
     of_suites = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
         for layer in sorted(_layers(of_machine)):
-            counted = _corrected(claims, claim, of_machine, layer)
-            cells, used = _cells(claims, claim, counted, layer, earlier)
+            cells, used = _cells(claims, claim, of_machine, layer, earlier)
             if cells:
-                found.append(_today(claims, claim, counted, layer, cells, used))
+                found.append(_today(claims, claim, of_machine, layer, cells, used))
     own = claims.layer_of(claim)
     found.sort(key=lambda one: one.date or "", reverse=True)
     return sorted(
@@ -245,22 +241,6 @@ def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
     for number, one in enumerate(campaigns):
         found.setdefault((one.host, one.shipped) if one.host else number, []).append(one)
     return [sorted(of_one, key=lambda one: str(one.created_utc)) for of_one in found.values()]
-
-
-def _corrected(
-    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], layer: str
-) -> Sequence[Campaign]:
-    """Of one machine's campaigns those that count: the ones before the correction of the method are
-    not pooled with any after it."""
-    after = [one for one in campaigns if not one.before_correction]
-    if len(after) in (0, len(campaigns)):
-        return campaigns
-    answered = any(
-        of_suite(test, one) and any(_sides(test, claims.sides, one, layer))
-        for test in claim.tests
-        for one in after
-    )
-    return after if answered else campaigns
 
 
 def _layers(campaigns: Sequence[Campaign]) -> set[str]:
@@ -374,7 +354,6 @@ def _today(
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
         sum(_missing(test, part, cells) for part, test in enumerate(claim.tests)),
         last.shipped,
-        any(one.before_correction for one in theirs),
     )
 
 

@@ -39,12 +39,6 @@ HEAD = (
     "to five are decided wrongly. `rmwbench claims "
     "run` measures on your machine what is open.\n"
 )
-BEFORE = (
-    "*All of these were measured before the correction* of the drain (slow messages counted as "
-    "lost), of the costs per message and of the rules that void a trial, and not again since: they "
-    "are judged by the new rules, and not yet measured by them."
-)
-BEFORE_SOME = BEFORE.replace("All of these", "Some of these")
 
 
 BY_SUITE = (
@@ -90,11 +84,7 @@ def _measured(document: Mapping[str, Any], letters: Mapping[str, str]) -> list[s
         + f"{name}, {' and '.join(dates[name])}, {places[name]} answers"
         for name in sorted(places, key=lambda name: letters.get(name, ""))
     ]
-    before = [one["before_correction"] for one in first]
-    caution = BEFORE if all(before) else BEFORE_SOME if any(before) else ""
-    return (
-        [f"Measured: {'; '.join(told)}.", "", *([caution, ""] if caution else [])] if told else []
-    )
+    return [f"Measured: {'; '.join(told)}.", ""] if told else []
 
 
 def _by_suite(suites: "Sequence[Row]") -> list[str]:

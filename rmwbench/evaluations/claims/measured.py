@@ -222,7 +222,6 @@ def _expanded(one: Mapping[str, Any]) -> Campaign:
             for workload in one["workloads"]
         ),
         shipped=True,
-        before_correction=one.get("method", 1) < METHOD,
     )
 
 

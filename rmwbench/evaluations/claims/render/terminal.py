@@ -103,8 +103,6 @@ def _in_full(today: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
         f"{today['machine'] or 'this machine'}, {today['date']}, {', '.join(today['campaigns'])}"
     )
     yield "", f"{', '.join(today['arms'])}; {where}"
-    if today["before_correction"]:
-        yield "", "measured before the correction of drain, costs and voids"
     if today["proxy"]:
         yield "", "proxy: " + "; ".join(today["proxy"])
     for cell in today["cells"]:
