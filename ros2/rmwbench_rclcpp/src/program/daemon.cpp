@@ -19,6 +19,9 @@
 #include "fault.hpp"
 #include "hosts.hpp"
 #include "zenoh_discovery.hpp"
+#if __has_include(<fastdds/config.hpp>)
+#include <fastdds/config.hpp>
+#endif
 
 namespace rmwbench {
 namespace {
@@ -54,6 +57,15 @@ std::string program(const std::vector<std::string> &candidates) {
   return "";
 }
 
+// Since 3.2 Fast DDS's program takes the number of a command first, and refuses all else; that of a
+// server is what `fastdds discovery` gives it (tools/fastdds/discovery/parser.py).
+#if defined(FASTDDS_VERSION_MAJOR) && \
+    (FASTDDS_VERSION_MAJOR > 3 || (FASTDDS_VERSION_MAJOR == 3 && FASTDDS_VERSION_MINOR >= 2))
+const std::vector<std::string> of_the_server = {"42"};
+#else
+const std::vector<std::string> of_the_server;
+#endif
+
 struct Recipe {
   std::vector<std::string> candidates;
   std::vector<std::string> arguments;
@@ -67,10 +79,12 @@ Recipe recipe(const std::string &name, const std::string &pools) {
     return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(ROUTER_PORT); }, true};
   }
   if (name == "discovery_server") {
-    return {
-        {"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"},
-        {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p", std::to_string(DISCOVERY_SERVER_PORT)},
-        [] { return udp_is_bound(DISCOVERY_SERVER_PORT); }};
+    std::vector<std::string> arguments = of_the_server;
+    arguments.insert(arguments.end(), {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p",
+                                       std::to_string(DISCOVERY_SERVER_PORT)});
+    return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"}, arguments, [] {
+              return udp_is_bound(DISCOVERY_SERVER_PORT);
+            }};
   }
   if (name == ROUDI) {
     std::vector<std::string> arguments = {"-m", "on"};
