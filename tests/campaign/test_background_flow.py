@@ -122,6 +122,7 @@ def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason()
     values, reasons = cost(
         rows,
         published=1000,
+        heard=1000,
         delivered=1000,
         window_ns=8_000,
         delivered_bytes=320_000,

@@ -117,7 +117,7 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
     ]
     window = Window(trial["steady_begin_ns"], trial["steady_end_ns"])
     values, _ = memory.growth(
-        found, list(rows(result, "counters")), window, published=2000, delivered=2000
+        found, list(rows(result, "counters")), window, published=2000, heard=2000, delivered=2000
     )
     # what malloc adds to 512 B and the list that keeps them is less than as much again
     low, high = (0.8 * leak, 1.5 * leak) if leak else (-16, 16)

@@ -170,9 +170,9 @@ def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it
         at = zip(("steady_begin", "steady_end"), edges, strict=True)
         found.sampling.collected[process] = {"usage": [{"at": a, **edge} for a, edge in at]}
     rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
-    both, _ = cost(rows, published=100, delivered=100, window_ns=10 * second)
+    both, _ = cost(rows, published=100, heard=100, delivered=100, window_ns=10 * second)
     alone = [row for row in rows if row["process"] == "planner again"]
-    one, _ = cost(alone, published=100, delivered=100, window_ns=10 * second)
+    one, _ = cost(alone, published=100, heard=100, delivered=100, window_ns=10 * second)
     assert one["cpu_cores"] == pytest.approx(0.025)
     assert both["cpu_cores"] == pytest.approx(0.125)
 

@@ -146,6 +146,7 @@ def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     values, _ = cost.cost(
         counters,
         published=len(inside),
+        heard=len(inside),
         delivered=len(inside),
         window_ns=window_ns,
         delivered_bytes=payload,
@@ -241,7 +242,7 @@ def test_a_daemon_serves_before_the_workers_open_and_its_cost_is_its_middlewares
     )
     (trial,) = rows(result, "trials")
     window_ns = trial["steady_end_ns"] - trial["steady_begin_ns"]
-    values, _ = cost.cost(counters, published=80, delivered=80, window_ns=window_ns)
+    values, _ = cost.cost(counters, published=80, heard=80, delivered=80, window_ns=window_ns)
     assert values["cpu_cores_daemon"] == pytest.approx((cpu["router"] + cpu["keeper"]) / window_ns)
     assert values["cpu_cores"] >= values["cpu_cores_daemon"] and values["pss_daemon"] > 2_000_000
 
@@ -311,6 +312,7 @@ def test_a_sampler_that_fails_costs_the_trial_nothing_but_its_numbers(
     _, why = cost.cost(
         counters,
         published=1,
+        heard=1,
         delivered=1,
         window_ns=10,
         no_data=cost.unread(rows(result, "events")),
@@ -427,6 +429,7 @@ def test_power_is_that_of_every_machine_of_the_trial_or_no_data(first, second, p
     values, why = cost.cost(
         list(sampled.counters(made)),
         published=1,
+        heard=1,
         delivered=1,
         window_ns=10**9,
         no_data=cost.unread(sampled.events(made)),
