@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rmwbench.analysis.metrics.discovery import never_matched, times
 from rmwbench.analysis.stats.missing import complete, total
 
 Values = dict[str, float]
@@ -22,6 +23,7 @@ WORKERS = ("publisher", "subscription", "client", "service", "both", "node")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
 _DAEMON_STEP = "step.daemon."
 NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {allocations: true})"
+SHARED = "publisher and subscription share a process"
 NOT_SAMPLED = "no sampler read this trial"
 
 
@@ -191,7 +193,7 @@ def _why_none(table: Table, side: str, unread: str) -> str:
     """Why the publishing or the receiving processes have no figure: there are none by themselves,
     as where a service is called, or it was `unread`."""
     if _share_a_process(table):
-        return "publisher and subscription share a process"
+        return SHARED
     roles = {role for role, _ in table} & set(WORKERS)
     return unread if side in roles or not roles else f"no {side} process ran"
 
@@ -331,13 +333,12 @@ def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
     """`match_time` and `first_message_time` in ns from the rows of the bundle's `events`, counted
     from the last `created`; the former only where every endpoint that was created has matched.
     """
+    rows = list(events)
     last: dict[str, int] = {}
-    endpoints: dict[str, set[int]] = {}
-    for row in events:
+    for row in rows:
         if row["time_ns"] is not None:
             last[row["event"]] = max(last.get(row["event"], row["time_ns"]), row["time_ns"])
-            endpoints.setdefault(row["event"], set()).add(row["endpoint"])
-    unmatched = sorted(endpoints.get("created", set()) - endpoints.get("matched", set()))
+    lack = never_matched(times(rows, "created"), times(rows, "matched"))
     values: Values = {}
     reasons: Reasons = {}
     for metric, event in (("match_time", "matched"), ("first_message_time", "first_message")):
@@ -345,8 +346,8 @@ def setup(events: Iterable[Mapping[str, Any]]) -> tuple[Values, Reasons]:
             reasons[metric] = (
                 f"the trial has no event {'created' if 'created' not in last else event}"
             )
-        elif metric == "match_time" and unmatched:
-            reasons[metric] = f"endpoint {unmatched[0]} never matched"
+        elif metric == "match_time" and lack:
+            reasons[metric] = lack
         else:
             # Discovery may finish while the last endpoint's creation is still being answered.
             values[metric] = float(max(last[event] - last["created"], 0))

@@ -26,7 +26,7 @@ def endpoint_matches_ns(events: Iterable[Row]) -> np.ndarray:
     """From `created` to `matched` of every endpoint that has both, float64 of shape (n,), ns, +inf
     for one that was created and never matched. An answer to `create` may come after the match: that
     is 0."""
-    created, matched = _times(events, "created"), _times(events, "matched")
+    created, matched = times(events, "created"), times(events, "matched")
     return np.array([max(matched.get(e, np.inf) - t, 0.0) for e, t in created.items()], float)
 
 
@@ -35,7 +35,7 @@ def late_match(events: Iterable[Row], joined: Mapping[int, str]) -> dict[str, fl
     the readers that joined within the window, +inf where one never matched or never came up; empty
     without such a reader. `events` are those of the window; `joined`: reader -> its node."""
     rows = list(events)
-    told, matched = _told(rows, joined), _times(rows, "matched")
+    told, matched = _told(rows, joined), times(rows, "matched")
     waits = [max(matched.get(e, np.inf) - told.get(e, 0.0), 0.0) for e in joined]
     return {"late_match_time": max(waits)} if waits else {}
 
@@ -64,17 +64,15 @@ def graph(
     reasons: dict[str, str] = {}
     rows, counters = list(events), list(counters)
     steps = {row["counter"]: row["value"] for row in counters if row["counter"] in STEPS}
-    created, matched = _times(rows, "created"), _times(rows, "matched")
-    if created and created.keys() <= matched.keys():
+    created, matched = times(rows, "created"), times(rows, "matched")
+    lack = never_matched(created, matched)
+    if created and lack is None:
         # The step ended with the last answer. Bundles without it begin with the first answer.
         told = max(created.values()) - steps.get("step.create", 0.0)
         begin = min(told, *created.values())
         values["graph_time"] = max(max(matched.values()) - begin, 0.0)
     else:
-        missing = sorted(created.keys() - matched.keys())
-        reasons["graph_time"] = (
-            f"endpoint {missing[0]} never matched" if missing else "the trial created no endpoint"
-        )
+        reasons["graph_time"] = lack or "the trial created no endpoint"
     if steps.keys() == STEPS and "graph_time" in values:
         values["ready_time"] = sum(steps.values())
     else:
@@ -88,7 +86,13 @@ def graph(
     return values, reasons
 
 
-def _times(events: Iterable[Row], name: str) -> dict[int, float]:
+def never_matched(created: Iterable[int], matched: Iterable[int]) -> str | None:
+    """Why a graph is not complete, of its endpoints; None where all that were created matched."""
+    missing = set(created) - set(matched)
+    return f"endpoint {min(missing)} never matched" if missing else None
+
+
+def times(events: Iterable[Row], name: str) -> dict[int, float]:
     """Endpoint -> the first time of that event, ns."""
     found: dict[int, float] = {}
     for row in events:

@@ -8,12 +8,12 @@ those between all pairs of readings (Theil 1950; Sen, JASA 63, 1968), so that on
 allocator or one odd reading does not make it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.cost import MIDDLEWARE
+from rmwbench.analysis.metrics.cost import MIDDLEWARE, SHARED
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.stats.missing import total
 
@@ -58,15 +58,7 @@ def growth(
         own = [series[name] for name in series if role_of[name] == side]
         growth = total(_slope(*points) for points in own)
         if not own:
-            roles = set(role_of.values())
-            shared = "publisher and subscription share a process" if "both" in roles else None
-            reasons[metric] = (
-                f"no {side} process was read"
-                if side in roles
-                else "no daemon ran"
-                if side == "daemon"
-                else shared or f"no {side} process was read"
-            )
+            reasons[metric] = _why_none(side, role_of.values())
         elif growth is None:
             reasons[metric] = (
                 f"fewer than {FEWEST} readings of memory in the second half of the window"
@@ -82,6 +74,15 @@ def growth(
         else:
             reasons[f"pss_at_{place}"] = f"memory was not read at the window's {place}"
     return values, reasons
+
+
+def _why_none(side: str, roles: Collection[str]) -> str:
+    """Why a side has no readings; `roles` are those of all processes."""
+    if side == "daemon" and side not in roles:
+        return "no daemon ran"
+    if side != "daemon" and "both" in roles:
+        return SHARED
+    return f"no {side} process was read"
 
 
 def _series(

@@ -36,8 +36,7 @@ HEAD = (
     "trial goes wrong as a whole; a share that is compared with a level does not. So ten trials "
     "without a loss can refute that a third is lost, and cannot tell a difference of three "
     "points. Each claim stands for itself: if the truth of a hundred claims lies on their bar, up "
-    "to five are decided wrongly. `rmwbench claims "
-    "run` measures on your machine what is open.\n"
+    "to five are decided wrongly. `rmwbench claims run` measures on your machine what is open.\n"
 )
 
 
