@@ -38,6 +38,7 @@ class Arm(Values):
     layer: str
     version: str | None
     profile: str | None = None
+    as_installed: bool = False
     release_date: str | None = None
     is_floor: bool = False
     factors: Mapping[str, Any]
@@ -147,6 +148,7 @@ def _arm(workload: "shown.Workload", found: "shown.Arm") -> Arm:
         layer=found.layer,
         version=found.version,
         profile=found.profile,
+        as_installed=found.as_installed,
         release_date=found.release_date,
         is_floor=found.role == "floor",
         factors=found.factors,

@@ -215,10 +215,11 @@ class Arm(CommonArm):
     """In a workload. `flags` are all marks; of them `unlike` say how it differs from the others, and
     `disturbed` what the machine did in at least half of its trials (`disturbed_by`: in how many, by
     code). `path`: `paths` in words; `notes`: its worker's own; `pair`: talker and listener where its
-    processes run two middlewares; `not_supported`: why it was not run. `losses` is None where every
-    message arrived sound and in time, `chain` where nothing is relayed, `layers` where nothing was
-    traced, `network` where its hosts have no links and nothing was interrupted. `outdated`: more
-    than 18 months older than the newest arm beside it."""
+    processes run two middlewares; `not_supported`: why it was not run. `as_installed`: it sets
+    nothing, its profile is `untouched`, and Fast DDS publishes in its own mode. `losses` is None
+    where every message arrived sound and in time, `chain` where nothing is relayed, `layers` where
+    nothing was traced, `network` where its hosts have no links and nothing was interrupted.
+    `outdated`: more than 18 months older than the newest arm beside it."""
 
     outdated: bool
     factors: Mapping[str, Any]
@@ -236,6 +237,7 @@ class Arm(CommonArm):
     touch: str | None
     configuration: Configuration | None
     options: Mapping[str, Any]
+    as_installed: bool
     pair: tuple[str, str] | None
     not_supported: str | None
     trials: Trials

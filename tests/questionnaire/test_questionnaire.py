@@ -15,6 +15,7 @@ from rmwbench.evaluations.campaign import of_shown
 from rmwbench.evaluations.questionnaire import model
 from rmwbench.evaluations.questionnaire.document import (
     ANSWERED,
+    IN_PART,
     MEASURED,
     NO_DATA,
     NOT_APPLICABLE,
@@ -37,7 +38,9 @@ from rmwbench.evaluations.questionnaire.model import (
 )
 from rmwbench.evaluations.questionnaire.pages import page, render_html
 from rmwbench.evaluations.questionnaire.terminal import lines
+from rmwbench.results.model import Metric
 from rmwbench.results.model import document as as_document
+from rmwbench.results.workload.arm import as_installed
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.load import validated
 from rmwbench.suite.file.places import shipped_suites
@@ -71,7 +74,8 @@ def test_every_question_of_the_source_is_asked_and_no_other():
     source = asked_in_the_source()
     assert len(source) > 20
     assert [h for h in source if sum(named(q.heading, h) for q in ASKED.questions) != 1] == []
-    assert [q.id for q in ASKED.questions if sum(named(q.heading, h) for h in source) != 1] == []
+    of_the_source = [q for q in ASKED.questions if q.url is None]
+    assert [q.id for q in of_the_source if sum(named(q.heading, h) for h in source) != 1] == []
 
 
 @pytest.mark.parametrize("question", [q for q in ASKED.questions if q.measured], ids=lambda q: q.id)
@@ -85,7 +89,11 @@ def test_every_measurement_names_cells_that_exist_for_some_of_the_middlewares(qu
             assert level in suite.factors[factor], (measurement.suite, factor, level)
         assert [name for name in measurement.metrics if name not in GLOSSARY] == []
         meant = {name for middleware in ASKED.middlewares for name in middleware.arms}
-        arms = [arm for arm in suite.arms if measurement.profile in (None, arm.profile.name)]
+        arms = [
+            arm
+            for arm in suite.arms
+            if not measurement.as_installed or as_installed(arm.definition(), arm.profile.name)
+        ]
         assert meant & {name for arm in arms for name in arm.middlewares}, measurement.suite
 
 
@@ -282,9 +290,13 @@ def test_a_wrong_wish_is_told(capsys, tmp_path):
     assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
 
 
-def kept(suite, created, **workloads):
+HAS_A_VALUE, HAS_NONE = {"unit": "ns", "value": 1.0}, {"unit": "ns", "no_data": "no trial"}
+
+
+def kept(suite, created, metric=HAS_A_VALUE, **workloads):
     arms = {
-        name: [{"arm": arm, "of": created} for arm in found] for name, found in workloads.items()
+        name: [{"arm": arm, "of": created, "metrics": {"m": metric}} for arm in found]
+        for name, found in workloads.items()
     }
     return {
         "campaign": {"suite": suite, "created_utc": created},
@@ -302,15 +314,72 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
     ]
 
 
+def test_what_was_run_again_without_a_value_leaves_the_old_value_there():
+    old, new = kept("s", "2026-01", a=["x"]), kept("s", "2026-02", HAS_NONE, a=["x"])
+    assert renewed([old], [new]) == [new, old]
+
+
+def test_only_an_arm_that_sets_nothing_answers_what_is_asked_as_installed():
+    """A mode is configuration, too: an arm of Zenoh by peers has the profile `untouched`."""
+
+    def with_peers(arm):
+        return replace(arm, as_installed=False) if arm.arm == "zenoh untouched" else arm
+
+    workloads = tuple(
+        replace(one, arms=tuple(map(with_peers, one.arms))) for one in taken().workloads
+    )
+    assert answered([taken()])[1]["Zenoh"]["state"] == MEASURED
+    assert answered([taken(workloads=workloads)])[1]["Zenoh"]["state"] == OPEN
+
+
 @pytest.mark.parametrize(
-    ("created", "marked"), [("2026-11-22T23:59:59Z", True), ("2026-11-23T07:50:00Z", False)]
+    ("arm", "profile", "expected"),
+    [
+        ({}, "untouched", True),
+        ({}, "untouched*", True),
+        ({"publish_mode": "sync", "options": {"path": "shm"}}, "untouched", True),
+        ({"publish_mode": "async"}, "untouched", False),
+        ({"modes": {"discovery": "peers"}}, "untouched", False),
+        ({"options": {"reply_filter": True}}, "untouched", False),
+        ({}, "tuned", False),
+    ],
 )
-def test_what_was_measured_before_the_correction_is_marked_in_every_page(created, marked):
-    made, _ = answered([taken(created_utc=created)])
-    assert [one["before_correction"] for one in made["campaigns"]] == [marked]
-    assert ("*measured before the correction*" in page(made)) is marked
-    assert ("slow messages counted as lost" in page(made)) is marked
-    assert ("measured before the correction" in render_html(made)) is marked
+def test_as_installed(arm, profile, expected):
+    assert as_installed(arm, profile) is expected
+
+
+def of_cells(suite, *workloads):
+    """A campaign of the suite in which Zenoh has one value in each of these workloads."""
+    (found,) = [one for one in taken().workloads if one.workload == "camera"]
+    (arm,) = [arm for arm in found.arms if arm.arm == "zenoh untouched"]
+    arm = replace(arm, metrics={"graph_time": Metric(unit="ns", value=1e6)})
+    return taken(
+        suite=suite,
+        workloads=tuple(replace(found, workload=name, arms=(arm,)) for name in workloads),
+    )
+
+
+def test_what_each_further_one_costs_is_not_told_by_one_cell():
+    one, two = of_cells("discovery", "nodes_4"), of_cells("discovery", "nodes_4", "nodes_10")
+    assert answered([one], "nodes")[1]["Zenoh"]["state"] == IN_PART
+    made, found = answered([two], "nodes")
+    assert found["Zenoh"]["state"] == MEASURED
+    assert "discovery" not in found["Zenoh"]["without"]
+    assert "discovery" in found["Fast DDS"]["without"]
+    told = "`discovery` (Cyclone DDS, Fast DDS, iceoryx2)"
+    assert told in page(made) and told.replace("`", "") in render_html(made)
+
+
+def test_what_is_kept_is_of_cells_that_the_suites_have_today():
+    """A workload that was renamed or dropped would never be measured again."""
+    by_name = {name_in_bundles(name): name for name in shipped_suites()}
+    for campaign in measured_here("fastdds-2021"):
+        suite = suite_of(by_name[campaign.suite])
+        names = {workload.name for workload in suite.workloads}
+        arms = {arm.name for arm in suite.arms}
+        for workload in campaign.workloads:
+            assert workload.plain in names, (campaign.suite, workload.workload)
+            assert {arm.arm for arm in workload.arms} <= arms, campaign.suite
 
 
 def test_no_answer_is_given_twice():
@@ -333,8 +402,7 @@ def test_rows_of_two_campaigns_say_which_is_which():
     ) / 2
     terminal = "\n".join(text for _, text in lines(made))
     for form in (page(made), render_html(made)):
-        assert "1, 2026-11-22, before the correction" in form and "2, 2026-11-25" in form
-        assert "2, 2026-11-25, before" not in form
+        assert "1, 2026-11-22" in form and "2, 2026-11-25" in form
     assert "2026-11-22, an old machine" in terminal and "2026-11-25, a new one" in terminal
 
 

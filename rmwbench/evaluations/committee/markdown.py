@@ -19,7 +19,6 @@ from rmwbench.evaluations.committee.document import (
     blocks_of,
     decidable,
 )
-from rmwbench.evaluations.questionnaire.document import MEASURED
 from rmwbench.evaluations.questionnaire.pages import page as questionnaire_page
 from rmwbench.evaluations.questionnaire.pages import summary as questionnaire_summary
 from rmwbench.report import topic_rows
@@ -481,22 +480,18 @@ def _questions(report: Report) -> Iterator[str]:
     made = report.questionnaire
     yield from ("## The committee's questionnaire", "", questionnaire_summary(made), "")
     yield (
-        "In each cell what is measured here, or else how the question is answered; [every "
-        "answer with its place "
+        "In each cell how the question is answered, and in how many values; [every answer with its "
     )
-    yield "and date](sections/questionnaire.md)."
+    yield "place and date](sections/questionnaire.md)."
     yield ""
     heads = ("question", *map(escape, made["middlewares"]))
     rows = []
     for question in made["questions"]:
         cells = []
         for answer in question["answers"]:
-            values = [row["text"] for row in answer["measured"] if row["value"] is not None]
-            cells.append(
-                escape(values[0])
-                if answer["state"] == MEASURED and values
-                else escape(answer["state"])
-            )
+            values = sum(row["value"] is not None for row in answer["measured"])
+            counted = f", {values} {'value' if values == 1 else 'values'}" if values else ""
+            cells.append(escape(answer["state"] + counted))
         rows.append((escape(question["asks"]), *cells))
     yield from table(heads, rows)
 

@@ -23,28 +23,25 @@ from rmwbench.results.model import document as plain
 from rmwbench.words import numbers as fmt
 
 SCHEMA, VERSION = "rmwbench/questionnaire", 1
-MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN = (
+MEASURED, IN_PART, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN = (
     "measured",
+    "measured in part",
     "answered by evidence",
     "unknown",
     "not applicable",
     "no data",
     "not measured yet",
 )
-STATES = (MEASURED, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN)
-"""`no data`: its suites were run, and for the reasons in its rows no value came of it."""
+STATES = (MEASURED, IN_PART, ANSWERED, UNKNOWN, NOT_APPLICABLE, NO_DATA, OPEN)
+"""`measured in part`: in fewer cells than the question takes. `no data`: its suites were run, and
+for the reasons in its rows no value came of it."""
 LOAD = "load average"
-CORRECTED = "2026-11-23"
-"""Since this day slow messages are not lost at a short drain, costs are divided by what arrived in
-the window, and blocks are repeated as a whole (evaluations/claims/measured_files.py, METHOD).
-Campaigns from before say so."""
 
 
 def document(
     asked: Questionnaire, evidence: Sequence[Evidence], campaigns: Sequence[Campaign]
 ) -> dict[str, Any]:
-    """`campaigns`: those that answer, the newest last; a row has the `number` of its campaign among
-    them, from 1."""
+    """`campaigns`: those that answer; a row has the `number` of its campaign among them, from 1."""
     questions = [
         _question(question, asked.middlewares, evidence, campaigns) for question in asked.questions
     ]
@@ -70,7 +67,6 @@ def _campaign(found: Campaign) -> dict[str, Any]:
         "created_utc": found.created_utc,
         "machine": found.machine,
         "load_average": found.fact(LOAD),
-        "before_correction": (found.created_utc or CORRECTED) < CORRECTED,
     }
 
 
@@ -119,6 +115,7 @@ def _kept(arm: Arm, metrics: Collection[str]) -> dict[str, Any]:
         "layer": arm.layer,
         "version": arm.version,
         "profile": arm.profile,
+        "as_installed": arm.as_installed,
         "factors": dict(arm.factors),
         "pair": arm.pair,
         "not_supported": arm.not_supported,
@@ -127,10 +124,16 @@ def _kept(arm: Arm, metrics: Collection[str]) -> dict[str, Any]:
 
 
 def renewed(old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Reduced documents: the new ones that answer anything, and of the old ones the arms that were
-    not measured again in the same workload of the same suite."""
+    """Reduced documents: the new ones that answer anything, and of the old ones the arms of which
+    nothing new was measured in the same workload of the same suite."""
     new = [one for one in new if one["workloads"]]
-    again = {key for one in new for workload in one["workloads"] for key in _arms_of(one, workload)}
+    again = {
+        key
+        for one in new
+        for workload in one["workloads"]
+        for arm, key in zip(workload["arms"], _arms_of(one, workload), strict=True)
+        if any(metric.get("no_data") is None for metric in arm["metrics"].values())
+    }
     found = list(new)
     for one in old:
         workloads = []
@@ -171,7 +174,8 @@ def _question(
         answers.append(
             {
                 "middleware": middleware.name,
-                "state": _state(bool(question.measured), measured, found),
+                "state": _state(question, measured, found),
+                "without": _without(question, middleware, measured),
                 "measured": measured,
                 "evidence": [_evidence(item) for item in found],
             }
@@ -180,6 +184,7 @@ def _question(
         "id": question.id,
         "section": question.section,
         "heading": question.heading,
+        "url": question.url,
         "asks": question.asks,
         "suites": list(dict.fromkeys(measurement.suite for measurement in question.measured)),
         "metrics": list(
@@ -192,18 +197,32 @@ def _question(
 
 
 def _state(
-    measurable: bool, measured: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]
+    question: Question, measured: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]
 ) -> str:
     kinds = {item.kind for item in evidence}
-    if any(row["value"] is not None or row["bound"] is not None for row in measured):
-        return MEASURED
+    cells = {(row["suite"], row["workload"]) for row in measured if _has_value(row)}
+    if cells:
+        return MEASURED if len(cells) >= question.least_cells else IN_PART
     if kinds & {"self-declared", "probed", "third party"}:
         return ANSWERED
     if "not applicable" in kinds:
         return NOT_APPLICABLE
     if measured:
         return NO_DATA
-    return OPEN if measurable else UNKNOWN
+    return OPEN if question.measured else UNKNOWN
+
+
+def _has_value(row: Mapping[str, Any]) -> bool:
+    return row["value"] is not None or row["bound"] is not None
+
+
+def _without(
+    question: Question, middleware: Middleware, measured: Sequence[Mapping[str, Any]]
+) -> list[str]:
+    """The suites of a question that have no value of a middleware."""
+    having = {row["suite"] for row in measured if _has_value(row)}
+    suites = dict.fromkeys(measurement.suite for measurement in question.measured)
+    return [suite for suite in suites if name_in_bundles(suite) not in having]
 
 
 def _each_once(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -232,7 +251,7 @@ def _measured(
 def _fits(measurement: Measurement, middleware: Middleware, workload: Workload, arm: Arm) -> bool:
     return (
         measurement.workload in (None, workload.plain)
-        and measurement.profile in (None, arm.profile)
+        and (arm.as_installed or not measurement.as_installed)
         and arm.middleware in middleware.arms
         and arm.pair is None
         and all(arm.factors.get(factor) == level for factor, level in measurement.at.items())

@@ -35,7 +35,8 @@ Kind = Literal["self-declared", "probed", "third party", "unknown", "not applica
 """Who says so: the project itself, a command of ours, somebody else; or nobody that was found."""
 Scalar = str | int | float | bool
 ANSWERS_FILE = "answers.json"
-ANSWERS_SCHEMA, ANSWERS_VERSION = "rmwbench/questionnaire-answers", 1
+ANSWERS_SCHEMA, ANSWERS_VERSION = "rmwbench/questionnaire-answers", 2
+"""Version 1 had what an earlier method measured (evaluations/claims/measured_files.py, METHOD)."""
 
 
 def _a_date(text: str) -> str:
@@ -48,24 +49,28 @@ def _a_date(text: str) -> str:
 
 class Measurement(Strict):
     """Cells of a suite whose metrics answer a question: `workload` at the levels `at`, of every arm
-    that runs the middleware, with that profile where one is named. `suite` is a shipped name."""
+    that runs the middleware, or of those `as_installed` alone. `suite` is a shipped name."""
 
     suite: Text
     metrics: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
     workload: str | None = None
-    profile: str | None = None
+    as_installed: bool = False
     at: dict[str, Scalar] = Field(default_factory=dict)
 
 
 class Question(Strict):
     """One question of the source: its heading there (a long one is cut with …), and what is asked
-    in our words."""
+    in our words. `url`: where the committee asks it, for one that the source's text leaves out.
+    `least_cells`: in how many cells it takes values to answer it, two where it is about what each
+    further one costs."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
     section: Text
     heading: Text
     asks: Text
+    url: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
     measured: Annotated[tuple[Measurement, ...], Field(strict=False)] = ()
+    least_cells: int = Field(default=1, ge=1)
     not_measured: str | None = None
     """What of the question no measurement here can say."""
     remark: str | None = None
@@ -196,6 +201,7 @@ def _arm(kept: Mapping[str, Any]) -> Arm:
         layer=kept["layer"],
         version=kept["version"],
         profile=kept["profile"],
+        as_installed=kept["as_installed"],
         factors=kept["factors"],
         pair=kept["pair"],
         not_supported=kept["not_supported"],
@@ -224,6 +230,7 @@ def kept_answers(path: Path) -> list[dict[str, Any]]:
             where=shown(path),
             expected=expected,
             actual=f"{kind}",
+            fix="run their suites again, and keep what they answer in a new file",
         )
     return documents
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rmwbench.evaluations.questionnaire.document import OPEN
+from rmwbench.evaluations.questionnaire.document import NOT_APPLICABLE
 from rmwbench.evaluations.questionnaire.pages import measured_at, summary
 from rmwbench.words.printable import printable
 
@@ -24,14 +24,12 @@ def lines(document: Mapping[str, Any]) -> Iterator[Line]:
         if question["remark"]:
             yield "dim", f"  {question['remark']}"
         for answer in question["answers"]:
-            yield from _answer(answer, question, document["campaigns"])
+            yield from _answer(answer, document["campaigns"])
     yield "", "\n" + summary(document).replace("**", "")
 
 
 def _answer(
-    answer: Mapping[str, Any],
-    question: Mapping[str, Any],
-    campaigns: Sequence[Mapping[str, Any]],
+    answer: Mapping[str, Any], campaigns: Sequence[Mapping[str, Any]]
 ) -> Iterator[Line]:
     yield "", f"  {answer['middleware']}: {answer['state']}"
     cell = None
@@ -52,5 +50,5 @@ def _answer(
         yield "", f"    {item['kind']}: {item['answer']}"
         if where:
             yield "dim", f"      {where}, {item['date']}"
-    if answer["state"] == OPEN:
-        yield "dim", "    " + "; ".join(f"rmwbench run {suite}" for suite in question["suites"])
+    if answer["state"] != NOT_APPLICABLE and answer["without"]:
+        yield "dim", "    open: " + "; ".join(f"rmwbench run {one}" for one in answer["without"])

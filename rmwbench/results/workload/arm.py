@@ -268,6 +268,7 @@ class ArmReport:
             touch=self.touch,
             configuration=self.configuration,
             options=self.arm.get("options") or {},
+            as_installed=as_installed(self.arm, self.cell["profile"]),
             pair=pair_of(self.arm),
             not_supported=self.not_supported,
             trials=self.counts,
@@ -427,3 +428,14 @@ def _when_full(granted: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) ->
 def _one(values: Iterable[str | None]) -> str | None:
     """The value, several joined where endpoints differ, None where none is known."""
     return " / ".join(dict.fromkeys(v for v in values if v)) or None
+
+
+def as_installed(arm: Mapping[str, Any], profile: str | None) -> bool:
+    """Whether an arm of this definition sets nothing. Fast DDS publishes within the call by itself;
+    the option `path` asks for a path and sets nothing."""
+    return (
+        (profile or "").rstrip("*") == "untouched"
+        and not arm.get("modes")
+        and set(arm.get("options") or {}) <= {"path"}
+        and arm.get("publish_mode", "default") in ("default", "sync")
+    )
