@@ -43,7 +43,7 @@ class Sensor:
 
 SENSORS = {
     "imu": Sensor("sensor_msgs/Imu", 320, 500.0, False),
-    "lidar": Sensor("sensor_msgs/LaserScan", 4324, 30.0, False),
+    "lidar": Sensor("sensor_msgs/LaserScan", 8648, 30.0, False),
     "camera": Sensor("sensor_msgs/Image", 1920 * 1080 * 3, 1.0, True),
 }
 
