@@ -118,6 +118,7 @@ def new_campaign(
     choice: Choice = NO_CHOICE,
     comparisons: Sequence[str] | None = None,
     least_blocks: int | None = None,
+    at: Sequence[str] = (),
     machine_s: float | None = None,
 ) -> Campaign:
     """Checks everything, then makes the directory. Raises UserError before anything is written.
@@ -125,7 +126,8 @@ def new_campaign(
     suite's short version. `placed`: the option by which its hosts are machines, with a lab that has
     them. `lab`: where its trials run, here where None. `choice`: what the command line says of the
     suite's arms. `comparisons`: only these; all where None. `least_blocks`: so many run however
-    slow the machine is, where the suite's own minimum is smaller. `machine_s`: the time of one
+    slow the machine is, where the suite's own minimum is smaller. `at`: `FACTOR=LEVEL`, only these levels of
+    a factor. `machine_s`: the time of one
     machine that the blocks take, where `budget_s` is that of a lab with several and both are
     planned."""
     lab = lab or Here()
@@ -142,6 +144,7 @@ def new_campaign(
         placed,
         None if comparisons is None else tuple(comparisons),
         least_blocks=least_blocks,
+        at=tuple(at),
     )
     planner = Planner(text, request.suite_file, choice)
     request = replace(request, written=planner.written())

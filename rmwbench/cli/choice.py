@@ -1,5 +1,5 @@
-"""`--candidates`, `--with` and `--without`: what the command line says of a suite's arms, the same
-for every verb that plans or runs."""
+"""`--candidates`, `--with` and `--without`, what the command line says of a suite's arms, and `--at`,
+of the levels of its factors: the same for every verb that plans or runs."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,6 +45,14 @@ Without = Annotated[
         metavar="NAME",
         help="Leave this arm of the suite out, or those of this set; may be repeated.",
         autocompletion=complete_candidate,
+    ),
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="FACTOR=LEVEL",
+        help="Only this level of a factor, such as network.loss=0.1; may be repeated.",
     ),
 ]
 

@@ -96,7 +96,7 @@ class Cell:
     def comparison(self) -> str:
         """Cells with the same key are compared: the same workload at the same levels, whatever the
         arm."""
-        levels = ", ".join(f"{name}={_text(level)}" for name, level in self.factors.items())
+        levels = ", ".join(f"{name}={level_text(level)}" for name, level in self.factors.items())
         return f"{self.workload.name} [{levels}]" if levels else self.workload.name
 
     @cached_property
@@ -533,7 +533,7 @@ def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
     return {key: tuple(group) for key, group in grouped.items()}
 
 
-def _text(level: object) -> str:
+def level_text(level: object) -> str:
     return str(level).lower() if isinstance(level, bool) else str(level)
 
 
@@ -579,9 +579,9 @@ class _Applied:
         except ValidationError as error:
             first = error.errors()[0]
             cause = (first.get("ctx") or {}).get("error")
-            fault = cause if isinstance(cause, Fault) else Fault(first["msg"], actual=_text(level))
+            fault = cause if isinstance(cause, Fault) else Fault(first["msg"], actual=level_text(level))
             raise Fault(
-                f"level `{_text(level)}` of factor `{name}` does not fit {whose}: {fault.what}",
+                f"level `{level_text(level)}` of factor `{name}` does not fit {whose}: {fault.what}",
                 expected=fault.expected,
                 actual=fault.actual,
                 fix=fault.fix or "remove the level, or exclude the combination under `exclude`",
@@ -716,7 +716,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         raise Fault(
             f"factor `{name}` changes nothing in workload `{cell.workload.name}`",
             expected="a level that overrides a setting of the workload or of its arms",
-            actual=f"`{_text(twin.factors[name])}` and `{_text(cell.factors[name])}` give the same "
+            actual=f"`{level_text(twin.factors[name])}` and `{level_text(cell.factors[name])}` give the same "
             "cell",
             fix="its nodes or an arm set it themselves: remove it there, or exclude the "
             "combination under `exclude`",

@@ -7,7 +7,7 @@ One vocabulary and one file for all of them (docs/limits.md):
     acceptable: {undelivered: 0.001, cpu_cores: 1.5, pss_mib: 400}   # at most, each of them
     topics:
       front: {response_latency_p99_ms: 50}                           # of a topic's own
-    of: {workload: cameras, levels: {topology.subscriptions: 4}}     # which cells are this robot
+    of: {workload: cameras, levels: {subscribers: 4}}                # which cells are this robot
 
 Every limit is an upper one, and its unit stands in its name: fractions are bare, times end in
 `_ms`, memory in `_mib`, `cpu_cores` says it itself.

@@ -151,6 +151,7 @@ def test_json_that_is_not_a_matrix_is_refused(user):
     [
         (("--arm", "onee"), "has no arm `onee`", "did you mean `one`?"),
         (("--workload", "smal"), "has no workload `smal`", "did you mean `small`?"),
+        (("--at", "rate_hz=5"), "no such level of a factor", "it has no factors"),
         (("--budget", "5"), "`5` is not a valid time", "did you mean `5m`?"),
         (("--budget", "soon"), "`soon` is not a valid time", "90s, 5m, 1h30m"),
         (("--budget", "-5m"), "is not a valid time", "90s, 5m, 1h30m"),

@@ -145,6 +145,26 @@ def within(made, budget_s, **more):
     return planner.within_budget(replace(request, budget_s=budget_s, **more), SMALL)
 
 
+def test_only_the_levels_that_were_asked_for_are_planned(planner):
+    made, request = planner()
+    _, found = made.chosen(replace(request, at=("rate_hz=30", "rate_hz=300")))
+    assert {cell.factors["rate_hz"] for cell in found} == {30, 300}
+    assert {cell.factors["message"] for cell in found} == {
+        cell.factors["message"] for cell in made.chosen(request)[1]
+    }
+    assert [cell.number for cell in found] == list(range(len(found)))
+    for wrong in ("rate_hz=31", "rate=30", "rate_hz"):
+        with pytest.raises(UserError, match="no such level of a factor") as raised:
+            made.chosen(replace(request, at=(wrong,)))
+        assert "rate_hz=300" in raised.value.expected
+
+
+def test_a_short_version_without_the_level_that_was_asked_for_stands_in_for_nothing(planner):
+    made, request = planner(more=SHORT)
+    for level, there in (("message=Bytes(64)", True), ("message=Bytes(128)", False)):
+        assert (made._shortened(replace(request, at=(level,))) is not None) is there
+
+
 # Two arms of 0.2 + 1.1 + 0.1 and 0.3 s each: 3.4 s per comparison and block, 17 s in five blocks;
 # short 2.4 and 12 s.
 def test_a_budget_that_holds_the_whole_suite_leaves_nothing_out(planner):

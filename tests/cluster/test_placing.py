@@ -119,6 +119,20 @@ def test_what_must_be_emulated_is_refused(more, network, problem):
         placed(made, "--place")
 
 
+def test_one_level_of_an_emulated_network_compares_nothing_and_is_left_out():
+    text = SUITE.format(
+        network="{}",
+        more="factors: {network.loss: [0, 0.1]}\nexclude: [{workload: alone}]",
+    )
+    made = cells(parse_suite(text, where="hosts.yaml"))
+    lossy = [cell for cell in made if cell.factors["network.loss"] == 0.1]
+    (found,) = placed(lossy, "--place")
+    assert found.real.left_out
+    with pytest.raises(UserError, match="compares emulated networks") as raised:
+        placed(made, "--place")
+    assert "--at network.loss=0" in raised.value.fix
+
+
 OTHER = """
   - {{name: other, message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: {network},
      against: pair}}

@@ -28,7 +28,7 @@ from rmwbench.campaign.plan.plan import (
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
-from rmwbench.suite.cells import Cell, cells, comparisons, renumbered
+from rmwbench.suite.cells import Cell, cells, comparisons, level_text, renumbered
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse, plain, shown, written
 from rmwbench.suite.file.short import KEY as SHORT_KEY
@@ -47,7 +47,8 @@ class Request:
     for from; `sampling` overrides the suite's. `comparisons` are those that the budget holds, all
     where None; `most_blocks` bounds what the budget buys; `least_blocks` run however slow the
     machine is, where that is more than the suite's minimum. `written` are the suite's arms where
-    candidates or the command line say them, and not its text."""
+    candidates or the command line say them, and not its text. `at`: `FACTOR=LEVEL`, the levels of
+    factors that were asked for; of a factor that is not named, all."""
 
     suite_file: str
     seed: int
@@ -61,6 +62,7 @@ class Request:
     most_blocks: int | None = None
     written: tuple[dict[str, Any], ...] | None = None
     least_blocks: int | None = None
+    at: tuple[str, ...] = ()
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
@@ -79,6 +81,7 @@ class Request:
             raw.get("most_blocks"),
             None if written is None else tuple(written),
             raw.get("least_blocks"),
+            tuple(raw.get("at", ())),
         )
 
 
@@ -283,6 +286,8 @@ class Planner:
         )
         if request.workloads and not workloads & set(request.workloads):
             return None
+        if any(level not in _levels(suite) for level in request.at):
+            return None
         asked = replace(
             request,
             shortened=True,
@@ -335,17 +340,44 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
                     actual=name,
                     fix=did_you_mean(name, known),
                 )
+    wanted_levels = _asked_levels(suite, request.at)
     held = None if request.comparisons is None else set(request.comparisons)
     left = tuple(
         cell
         for cell in found
         if (not request.workloads or cell.workload.name in request.workloads)
         and (not request.arms or cell.arm.name in request.arms)
+        and all(level_text(cell.factors[name]) in of for name, of in wanted_levels.items())
         and (held is None or cell.comparison in held)
     )
     if not left:
         raise UserError(
-            f"suite `{suite.suite}` excludes these workloads for these arms",
-            fix="leave out --workload or --arm",
+            f"suite `{suite.suite}` excludes these workloads and levels for these arms",
+            fix="leave out --workload, --arm or --at",
         )
     return renumbered(left) if len(left) < len(found) else left
+
+
+def _levels(suite: Suite) -> list[str]:
+    """All levels of all factors, as `--at` takes them."""
+    return [
+        f"{name}={level_text(level)}" for name, levels in suite.factors.items() for level in levels
+    ]
+
+
+def _asked_levels(suite: Suite, at: tuple[str, ...]) -> dict[str, set[str]]:
+    """Factor → the levels asked for. Raises UserError for what the suite has not."""
+    known = _levels(suite)
+    found: dict[str, set[str]] = {}
+    for asked in at:
+        if asked not in known:
+            raise UserError(
+                f"suite `{suite.suite}` has no such level of a factor",
+                where="--at",
+                expected="one of " + ", ".join(known) if known else "no --at: it has no factors",
+                actual=asked,
+                fix=did_you_mean(asked, known),
+            )
+        name, _, level = asked.partition("=")
+        found.setdefault(name, set()).add(level)
+    return found

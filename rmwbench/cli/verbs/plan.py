@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.choice import Candidates, With, Without, choice
+from rmwbench.cli.choice import At, Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.verbs.suites import complete_suite
 from rmwbench.errors import UserError
@@ -67,6 +67,7 @@ def plan(
     candidates: Candidates = None,
     added: With = None,
     without: Without = None,
+    at: At = None,
     order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
     cluster: Annotated[
         int | None,
@@ -114,6 +115,7 @@ def plan(
         {},
         short,
         placed,
+        at=tuple(at or ()),
     )
     planner = Planner(text, request.suite_file, choice(candidates, added, without))
     request, absent = planner.without_absent(request)

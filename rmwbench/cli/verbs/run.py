@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.choice import Candidates, With, Without, choice
+from rmwbench.cli.choice import At, Candidates, With, Without, choice
 from rmwbench.cli.runs import ENDING, NoReport, carry_out
 from rmwbench.cli.verbs.suites import complete_suite
 from rmwbench.errors import UserError
@@ -65,6 +65,7 @@ def run(
     candidates: Candidates = None,
     added: With = None,
     without: Without = None,
+    at: At = None,
     series: Annotated[
         str | None,
         typer.Option(
@@ -145,6 +146,7 @@ def run(
         sampling=_sampling(series, threads, schedule),
         shortened=short,
         choice=choice(candidates, added, without),
+        at=at or (),
     )
     carry_out(campaign, directory, no_report, cluster)
 

@@ -3,8 +3,9 @@ between them.
 
 A suite says which hosts there are and what lies between them; where its hosts are machines, the
 second half is not ours to make. So an emulated network is left out and said to be; but what a suite
-*compares* in it (a factor, or workloads `against` each other that differ in it), and what it lets
-happen to it in a trial (changes), is refused: leaving that out would answer another question.
+*compares* in it (a factor with several levels, or workloads `against` each other that differ in
+it), and what it lets happen to it in a trial (changes), is refused: leaving that out would answer
+another question.
 """
 
 from collections.abc import Iterable, Mapping
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import Cell
+from rmwbench.suite.cells import Cell, level_text
 from rmwbench.suite.network.network import Links, Network
 from rmwbench.suite.network.real import RealNetwork
 from rmwbench.suite.network.words import told
@@ -49,6 +50,7 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
     networks = {
         (cell.suite, cell.workload.name): cell.links.network for cell in cells if cell.links
     }
+    _check_factors(cells, where)
     for cell in cells:
         if cell.links:
             _check(cell, cell.links, where)
@@ -64,16 +66,27 @@ def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:
     return found
 
 
+def _check_factors(cells: tuple[Cell, ...], where: str) -> None:
+    """One level of an emulated network compares nothing; it is left out like any other."""
+    levels: dict[tuple[str, str], set[str]] = {}
+    for cell in cells:
+        if cell.links:
+            for name, level in cell.factors.items():
+                if name.split(".")[0] == NETWORK_FACTOR:
+                    levels.setdefault((cell.suite, name), set()).add(level_text(level))
+    for (suite, name), found in levels.items():
+        if len(found) > 1:
+            raise UserError(
+                f"factor `{name}` compares emulated networks, and between machines there is the "
+                "real one",
+                where=where,
+                actual=f"suite {suite} with the levels {', '.join(sorted(found))}",
+                fix=f"choose one: --at {name}={min(found)}; or run it emulated, without --place "
+                "and --gang",
+            )
+
+
 def _check(cell: Cell, links: Links, where: str) -> None:
-    factors = [name for name in cell.factors if name.split(".")[0] == NETWORK_FACTOR]
-    if factors:
-        raise UserError(
-            f"factor `{factors[0]}` is about an emulated network, and between machines there is "
-            "the real one",
-            where=where,
-            actual=f"suite {cell.suite}, workload {cell.workload.name}",
-            fix="leave the factor out of the suite, or run it emulated, without --place and --gang",
-        )
     if changes := links.network.changes:
         raise UserError(
             f"the network of workload `{cell.workload.name}` changes within the trial, which a "
