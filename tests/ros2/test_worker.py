@@ -5,6 +5,7 @@ import contextlib
 import importlib.util
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -642,3 +643,50 @@ def step_with(rmw, name, *, destroyed):
         steps = lambda: [one for one in opened.process.events if one["event"] == "step"]  # noqa: E731
         opened.crew.wait(steps, 20.0, "step")
         return steps()[0]["outcome"]
+
+
+def children_of(pid):
+    """The processes that it started, by /proc."""
+    found = []
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
+                found.append(int(stat.parent.name))
+    return found
+
+
+@pytest.mark.skipif("rmw_zenoh_cpp" not in sourced.RMWS, reason="no rmw_zenoh in this ROS 2")
+def test_a_daemon_that_ends_by_itself_ends_the_process_that_started_it():
+    """The program is the RMW's own: if it died unseen, all that it should have carried would count
+    as lost."""
+    with Opened("rmw_zenoh_cpp") as one:
+        (wrapper,) = [worker for worker in one.crew.daemons.values() if not worker.ended]
+        (router,) = children_of(wrapper.pid)
+        os.kill(router, signal.SIGKILL)
+        with pytest.raises(WorkerFailed, match="router"):
+            until = time.monotonic() + 10.0
+            while time.monotonic() < until:
+                one.crew.turn(0.1)
+        assert wrapper.ended
+        one.daemons = []
+
+
+@pytest.mark.skipif("rmw_fastrtps_cpp" not in sourced.RMWS, reason="no rmw_fastrtps in this ROS 2")
+@pytest.mark.parametrize(
+    ("profile", "modes", "why"),
+    [
+        ("discovery_server", {"discovery": "multicast"}, "the profile has a discovery server"),
+        ("data_sharing", {"transport": "udp"}, "the profile shares histories"),
+    ],
+)
+def test_a_mode_that_the_profile_contradicts_is_refused(profile, modes, why):
+    with Opened("rmw_fastrtps_cpp", profile, modes=modes) as one:
+        with pytest.raises(WorkerFailed, match=why):
+            one.ask("open", **one.open)
+
+
+@pytest.mark.skipif("rmw_cyclonedds_cpp" not in sourced.RMWS, reason="no rmw_cyclonedds here")
+def test_socket_buffers_that_the_kernel_does_not_grant_are_refused():
+    with Opened("rmw_cyclonedds_cpp", modes={"socket_buffer_bytes": 1 << 30}) as one:
+        with pytest.raises(WorkerFailed, match="the kernel grants less"):
+            one.ask("open", **one.open)

@@ -57,7 +57,7 @@ fn descends(pid: i32, root: i32, parents: &BTreeMap<i32, i32>) -> bool {
 }
 
 /// Field 4 of `/proc/PID/stat`; the name in field 2 may hold spaces and parentheses.
-fn parent(of: &Neighbour) -> Option<i32> {
+pub fn parent(of: &Neighbour) -> Option<i32> {
     let stat = fs::read_to_string(of.directory.join("stat")).ok()?;
     stat.rsplit_once(')')?.1.split_whitespace().nth(1)?.parse().ok()
 }

@@ -10,6 +10,7 @@ use crate::kept::Kept;
 use crate::neighbours::Neighbour;
 
 /// Roles of processes that nobody named.
+pub const DAEMON: &str = "daemon";
 pub const OTHER: &str = "other";
 pub const HARNESS: &str = "harness";
 pub const WORKER: &str = "worker";

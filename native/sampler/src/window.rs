@@ -21,10 +21,10 @@ use crate::energy::{Readings, Sensors};
 use crate::kept::Kept;
 use crate::machine::{parse_softnet, parse_stat};
 use crate::memory;
-use crate::neighbours::{find, init, neighbours, Neighbour};
+use crate::neighbours::{find, init, neighbours, parent, Neighbour};
 use crate::network::{add_netstat, parse_interfaces, parse_losses, parse_snmp};
 use crate::owners::{self, Owners};
-use crate::processes::{Process, Stat, HARNESS, OTHER, WORKER};
+use crate::processes::{Process, Stat, DAEMON, HARNESS, OTHER, WORKER};
 use crate::protocol::{Start, Watched, TOOL};
 use crate::schedule;
 use crate::sockets::{self, Sockets};
@@ -307,7 +307,7 @@ fn open_processes(watched: &[Watched], no_data: &mut BTreeMap<String, String>) -
 }
 
 /// Adds what runs in this host and is not watched yet: the init and this sampler are ours,
-/// everything else was started by somebody's middleware.
+/// what a daemon started is a daemon, and everything else was started by somebody's middleware.
 fn add_neighbours(processes: &mut Vec<Process>) {
     let known: HashSet<i32> =
         processes.iter().filter(|p| p.cpu_ns().is_some()).map(|p| p.pid).collect();
@@ -316,12 +316,18 @@ fn add_neighbours(processes: &mut Vec<Process>) {
         let (role, command) = match found.pid {
             pid if pid == init => (HARNESS, "init".into()),
             pid if pid == own => (HARNESS, TOOL.into()),
+            _ if of_a_daemon(processes, &found) => (DAEMON, command(&found)),
             _ => (OTHER, command(&found)),
         };
         let name = unused(&command, |candidate| processes.iter().any(|p| p.name == candidate));
         // One that ended meanwhile is not a loss: it was not there at the edge either.
         processes.extend(Process::open(&name, role, &found));
     }
+}
+
+/// Whether a daemon that is watched started it: the program that some workers only start.
+fn of_a_daemon(processes: &[Process], found: &Neighbour) -> bool {
+    parent(found).is_some_and(|pid| processes.iter().any(|p| p.pid == pid && p.role == DAEMON))
 }
 
 fn command(found: &Neighbour) -> String {

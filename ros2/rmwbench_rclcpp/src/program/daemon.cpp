@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -139,16 +140,33 @@ DaemonProcess::DaemonProcess(const std::string &name, const std::string &roudi_p
     }
     std::this_thread::sleep_for(5ms);
   }
+  watch(object);
+}
+
+void DaemonProcess::watch(const std::string &object) {
+  watcher_ = std::thread([this, object, child = child_] {
+    siginfo_t how{};
+    // It is left to be waited for, so that its number stays its own.
+    while (waitid(P_PID, static_cast<id_t>(child), &how, WEXITED | WNOWAIT) != 0) {
+      if (errno != EINTR) return;
+    }
+    if (ending_) return;
+    std::fprintf(stderr, "%s ended by itself, %s %d\n", object.c_str(),
+                 how.si_code == CLD_EXITED ? "with status" : "by signal", how.si_status);
+    _exit(EXIT_FAILURE);
+  });
 }
 
 DaemonProcess::~DaemonProcess() {
   if (child_ <= 0) return;
+  ending_ = true;
   kill(child_, SIGINT);
   for (int i = 0; i < 400 && !ended(); ++i) std::this_thread::sleep_for(5ms);
   if (child_ > 0) {
     kill(child_, SIGKILL);
     waitpid(child_, nullptr, 0);
   }
+  watcher_.join();
 }
 
 bool DaemonProcess::ended() {

@@ -1,10 +1,13 @@
 // The daemons of RMWs are programs of the install; this process starts one, waits until it serves,
-// and takes it along when it ends.
+// and takes it along when it ends. A daemon that ends by itself takes this process along: whoever
+// waits for this one, waits for that.
 #pragma once
 
 #include <sys/types.h>
 
+#include <atomic>
 #include <string>
+#include <thread>
 
 #include "environment.hpp"
 #include "rmw.hpp"
@@ -20,7 +23,10 @@ class DaemonProcess {
 
  private:
   bool ended();
+  void watch(const std::string &object);
   pid_t child_ = -1;
+  std::atomic<bool> ending_{false};
+  std::thread watcher_;
   TemporaryFile pools_;
 };
 

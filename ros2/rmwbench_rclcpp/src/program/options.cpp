@@ -213,6 +213,10 @@ Asked asked_of(const rmwbench_session_config &config) {
   }
   if (settings.calls == Calls::action && no_actions() != nullptr)
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option calls", no_actions()};
+  if (settings.calls == Calls::parameter && settings.bare_nodes) {
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option calls",
+                "parameter: a bare node has no parameters that it tells others of"};
+  }
   if (settings.images && no_image_transport() != nullptr)
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "option image_transport", no_image_transport()};
   if (settings.images && settings.intra_process) {

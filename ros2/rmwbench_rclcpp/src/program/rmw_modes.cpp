@@ -1,5 +1,9 @@
 #include "rmw_modes.hpp"
 
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <climits>
 #include <cstdlib>
 #include <regex>
 
@@ -46,7 +50,31 @@ constexpr uint64_t SMALLEST_FRAGMENT_BYTES = 1'024;
 constexpr uint64_t LARGEST_FRAGMENT_BYTES = 65'000;
 constexpr uint64_t FRAGMENT_HEADERS_BYTES = 500;
 
-Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
+// What the kernel grants a socket; it doubles what it was asked for, and caps it without a word.
+bool grants(int option, uint64_t bytes) {
+  const int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+  const int asked = static_cast<int>(bytes);
+  int granted = 0;
+  socklen_t size = sizeof granted;
+  setsockopt(probe, SOL_SOCKET, option, &asked, sizeof asked);
+  const bool told = getsockopt(probe, SOL_SOCKET, option, &granted, &size) == 0;
+  close(probe);
+  return told && granted >= 0 && static_cast<uint64_t>(granted) >= 2 * bytes;
+}
+
+void check_socket_buffers(const std::string &bytes) {
+  const uint64_t wanted = std::strtoull(bytes.c_str(), nullptr, 10);
+  const bool small = wanted <= INT_MAX / 2;
+  const char *limit = !small || !grants(SO_RCVBUF, wanted) ? "net.core.rmem_max"
+                      : !grants(SO_SNDBUF, wanted)         ? "net.core.wmem_max"
+                                                           : nullptr;
+  if (limit != nullptr)
+    cannot("socket_buffer_bytes",
+           bytes + ": the kernel grants less; sysctl -w " + limit + "=" + bytes);
+}
+
+Pairs of_cyclonedds(const std::map<std::string, std::string> &modes,
+                    const std::string &profile_text) {
   Pairs environment;
   // Cyclone merges the configurations of a list, the later ones over the earlier.
   std::string own;
@@ -54,6 +82,9 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
   const std::string &transport = level(modes, "transport");
   if (transport == "shm" && iceoryx_on().empty())
     cannot("transport", "shm: this install of Cyclone DDS has no iceoryx");
+  if (transport == "udp" && !iceoryx_on().empty() &&
+      profile_text.find(iceoryx_on()) != std::string::npos)
+    cannot("transport", "udp: the profile switches shared memory on");
   if (transport == "shm")
     domain(iceoryx_on());
   else if (!transport.empty() && transport != "udp" && transport != "intra_process")
@@ -70,6 +101,7 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes) {
            "B</FragmentSize></General>");
   }
   if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
+    check_socket_buffers(bytes);
     domain("<Internal><SocketReceiveBufferSize max=\"" + bytes +
            "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");
   }
@@ -100,6 +132,8 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
       cannot("transport", transport +
                               ": FASTDDS_BUILTIN_TRANSPORTS has udp, tcp and shm; others take a "
                               "profile file");
+    if (transport != "shm" && profile_text.find("<data_sharing>") != std::string::npos)
+      cannot("transport", transport + ": the profile shares histories, which no transport passes");
     if (profile_text.find("useBuiltinTransports") != std::string::npos ||
         profile_text.find("<userTransports") != std::string::npos) {
       cannot("transport", transport +
@@ -114,6 +148,9 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
     environment.emplace_back("FASTDDS_BUILTIN_TRANSPORTS", asked);
   }
   const std::string &discovery = level(modes, "discovery");
+  // Set by the profile, before these.
+  if (!discovery.empty() && discovery != "server" && std::getenv("ROS_DISCOVERY_SERVER") != nullptr)
+    cannot("discovery", discovery + ": the profile has a discovery server");
   if (discovery == "server") environment.emplace_back("ROS_DISCOVERY_SERVER", discovery_server());
   if (discovery == "routers" || discovery == "client")
     cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
@@ -194,6 +231,7 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
     add("transport/unicast/compression/enabled=" + compression);
   }
   if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
+    check_socket_buffers(bytes);
     add("transport/link/tcp/so_sndbuf=" + bytes);
     add("transport/link/tcp/so_rcvbuf=" + bytes);
   }
@@ -222,7 +260,7 @@ Pairs environment_of_modes(const Rmw &rmw, const std::map<std::string, std::stri
                            const std::string &keystore) {
   if (rmw.name == "rmw_zenoh_cpp") return of_zenoh(modes, profile_text, daemon, keystore);
   Pairs environment;
-  if (rmw.name == "rmw_cyclonedds_cpp") environment = of_cyclonedds(modes);
+  if (rmw.name == "rmw_cyclonedds_cpp") environment = of_cyclonedds(modes, profile_text);
   if (is_fastrtps(rmw.name)) environment = of_fastrtps(modes, profile_text);
   sros2(keystore, environment);
   return environment;

@@ -4,6 +4,7 @@
 #include "beside.hpp"
 #include "fault.hpp"
 #include "inbox.hpp"
+#include "publish_mode.hpp"
 #include "qos.hpp"
 #include "requests.hpp"
 #include "service.hpp"
@@ -44,7 +45,9 @@ class GoalClient final : public rmwbench_client {
   GoalClient(rmwbench_node &node, const rmwbench_endpoint_config &config, const rmwbench_sink &sink)
       : receiving_(node, config),
         inbox_(std::make_shared<Inbox>(sink, config.endpoint)),
-        action_(named(receiving_, config)) {
+        action_(named(receiving_, config)),
+        mode_(publish_mode_of_client(node.session.settings, config.publish_mode,
+                                     endpoint_name(config.endpoint))) {
     client_ =
         library().make_client(action_, [inbox = inbox_](const uint8_t *payload, size_t bytes) {
           inbox->arrive(payload, bytes, false, false);
@@ -64,13 +67,18 @@ class GoalClient final : public rmwbench_client {
   }
 
   uint32_t matched() const override { return client_->ready() ? 1 : 0; }
-  void granted(rmwbench_granted &granted) const override { tell(action_.qos, receiving_, granted); }
+  void granted(rmwbench_granted &granted) const override {
+    tell(action_.qos, receiving_, granted);
+    granted.publish_mode = mode_.mode;
+    granted.note(granted.context, mode_.note.c_str());
+  }
   void account(const rmwbench_account &account) const override { inbox_->account(account); }
 
  private:
   Receiving receiving_;
   std::shared_ptr<Inbox> inbox_;
   const ActionName action_;
+  const PublishModeFound mode_;
   std::unique_ptr<ActionClient> client_;
 };
 
@@ -108,9 +116,7 @@ class GoalServer final : public rmwbench_service {
     receiving_.released(object);
   }
 
-  uint32_t matched() const override {
-    return static_cast<uint32_t>(receiving_.node->count_clients(goals()));
-  }
+  uint32_t matched() const override { return clients_of(*receiving_.node, goals()); }
   void granted(rmwbench_granted &granted) const override { tell(action_.qos, receiving_, granted); }
 
  private:

@@ -70,10 +70,9 @@ Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &c
       object(endpoint_name(config.endpoint)),
       asked_mode(config.publish_mode) {
   in_place_ = config.loan != 0 && session.settings.intra_process;
-  if (asked_mode == RMWBENCH_PUBLISH_ASYNC && session.settings.intra_process &&
-      is_fastrtps(session.settings.rmw)) {
+  if (asked_mode != RMWBENCH_PUBLISH_DEFAULT && session.settings.intra_process) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-                "publish_mode async: messages of the own process pass no writer of the middleware"};
+                "publish_mode: messages of the own process pass no writer of the middleware"};
   }
   node_in.session.await_pool(*node);
 }
@@ -93,26 +92,25 @@ void Publishing::check(const rclcpp::PublisherBase &publisher) {
 
 void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) const {
   tell_qos(actual, granted);
+  granted.note(granted.context, ALLOCATOR);
+  if (session.settings.intra_process) {
+    // The RMW's publish mode and what its full history does concern readers outside alone.
+    granted.note(granted.context,
+                 in_place_ ? "intra-process, loan: a message of the publisher's own, filled in "
+                             "place and passed on as unique_ptr; readers outside get a copy"
+                 : session.settings.publish == PublishAs::unique_ptr
+                     ? "intra-process: published as unique_ptr, which rclcpp passes on"
+                     : "intra-process: published as a const reference, which rclcpp copies once");
+    return;
+  }
   granted.publish_mode = mode_;
   granted.note(granted.context, mode_note_.c_str());
-  granted.note(granted.context, ALLOCATOR);
   if (session.settings.rmw == "rmw_zenoh_cpp") {
     tell_zenoh_congestion(session.settings.congestion, granted);
   } else if (granted.qos.reliability == RMWBENCH_RELIABLE) {
     const bool blocks = granted.qos.history == RMWBENCH_KEEP_ALL;
     granted.when_full = blocks ? RMWBENCH_FULL_BLOCKS : RMWBENCH_FULL_OVERWRITES_AT_WRITER;
     if (blocks) granted.note(granted.context, blocking_note(session.settings.rmw));
-  }
-  if (in_place_) {
-    granted.note(granted.context,
-                 "intra-process, loan: a message of the publisher's own, filled in place and "
-                 "passed on as unique_ptr; "
-                 "readers outside get a copy");
-  } else if (session.settings.intra_process) {
-    granted.note(granted.context,
-                 session.settings.publish == PublishAs::unique_ptr
-                     ? "intra-process: published as unique_ptr, which rclcpp passes on"
-                     : "intra-process: published as a const reference, which rclcpp copies once");
   }
 }
 

@@ -9,6 +9,8 @@
 
 #include <rclcpp/rclcpp.hpp>
 
+#include "settings.hpp"
+
 namespace rmwbench {
 
 struct PublishModeFound {
@@ -17,5 +19,10 @@ struct PublishModeFound {
 };
 
 PublishModeFound publish_mode_of(const rclcpp::PublisherBase &publisher, const std::string &rmw);
+
+// A client's requests: rcl shows no writer of theirs, so rmw_fastrtps's mode is what the process
+// was given. Throws Fault where the RMW does not have the `asked` one.
+PublishModeFound publish_mode_of_client(const Settings &settings, int32_t asked,
+                                        const std::string &object);
 
 }  // namespace rmwbench

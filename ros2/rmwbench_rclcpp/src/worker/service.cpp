@@ -16,17 +16,22 @@
 #include "executor_loop.hpp"
 #include "fault.hpp"
 #include "inbox.hpp"
+#include "publish_mode.hpp"
 #include "qos.hpp"
 #include "rclcpp_version.hpp"
 #include "requests.hpp"
 #include "take_loop.hpp"
 
-// Humble takes the profile of rmw here, its successors rclcpp's QoS.
+// Humble takes the profile of rmw here, its successors rclcpp's QoS, and tell the actual one.
 #if RCLCPP_VERSION_GTE(18, 0, 0)
 #define RMWBENCH_SERVICE_QOS(qos) (qos)
-#define RMWBENCH_COUNTS_CLIENTS 1
+#define RMWBENCH_TELLS_SERVICE_QOS 1
 #else
 #define RMWBENCH_SERVICE_QOS(qos) (qos).get_rmw_qos_profile()
+#endif
+// Clients and services are counted since Jazzy (rclcpp's changelog, 23.2.0).
+#if RCLCPP_VERSION_GTE(23, 2, 0)
+#define RMWBENCH_COUNTS_CLIENTS 1
 #endif
 
 namespace rmwbench {
@@ -135,7 +140,9 @@ class ServiceClient final : public rmwbench_client {
                 const rmwbench_sink &sink)
       : receiving_(node, config),
         inbox_(std::make_shared<Inbox>(sink, config.endpoint)),
-        asked_(asked_qos(config)) {
+        asked_(asked_qos(config)),
+        mode_(publish_mode_of_client(node.session.settings, config.publish_mode,
+                                     endpoint_name(config.endpoint))) {
     check_service_type(config);
     client_ = receiving_.node->create_client<Type>(config.topic, RMWBENCH_SERVICE_QOS(asked_),
                                                    receiving_.group);
@@ -192,11 +199,13 @@ class ServiceClient final : public rmwbench_client {
   // rcl keeps two endpoints behind a client and tells only what they were asked for on newer
   // distributions.
   void granted(rmwbench_granted &granted) const override {
-#ifdef RMWBENCH_COUNTS_CLIENTS
+#ifdef RMWBENCH_TELLS_SERVICE_QOS
     tell_qos(client_->get_request_publisher_actual_qos(), granted);
 #else
     tell_qos(asked_, granted);
 #endif
+    granted.publish_mode = mode_.mode;
+    granted.note(granted.context, mode_.note.c_str());
     receiving_.granted(granted);
     Call::tell(granted);
   }
@@ -220,6 +229,7 @@ class ServiceClient final : public rmwbench_client {
   std::shared_ptr<typename Type::Request> request_;
   uint8_t *room_ = nullptr;
   const rclcpp::QoS asked_;
+  const PublishModeFound mode_;
   typename rclcpp::Client<Type>::SharedPtr client_;
   const Source *source_ = nullptr;
 };
@@ -262,25 +272,11 @@ class Service final : public rmwbench_service {
   }
 
   uint32_t matched() const override {
-#ifdef RMWBENCH_COUNTS_CLIENTS
-    return static_cast<uint32_t>(receiving_.node->count_clients(service_->get_service_name()));
-#else
-    // Humble counts no clients: ask each node for those it has.
-    uint32_t clients = 0;
-    const auto graph = receiving_.node->get_node_graph_interface();
-    for (const auto &[name, space] : graph->get_node_names_and_namespaces()) {
-      try {
-        clients += static_cast<uint32_t>(graph->get_client_names_and_types_by_node(name, space)
-                                             .count(service_->get_service_name()));
-      } catch (const std::exception &) {  // the node left between the two questions
-      }
-    }
-    return clients;
-#endif
+    return clients_of(*receiving_.node, service_->get_service_name());
   }
 
   void granted(rmwbench_granted &granted) const override {
-#ifdef RMWBENCH_COUNTS_CLIENTS
+#ifdef RMWBENCH_TELLS_SERVICE_QOS
     tell_qos(service_->get_response_publisher_actual_qos(), granted);
 #else
     tell_qos(asked_, granted);
@@ -338,6 +334,24 @@ class Service final : public rmwbench_service {
 };
 
 }  // namespace
+
+uint32_t clients_of(rclcpp::Node &node, const std::string &service) {
+#ifdef RMWBENCH_COUNTS_CLIENTS
+  return static_cast<uint32_t>(node.count_clients(service));
+#else
+  // Each node is asked for those it has, which counts a node once.
+  uint32_t clients = 0;
+  const auto graph = node.get_node_graph_interface();
+  for (const auto &[name, space] : graph->get_node_names_and_namespaces()) {
+    try {
+      clients += static_cast<uint32_t>(
+          graph->get_client_names_and_types_by_node(name, space).count(service));
+    } catch (const std::exception &) {  // the node left between the two questions
+    }
+  }
+  return clients;
+#endif
+}
 
 void check_service_type(const rmwbench_endpoint_config &config) {
   const std::string type = config.type.ros_type;
