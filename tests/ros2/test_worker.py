@@ -690,3 +690,11 @@ def test_socket_buffers_that_the_kernel_does_not_grant_are_refused():
     with Opened("rmw_cyclonedds_cpp", modes={"socket_buffer_bytes": 1 << 30}) as one:
         with pytest.raises(WorkerFailed, match="the kernel grants less"):
             one.ask("open", **one.open)
+
+
+@pytest.mark.parametrize("rmw", sourced.RMWS)
+def test_the_version_names_the_library_too(rmw):
+    """Two libraries under one version of an RMW are two candidates, and not one."""
+    told = sourced.worker(rmw).description
+    library = told["build"].get("library")
+    assert rmw in told["version"] and (library is None or told["version"].endswith(library))

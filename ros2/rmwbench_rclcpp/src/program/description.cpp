@@ -52,12 +52,14 @@ std::string distribution() {
 
 struct Texts {
   explicit Texts(const Rmw &rmw) : middleware("rclcpp/" + rmw.name) {
-    version = ament::version_of("rclcpp") + " " + rmw.name + " " + ament::version_of(rmw.name);
+    const std::string library = rmw.library.empty() ? "" : ament::version_of(rmw.library);
+    // With the library's: under the same RMW another one is another candidate.
+    version = ament::version_of("rclcpp") + " " + rmw.name + " " + ament::version_of(rmw.name) +
+              (library.empty() ? "" : " " + rmw.library + " " + library);
     build.emplace_back("source", "ROS 2 " + distribution() + ", " +
                                      ament::prefix_of("rclcpp").value_or("no prefix"));
     build.emplace_back("distribution",
                        distribution().empty() ? "unknown: ROS_DISTRO is not set" : distribution());
-    const std::string library = rmw.library.empty() ? "" : ament::version_of(rmw.library);
     if (!library.empty()) build.emplace_back("library", rmw.library + " " + library);
     build.emplace_back("compiler", RMWBENCH_COMPILER);
     build.emplace_back("built_against", RMWBENCH_BUILT_AGAINST);
