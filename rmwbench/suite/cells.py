@@ -579,7 +579,9 @@ class _Applied:
         except ValidationError as error:
             first = error.errors()[0]
             cause = (first.get("ctx") or {}).get("error")
-            fault = cause if isinstance(cause, Fault) else Fault(first["msg"], actual=level_text(level))
+            fault = (
+                cause if isinstance(cause, Fault) else Fault(first["msg"], actual=level_text(level))
+            )
             raise Fault(
                 f"level `{level_text(level)}` of factor `{name}` does not fit {whose}: {fault.what}",
                 expected=fault.expected,

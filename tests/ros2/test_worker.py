@@ -680,16 +680,17 @@ def test_a_daemon_that_ends_by_itself_ends_the_process_that_started_it():
     ],
 )
 def test_a_mode_that_the_profile_contradicts_is_refused(profile, modes, why):
-    with Opened("rmw_fastrtps_cpp", profile, modes=modes) as one:
-        with pytest.raises(WorkerFailed, match=why):
-            one.ask("open", **one.open)
+    opened = Opened("rmw_fastrtps_cpp", profile, modes=modes)
+    opened.daemons = []  # the server would refuse first
+    with opened as one, pytest.raises(WorkerFailed, match=why):
+        one.ask("open", **one.open)
 
 
 @pytest.mark.skipif("rmw_cyclonedds_cpp" not in sourced.RMWS, reason="no rmw_cyclonedds here")
 def test_socket_buffers_that_the_kernel_does_not_grant_are_refused():
-    with Opened("rmw_cyclonedds_cpp", modes={"socket_buffer_bytes": 1 << 30}) as one:
-        with pytest.raises(WorkerFailed, match="the kernel grants less"):
-            one.ask("open", **one.open)
+    opened = Opened("rmw_cyclonedds_cpp", modes={"socket_buffer_bytes": 1 << 30})
+    with opened as one, pytest.raises(WorkerFailed, match="the kernel grants less"):
+        one.ask("open", **one.open)
 
 
 @pytest.mark.parametrize("rmw", sourced.RMWS)

@@ -28,9 +28,7 @@ def lines(document: Mapping[str, Any]) -> Iterator[Line]:
     yield "", "\n" + summary(document).replace("**", "")
 
 
-def _answer(
-    answer: Mapping[str, Any], campaigns: Sequence[Mapping[str, Any]]
-) -> Iterator[Line]:
+def _answer(answer: Mapping[str, Any], campaigns: Sequence[Mapping[str, Any]]) -> Iterator[Line]:
     yield "", f"  {answer['middleware']}: {answer['state']}"
     cell = None
     for row in answer["measured"]:

@@ -48,12 +48,14 @@ PublishModeFound publish_mode_of(const rclcpp::PublisherBase &publisher, const s
 
 PublishModeFound publish_mode_of_client(const Settings &settings, int32_t asked,
                                         const std::string &object) {
-  const PublishModeFound found = only_mode_of(settings.rmw).value_or(PublishModeFound{
-      settings.publish_mode,
-      is_fastrtps(settings.rmw)
-          ? "publish mode: the process's, by RMW_FASTRTPS_PUBLICATION_MODE; it cannot be read "
-            "back of a client"
-          : "publish mode: not known of this RMW"});
+  const PublishModeFound found =
+      only_mode_of(settings.rmw)
+          .value_or(PublishModeFound{settings.publish_mode,
+                                     is_fastrtps(settings.rmw)
+                                         ? "publish mode: the process's, by "
+                                           "RMW_FASTRTPS_PUBLICATION_MODE; it cannot be read "
+                                           "back of a client"
+                                         : "publish mode: not known of this RMW"});
   if (asked != RMWBENCH_PUBLISH_DEFAULT && found.mode != asked)
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object, found.note};
   return found;
