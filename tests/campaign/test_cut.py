@@ -152,7 +152,7 @@ def test_only_the_levels_that_were_asked_for_are_planned(planner):
     assert {cell.factors["message"] for cell in found} == {
         cell.factors["message"] for cell in made.chosen(request)[1]
     }
-    assert [cell.number for cell in found] == list(range(len(found)))
+    assert len({cell.number for cell in found}) == len(found)
     for wrong in ("rate_hz=31", "rate=30", "rate_hz"):
         with pytest.raises(UserError, match="no such level of a factor") as raised:
             made.chosen(replace(request, at=(wrong,)))

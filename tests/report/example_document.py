@@ -278,6 +278,7 @@ def _arm(index, place, workload, messages, row, median, sigma, medians, verdict)
             "  </Domain>\n"
             "</CycloneDDS>" if "dds" in middleware else '{ mode: "peer" }'},
         "options": options,
+        "as_installed": profile == "untouched",
         "trials": {"done": len(done), "failed": len(failed), "void": len(void), "numbers": numbers, "failures": failed + void},
         "metrics": metrics,
         "per_trial": {"response_latency_p50": per_trial},
