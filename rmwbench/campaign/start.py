@@ -126,8 +126,8 @@ def new_campaign(
     suite's short version. `placed`: the option by which its hosts are machines, with a lab that has
     them. `lab`: where its trials run, here where None. `choice`: what the command line says of the
     suite's arms. `comparisons`: only these; all where None. `least_blocks`: so many run however
-    slow the machine is, where the suite's own minimum is smaller. `at`: `FACTOR=LEVEL`, only these levels of
-    a factor. `machine_s`: the time of one
+    slow the machine is, where the suite's own minimum is smaller. `at`: `FACTOR=LEVEL`, only these
+    levels of a factor. `machine_s`: the time of one
     machine that the blocks take, where `budget_s` is that of a lab with several and both are
     planned."""
     lab = lab or Here()

@@ -96,7 +96,7 @@ class Cell:
     def comparison(self) -> str:
         """Cells with the same key are compared: the same workload at the same levels, whatever the
         arm."""
-        levels = ", ".join(f"{name}={level_text(level)}" for name, level in self.factors.items())
+        levels = ", ".join(named_level(name, level) for name, level in self.factors.items())
         return f"{self.workload.name} [{levels}]" if levels else self.workload.name
 
     @cached_property
@@ -531,6 +531,11 @@ def comparisons(all_cells: Sequence[Cell]) -> dict[str, tuple[Cell, ...]]:
     for cell in all_cells:
         grouped.setdefault(cell.comparison, []).append(cell)
     return {key: tuple(group) for key, group in grouped.items()}
+
+
+def named_level(factor: str, level: object) -> str:
+    """`network.loss=0.1`: as a comparison's name has it, and as `--at` takes it."""
+    return f"{factor}={level_text(level)}"
 
 
 def level_text(level: object) -> str:

@@ -645,23 +645,14 @@ def step_with(rmw, name, *, destroyed):
         return steps()[0]["outcome"]
 
 
-def children_of(pid):
-    """The processes that it started, by /proc."""
-    found = []
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with contextlib.suppress(OSError):
-            if int(stat.read_text().rpartition(")")[2].split()[1]) == pid:
-                found.append(int(stat.parent.name))
-    return found
-
-
 @pytest.mark.skipif("rmw_zenoh_cpp" not in sourced.RMWS, reason="no rmw_zenoh in this ROS 2")
 def test_a_daemon_that_ends_by_itself_ends_the_process_that_started_it():
     """The program is the RMW's own: if it died unseen, all that it should have carried would count
     as lost."""
     with Opened("rmw_zenoh_cpp") as one:
         (wrapper,) = [worker for worker in one.crew.daemons.values() if not worker.ended]
-        (router,) = children_of(wrapper.pid)
+        children = Path(f"/proc/{wrapper.pid}/task/{wrapper.pid}/children")
+        (router,) = map(int, children.read_text().split())
         os.kill(router, signal.SIGKILL)
         with pytest.raises(WorkerFailed, match="router"):
             until = time.monotonic() + 10.0

@@ -327,7 +327,7 @@ fn add_neighbours(processes: &mut Vec<Process>) {
 
 /// Whether a daemon that is watched started it: the program that some workers only start.
 fn of_a_daemon(processes: &[Process], found: &Neighbour) -> bool {
-    parent(found).is_some_and(|pid| processes.iter().any(|p| p.pid == pid && p.role == DAEMON))
+    processes.iter().any(|p| p.role == DAEMON && parent(found) == Some(p.pid))
 }
 
 fn command(found: &Neighbour) -> String {

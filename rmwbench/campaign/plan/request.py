@@ -28,7 +28,7 @@ from rmwbench.campaign.plan.plan import (
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
-from rmwbench.suite.cells import Cell, cells, comparisons, level_text, renumbered
+from rmwbench.suite.cells import Cell, cells, comparisons, named_level, renumbered
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse, plain, shown, written
 from rmwbench.suite.file.short import KEY as SHORT_KEY
@@ -286,7 +286,7 @@ class Planner:
         )
         if request.workloads and not workloads & set(request.workloads):
             return None
-        if any(level not in _levels(suite) for level in request.at):
+        if set(request.at) - set(_levels(suite)):
             return None
         asked = replace(
             request,
@@ -340,14 +340,15 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
                     actual=name,
                     fix=did_you_mean(name, known),
                 )
-    wanted_levels = _asked_levels(suite, request.at)
+    _check_levels(suite, request.at)
+    factors = {asked.partition("=")[0] for asked in request.at}
     held = None if request.comparisons is None else set(request.comparisons)
     left = tuple(
         cell
         for cell in found
         if (not request.workloads or cell.workload.name in request.workloads)
         and (not request.arms or cell.arm.name in request.arms)
-        and all(level_text(cell.factors[name]) in of for name, of in wanted_levels.items())
+        and all(named_level(name, cell.factors[name]) in request.at for name in factors)
         and (held is None or cell.comparison in held)
     )
     if not left:
@@ -360,15 +361,12 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
 
 def _levels(suite: Suite) -> list[str]:
     """All levels of all factors, as `--at` takes them."""
-    return [
-        f"{name}={level_text(level)}" for name, levels in suite.factors.items() for level in levels
-    ]
+    return [named_level(name, level) for name, levels in suite.factors.items() for level in levels]
 
 
-def _asked_levels(suite: Suite, at: tuple[str, ...]) -> dict[str, set[str]]:
-    """Factor → the levels asked for. Raises UserError for what the suite has not."""
+def _check_levels(suite: Suite, at: tuple[str, ...]) -> None:
+    """Raises UserError for a level that the suite has not."""
     known = _levels(suite)
-    found: dict[str, set[str]] = {}
     for asked in at:
         if asked not in known:
             raise UserError(
@@ -378,6 +376,3 @@ def _asked_levels(suite: Suite, at: tuple[str, ...]) -> dict[str, set[str]]:
                 actual=asked,
                 fix=did_you_mean(asked, known),
             )
-        name, _, level = asked.partition("=")
-        found.setdefault(name, set()).add(level)
-    return found
