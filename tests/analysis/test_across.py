@@ -13,7 +13,13 @@ from scipy.stats import binom
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.verdicts import regression
 from rmwbench.analysis.verdicts.ratio import unpaired
-from rmwbench.analysis.verdicts.regression import Question, judge, overall
+from rmwbench.analysis.verdicts.regression import (
+    LARGER_IS_BETTER,
+    NO_DIRECTION,
+    Question,
+    judge,
+    overall,
+)
 from rmwbench.analysis.verdicts.verdict import Ratio, Rules
 
 LATENCY, LOSS = GLOSSARY["response_latency_p50"], GLOSSARY["undelivered"]
@@ -334,9 +340,75 @@ def test_shared_variances_call_nothing_different_that_is_the_same(paired):
 
 @pytest.mark.parametrize(
     "metric",
-    ["achieved_rate", "achieved_throughput", "sent_rate", "cross_goodput", "history_delivered"],
+    [
+        *("offered_rate", "sent_rate", "achieved_rate", "achieved_throughput", "cross_goodput"),
+        *("history_delivered", "repaired_after_outage"),
+    ],
 )
 def test_more_of_what_is_wanted_is_better(metric):
     rng = np.random.default_rng(6)
     answer = one(ask(values(rng), values(rng, 2.0), entry=GLOSSARY[metric], paired=True))
     assert answer.verdict == "better" and answer.effect.low < 2 < answer.effect.high
+
+
+def test_what_has_no_better_side_names_what_has_one():
+    assert "history_wanted" in NO_DIRECTION
+    for metric, instead in NO_DIRECTION.items():
+        assert metric in GLOSSARY and instead in GLOSSARY
+        assert metric not in LARGER_IS_BETTER and instead not in NO_DIRECTION
+
+
+def test_of_a_chain_the_loss_along_it_comes_first_and_not_the_ledger_of_its_hops():
+    """Of four hops a message that the last one loses is three times delivered."""
+    rng = np.random.default_rng(16)
+    along = GLOSSARY["end_to_end_undelivered"]
+    fast = ask(values(rng), values(rng, 0.5), entry=GLOSSARY["end_to_end_latency_p50"])
+    none, some = losses(*[0] * 10), losses(*[100] * 10)
+    chain = [fast, ask(none, some, entry=along), ask(none, none, entry=LOSS)]
+    chain = [replace(q, primary="end_to_end_latency_p50") for q in chain]
+    assert [a.verdict for a in judge(chain, RULES)] == ["undecided", "worse", "equivalent"]
+    hops = [replace(q, entry=LOSS if q.entry is along else along) for q in chain[1:]]
+    assert [a.verdict for a in judge([chain[0], *hops], RULES)] == ["better", "worse", "equivalent"]
+
+
+def test_neighbouring_blocks_that_resemble_each_other_are_worth_fewer():
+    """The same twelve ratios: as a slow wave they show less than in an order without one."""
+    wave = [0.1 * math.sin(math.tau * n / 12) for n in range(12)]
+    mixed = [wave[n // 2 + 6 * (n % 2)] for n in range(12)]
+    a = dict.fromkeys(range(12), 1e5)
+
+    def asked(logs, **more):
+        return ask(a, {n: 1e5 * math.exp(0.12 + x) for n, x in enumerate(logs)}, **more)
+
+    free, slow = (one(asked(logs, paired=True)) for logs in (mixed, wave))
+    assert free.verdict == "worse" and slow.verdict == "undecided"
+    assert free.effect.value == pytest.approx(slow.effect.value)
+    assert slow.effect.low < 1 < free.effect.low and slow.effect.high > free.effect.high
+    # Two campaigns share no blocks, so their order says nothing.
+    apart = [one(asked(logs)).effect.high for logs in (mixed, wave)]
+    assert apart[0] == pytest.approx(apart[1])
+
+
+def test_a_best_effort_loss_within_its_allowance_is_a_claim_of_equivalence():
+    none, some = losses(*[0] * 5), losses(1, 9, 1, 10, 4)
+    # One-sided p of 0.03 that it is not within one percentage point.
+    answer = one(ask(none, some, entry=LOSS, paired=True, reliable=False))
+    assert answer.verdict == "equivalent" and 0 < answer.effect.high < 0.01
+    assert one(ask(none, some, entry=LOSS, paired=True)).verdict == "undecided"
+    twice = [
+        ask(none, some, entry=LOSS, paired=True, reliable=False, group=group) for group in "ab"
+    ]
+    assert [a.verdict for a in judge(twice, RULES)] == ["undecided"] * 2
+
+
+def test_best_effort_losses_are_in_the_family_of_equivalence():
+    """A ratio that is equivalent by itself, with p = 0.035, is not beside a second claim."""
+    ratios = (0.0445, -0.0445, 0.0445, -0.0445, 0.0)
+    a = {n: 1e5 * 1.1**n for n in range(5)}
+    near = ask(a, {n: a[n] * math.exp(x) for n, x in enumerate(ratios)}, paired=True)
+    wild = (losses(10, 900, 300, 50, 700), losses(900, 10, 50, 300, 700))
+    loss = ask(*wild, entry=LOSS, paired=True, reliable=False, group="another cell")
+    assert one(near).verdict == "equivalent"
+    assert [x.verdict for x in judge([near, loss], RULES)] == ["undecided"] * 2
+    reliable = replace(loss, reliable=True)
+    assert judge([near, reliable], RULES)[0].verdict == "equivalent"

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import Trial, under_way_of
+from rmwbench.analysis.metrics.aggregate import Trial, judged_loss, under_way_of
 from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
 from rmwbench.analysis.metrics.chain.layers import REMAINDER, WORDS, layers
 from rmwbench.analysis.metrics.chain.paths import MOST_PATHS, paths
@@ -15,7 +15,8 @@ from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.joining import Life
-from rmwbench.analysis.records.ledger import ABSENT
+from rmwbench.analysis.records.ledger import ABSENT, Ledger
+from rmwbench.analysis.verdicts.interim import facts
 
 WINDOW = Window(0, 10_000)
 FAILED, LOANED, WARMUP = 1, 2, 4
@@ -265,6 +266,18 @@ def test_of_a_fork_each_way_has_what_is_under_way_on_it():
     trial = Trial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=found.chain)
     for name in ("end_to_end_undelivered", "end_to_end_loss"):
         assert under_way_of(name, trial) == (3, 40)
+
+
+def test_a_verdict_on_a_chain_judges_the_loss_along_it():
+    """The second of two hops lost a half: of what all hops wanted together that is a quarter."""
+    messages = Messages(ledger=Ledger(wanted=40, delivered=30, lost_middle=10))
+    trial = Trial(0, 0, messages, SECOND, fractions={"end_to_end_undelivered": (10, 20)})
+    for primary, loss, lost in (
+        ("end_to_end_latency_p95", "end_to_end_undelivered", (10, 20)),
+        ("response_latency_p50", "undelivered", (10, 40)),
+        ("pss", "undelivered", (10, 40)),
+    ):
+        assert judged_loss(primary) == loss and facts(trial, primary)[2] == lost
 
 
 def test_warm_up_is_not_in_it_and_a_relay_of_nothing_is_not_a_chain():

@@ -228,6 +228,25 @@ def test_a_fast_arm_that_loses_messages_is_worse():
     assert verdicts["sound"].verdict == "best"
 
 
+def test_only_an_arm_that_is_decided_to_lose_more_in_the_whole_report_is_no_rival():
+    """`fast` loses messages now and then: among ten arms of a report that decides nothing. Yet
+    `slow`, three times slower, was not held against it, and so nothing was said of either."""
+    some = [0, 30, 0, 25, 10, 20, 5, 0]
+
+    def workload(seed, lost):
+        return [
+            arm("fast", noisy(1.0, 0.02, seed, 8), lost, reliable=True),
+            arm("slow", noisy(3.0, 0.02, seed + 50, 8), reliable=True),
+        ]
+
+    report = {"w": workload(1, some)} | {f"w{n}": workload(n, None) for n in range(2, 6)}
+    found = judge(report, RULES)["w"]
+    assert (found["fast"].verdict, found["slow"].verdict) == ("best", "worse")
+    many = [100 + x for x in some]
+    found = judge(report | {"w": workload(1, many)}, RULES)["w"]
+    assert found["fast"].verdict == "worse" and found["slow"].verdict == "best"
+
+
 def test_a_single_lost_message_does_not_decide():
     verdicts = judge(
         {"w": [arm("a", noisy(50, 0.05, 1), [0, 0, 1, 0, 0, 0]), arm("b", noisy(100, 0.05, 2))]},

@@ -88,6 +88,19 @@ def test_the_time_to_be_ready_is_the_sum_of_its_steps():
     assert graph(events, steps)[0]["ready_time"] == 105.0
 
 
+def test_the_time_of_all_daemons_is_a_sum_and_without_one_there_is_none():
+    opened = {"at": "end", "counter": "step.open", "value": 70.0}
+    started = [
+        {"at": "end", "counter": f"step.daemon.router {host}", "value": ns}
+        for host, ns in (("robot", 40.0), ("base", 2.0))
+    ]
+    assert graph([], [opened, *started])[0]["daemon_time"] == 42.0
+    values, reasons = graph([], [opened])
+    assert "daemon_time" not in values and reasons["daemon_time"] == "no daemon ran"
+    # A bundle without steps does not tell.
+    assert graph([], [])[1]["daemon_time"] == "the trial did not time its steps"
+
+
 def test_a_late_reader_waits_from_its_creation_and_for_ever_where_it_never_matched():
     events = [event("created", 3, 100), event("matched", 3, 350), event("created", 4, 100)]
     assert late_match(events, {3: "n"}) == {"late_match_time": 250}

@@ -3,9 +3,12 @@
 import math
 import random
 
+import pytest
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
-from rmwbench.analysis.verdicts.failing import counted, lost_by_its_arm
+from rmwbench.analysis.verdicts.failing import counted, lost_by_its_arm, with_lost
 from rmwbench.analysis.verdicts.verdict import Arm, By, Rules
 from rmwbench.bundle.read import TrialLine
 
@@ -77,6 +80,15 @@ def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
     (empty,) = counted([Arm("empty node", {0: 1.0}, failed=frozenset({1}))])
     assert empty.primary[1] == math.inf
     assert empty.undelivered == {}
+
+
+@pytest.mark.parametrize(
+    "metric", ["undelivered", "loss", "end_to_end_undelivered", "end_to_end_loss"]
+)
+def test_nothing_of_a_failed_trial_came_to_a_reader_or_to_the_end_of_a_chain(metric):
+    done = {0: (0, 90), 1: (3, 100)}
+    found = with_lost(GLOSSARY[metric], done, {1, 2}, primary=False)
+    assert found == {**done, 2: (90, 90)}
 
 
 def test_only_the_worker_loses_a_block_for_its_arm():

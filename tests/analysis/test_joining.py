@@ -93,6 +93,20 @@ def test_what_is_sent_until_a_late_reader_is_matched_pushes_the_oldest_out_of_it
     assert found == {"history_wanted": 5, "history_delivered": 5, "history_time": 219}
 
 
+def test_of_a_history_that_came_twice_the_first_copy_counts_and_what_was_refused_is_none():
+    """A repeated map made 0.4 s of 3.4 s, and one refused publish made it infinite."""
+    slow = [event("created", 3, 1550), event("matched", 3, 1760)]
+    known = lives(rows("transient_local", depth=5, joins_ns=500), slow, WINDOW)
+    past = [{"endpoint": 3, "seq": s, "taken_ns": 1762 + s} for s in range(3, 8)]
+    again = [{"endpoint": 3, "seq": 5, "taken_ns": 1990}]
+    found = history(Records(SENT, past + again), ENDPOINTS, known)
+    assert (found["history_time"], found["history_delivered"]) == (219, 5)
+    refused = [one | ({"flags": 1} if one["seq"] == 7 else {}) for one in SENT]
+    kept = [one for one in past if one["seq"] != 7] + [{"endpoint": 3, "seq": 2, "taken_ns": 1764}]
+    found = history(Records(refused, kept), ENDPOINTS, known)
+    assert (found["history_wanted"], found["history_delivered"]) == (5, 5)
+
+
 def test_of_its_history_a_filtering_reader_expects_what_passes():
     filtered = rows("transient_local", depth=5, joins_ns=500)
     asked = json.loads(filtered[1]["asked"])

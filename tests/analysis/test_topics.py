@@ -2,6 +2,7 @@
 
 import json
 
+from rmwbench.analysis.metrics.comparisons import is_reliable
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Verdict
@@ -73,6 +74,18 @@ def test_what_is_out_of_focus_is_not_judged():
     rows = [endpoint(1, "control"), endpoint(2, "camera"), endpoint(3, "flood")]
     assert names(*rows, focus=("control",)) == []
     assert names(*rows, focus=("control", "camera")) == [("control", 1), ("camera", 1)]
+
+
+def test_a_stream_is_reliable_where_both_of_its_ends_are():
+    """A map beside a best-effort scan made the loss of the scan a broken promise."""
+    sensor = {"reliability": "best_effort"}
+    pair = [endpoint(1, "scan", **sensor), endpoint(2, "scan", "subscription", **sensor)]
+    mixed = [endpoint(1, "scan"), endpoint(2, "scan", "subscription", **sensor)]
+    whole = [endpoint(3, "map"), endpoint(4, "map", "subscription")]
+    assert is_reliable(whole) and not is_reliable([])
+    assert not any(map(is_reliable, (pair, mixed, whole + pair)))
+    found = {one.name: one.reliable for one in judged_topics(whole + mixed)}
+    assert found == {"map": True, "scan": False}
 
 
 def verdict(name, ratio=None, by=None, minutes=None):

@@ -158,3 +158,22 @@ def test_the_history_of_a_late_reader_is_no_tail():
     ((*_, pair),) = pairs(columns, ENDS, window, lives)
     tail = explain(pair)
     assert (tail.of, tail.median_ns, len(tail.messages)) == (30, 2e6, 0)
+
+
+@pytest.mark.parametrize(("latency_ms", "under_way"), [(150, 5), (1, 0)])
+def test_what_was_on_its_way_to_a_reader_that_leaves_is_not_lost(latency_ms, under_way):
+    """The drain waits long after it left, so its stream seemed to have ended: four or five messages
+    of a camera with 150 ms were lost in every trial, and none of a fast one."""
+    columns, ends, window = recorded(latency_ms, 3.0)
+    left_ns = BEGIN_NS + SECOND // 2
+    came = columns.received("taken_ns") < left_ns
+    names = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "flags", "bytes")
+    sent = ("endpoint", "seq", "intended_ns", "begun_ns", "call_ns", "return_ns", "flags", "bytes")
+    cut = Columns(
+        {name: columns.sent(name) for name in sent},
+        {name: columns.received(name)[came] for name in names},
+    )
+    life = Life(begin_ns=BEGIN_NS, end_ns=left_ns)
+    ledger = measure(cut, ends, window, {2: life}).ledger
+    assert (ledger.lost, ledger.under_way) == (0, under_way)
+    assert ledger.wanted == 15

@@ -159,10 +159,18 @@ def test_only_the_levels_that_were_asked_for_are_planned(planner):
         assert "rate_hz=300" in raised.value.expected
 
 
-def test_a_short_version_without_the_level_that_was_asked_for_stands_in_for_nothing(planner):
+def test_a_level_that_was_asked_for_is_in_the_short_version_too(planner):
     made, request = planner(more=SHORT)
-    for level, there in (("message=Bytes(64)", True), ("message=Bytes(128)", False)):
-        assert (made._shortened(replace(request, at=(level,))) is not None) is there
+    asked = replace(request, shortened=True, at=("message=Bytes(128)",))
+    suite, found = made.chosen(asked)
+    assert {cell.factors["message"] for cell in found} == {"Bytes(128)"}
+    assert suite.timeline.steady_s == 0.7
+    # of a factor that is not named, the short version's levels
+    suite, found = made.chosen(replace(asked, at=("rate_hz=30",)))
+    assert {cell.factors["message"] for cell in found} == {"Bytes(64)", "Bytes(1024)"}
+    # and it stands in for the whole suite within a budget
+    for level in ("message=Bytes(64)", "message=Bytes(128)"):
+        assert made._shortened(replace(request, at=(level,))).shortened
 
 
 # Two arms of 0.2 + 1.1 + 0.1 and 0.3 s each: 3.4 s per comparison and block, 17 s in five blocks;

@@ -5,7 +5,13 @@ import functools
 import pytest
 
 from rmwbench.evaluations.claims.cells import Need, needed
-from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, derived, longer, place_of
+from rmwbench.evaluations.claims.derived_suite import (
+    LEAST_BLOCKS,
+    MOST_BLOCKS,
+    derived,
+    longer,
+    place_of,
+)
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import find, parse, plain, read
 from tests.claims.asking import one_claim
@@ -128,15 +134,22 @@ def test_a_percentile_gets_the_messages_that_it_needs():
         metric="service_latency_p90",
     )
     made = cells(parse(derived(tree(), found.places, "s"), where="derived"))
-    assert (
-        longer(
-            made, {place: [("service_latency_p50", None), ("loss", None)] for place in found.places}
-        )
-        == {}
-    )
-    more = longer(made, {place: [("service_latency_p90", None)] for place in found.places})
+
+    def longer_of(**test):
+        (claim,) = asked(**test).items
+        return longer(made, dict.fromkeys(found.places, claim.tests), error=0.005)
+
+    assert longer_of(metric="service_latency_p50", right="b") == {}
+    assert longer_of(metric="loss", right="b", by="difference", level=0.05) == {}
+    more = longer_of(metric="service_latency_p90", right="b")
     again = cells(parse(derived(tree(), found.places, "s", more), where="derived"))
     assert all(LEAST_BLOCKS * cell.steady_messages >= 100 for cell in again)
+    each = longer_of(metric="service_latency_p90", right="b", base_at={"subscribers": 1})
+    assert each["v"] > 4 * more["v"], "each block has a value of its own"
+    none_lost = longer_of(metric="loss", level=0.01)
+    again = cells(parse(derived(tree(), found.places, "s", none_lost), where="derived"))
+    assert all(MOST_BLOCKS * cell.steady_messages >= 4600 for cell in again)
+    assert longer_of(metric="loss", level=1e-5) == {}, "no trial of an hour"
 
 
 @functools.cache

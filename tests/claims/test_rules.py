@@ -14,7 +14,7 @@ from rmwbench.evaluations.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.evaluations.claims.judge import answers, today
 from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.rules import LOOKS, Family, Share, level_of
-from rmwbench.evaluations.claims.values import birge
+from rmwbench.evaluations.claims.values import between_half
 from rmwbench.results.model import Fact
 from tests.claims.test_predicates import BASE, FAST, SLOW, arm, asked, campaign, one
 
@@ -286,13 +286,103 @@ def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_spe
 
 
 def test_campaigns_that_differ_widen_what_they_say_together():
-    values = np.array([1.0, 1.1, 0.9, 2.0, 2.1, 1.9])
-    assert (
-        birge(values, [0] * 6)
-        == birge(np.array([1.0, 1.1, 0.9, 1.05, 1.0, 0.95]), [0, 0, 0, 1, 1, 1])
-        == 1.0
+    values, level = np.array([1.0, 1.1, 0.9, 2.0, 2.1, 1.9]), level_of([3, 3])
+    assert between_half(values, [0] * 6, level) == 0, "one campaign"
+    assert between_half(values, list(range(6)), level) == 0, "no campaign has two blocks"
+    alike = np.array([1.0, 1.1, 0.9, 1.05, 1.0, 0.95])
+    assert between_half(alike, [0, 0, 0, 1, 1, 1], level) < 1e-9
+    # Birge's ratio is √(1.5 ÷ 0.01): both means lie in the interval.
+    assert between_half(values, [0, 0, 0, 1, 1, 1], level) > 0.5
+
+
+def measured_twice(first, second, **test):
+    """One answer of two campaigns of a machine: each the values of the arms a and b, or of a."""
+    found = []
+    for day, sides in enumerate((first, second)):
+        arms = [arm(f"rclcpp/{name}", values) for name, values in sides.items()]
+        begun = f"2026-01-0{day + 1}T00:00:00Z"
+        found.append(campaign(("w", *arms), machine="one", created_utc=begun))
+    claims = asked(**test)
+    (told,) = answers(claims, claims.items[0], found)
+    return told
+
+
+def test_the_scatter_between_campaigns_counts_once():
+    """Ratios of 1.6328 in all blocks of one campaign and of 1.6322 in those of another were 1.63
+    [0.65–4.08]: the distance of the two was in the scatter of all blocks, and again in the factor
+    that it was multiplied by."""
+    of_b = [10.0, 11.0, 12.0, 13.0, 14.0]
+    told = measured_twice(
+        *(
+            {"a": [ratio * x * (1 + e) for x, e in zip(of_b, NOISE, strict=True)], "b": of_b}
+            for ratio in (1.6328, 1.6322)
+        ),
+        right="b",
+        relation="greater",
     )
-    assert birge(values, [0, 0, 0, 1, 1, 1]) > 5
+    (cell,) = told.cells
+    assert told.answer == "holds" and cell.low > 1.63 and cell.high < 1.64
+
+
+NOISE = [0.0, 1e-5, -1e-5, 2e-5, -2e-5]
+
+
+def test_more_trials_in_which_nothing_came_do_not_widen_what_they_say():
+    """Bounds of 0.5 and 0.67 became 0.67, and with the level of a second look 1.02; four and three
+    trials of nothing are seven."""
+    bounds = [{"unit": "ns", "value": 0.0, "low": 0.0, "count": 0} for _ in range(2)]
+    sides = []
+    for bound, high, trials in zip(bounds, (0.5, 0.67), (4, 3), strict=True):
+        sides.append(arm("rclcpp/a", [0.0] * trials, metric=bound | {"high": high, "trials": trials}))
+    campaigns = [
+        campaign(("w", one_arm), machine="one", created_utc=f"2026-01-0{day + 1}T00:00:00Z")
+        for day, one_arm in enumerate(sides)
+    ]
+    claims = asked(level=0.6)
+    (told,) = answers(claims, claims.items[0], campaigns)
+    assert told.answer == "holds" and told.cells[0].high < 0.5
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "answer", "code"),
+    [
+        # a sign test on the blocks that have a ratio
+        ([0.0, 1.0, 1.0, 0.0, 1.0, 2.0, 1.0, 1.0, 1.0], [0.0, 9.0, 9.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0], "holds", None),
+        ([math.inf] + FAST, [math.inf] + SLOW, "holds", None),
+        ([0.0] * 5 + FAST[:4], [0.0] * 5 + SLOW[:4], "undecided", "no_ratio"),
+    ],
+)  # fmt: skip
+def test_a_block_without_a_ratio_is_left_out_as_long_as_half_have_one(left, right, answer, code):
+    """One such block made the whole cell undecidable."""
+    found = one(asked(right="b"), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", right))))
+    assert (found.answer, found.cells[0].code) == (answer, code)
+
+
+@pytest.mark.parametrize(
+    ("values", "relation", "answer"),
+    [
+        ([0.0, 0.0, 0.0, 9.2, 0.0], "less", "does not hold"),
+        ([0.0, 0.0, 0.0, 0.07, 0.0], "less", "does not hold"),
+        ([0.0, 0.0, 0.0, 0.07, 0.0], "greater", "holds"),
+        ([0.0, 0.0, 0.0, 0.0, 0.0], "greater", "undecided"),
+        ([0.0, 9.0, 0.0, 0.0], "greater", "undecided"),  # four blocks decide nothing
+    ],
+)
+def test_whether_anything_comes_is_decided_by_one_block(values, relation, answer):
+    level = 0.6 if relation == "less" else 0
+    claims = asked(level=level, relation=relation, existence=True)
+    assert one(claims, campaign(("w", arm("rclcpp/a", values)))).answer == answer
+    with pytest.raises(ValueError, match="existence"):
+        asked(right="b", existence=True)
+
+
+def test_a_shipped_summary_says_that_it_keeps_no_such_metric():
+    """It was said to be missing in the campaign, which had it."""
+    doc = campaign(("w", arm("rclcpp/a", FAST)))
+    claims = asked(level=9.0, metric="rss")
+    assert "the campaign has no rss" in one(claims, doc).cells[0].reason
+    shipped = dataclasses.replace(doc, shipped=True)
+    assert "the shipped summary keeps no rss" in one(claims, shipped).cells[0].reason
 
 
 @pytest.mark.parametrize(("day", "test"), [(0.0, {"level": 10.0}), (0.3, {"right": "b"})])

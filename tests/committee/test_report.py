@@ -14,6 +14,7 @@ from rmwbench.community.shown import view_of
 from rmwbench.errors import UserError
 from rmwbench.evaluations.committee import markdown, page
 from rmwbench.evaluations.committee.document import Beside, candidate, gather, standings
+from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import Topic
 from tests.committee import evaluations
 from tests.report.example_document import HOSTILE
@@ -395,3 +396,69 @@ def test_unlike_topics_have_a_table_of_their_own(report):
     rows = [line for line in told if line.startswith("| ")]
     assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera.arms)
     assert all(row.split(" | ")[1] == row.removesuffix(" |").split(" | ")[2] for row in rows[2:])
+    assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {arm.arm}" for arm in camera.arms]
+
+
+def test_an_outdated_middleware_has_one_name_and_a_line_that_explains_it(report, text):
+    (camera,) = report.parts[1].answer.workloads
+    assert {arm.label for arm in camera.arms} >= {"fastdds 2.9 untouched", "fastdds 2.9 tuned"}
+    explained = (
+        "- fastdds is version 2.9.1-fixture, released 2022-12-20, more than 18 months before the "
+        "newest beside it; tables of the sections' own pages call it fastdds 2.9."
+    )
+    assert explained in text.partition("\n## ")[0]
+
+
+def test_a_summary_advises_nobody_where_every_candidate_loses_its_messages(report):
+    part = report.parts[1]
+    (camera,) = part.answer.workloads
+
+    def losing(arm):
+        lost = dataclasses.replace(arm.metrics["undelivered"], value=0.5)
+        return dataclasses.replace(arm, metrics={**arm.metrics, "undelivered": lost})
+
+    flood = dataclasses.replace(camera, arms=tuple(map(losing, camera.arms)))
+    shown = dataclasses.replace(part.answer, workloads=(flood,))
+    parts = (dataclasses.replace(part, shown=shown),)
+    told = markdown.render(dataclasses.replace(report, parts=parts, needs=()), {})
+    for title in ("Summary", part.section.title):
+        own = section(told, title)
+        assert "No candidate carries this: iceoryx2 event loses 50 % of its messages, " in own
+        assert "Take " not in own
+
+
+def test_a_summary_names_the_conditions_that_ran(tmp_path, session):
+    copied = evaluations.copy(session, tmp_path / "copy")
+    path = copied.place(copied.sections[1]) / "campaign.json"
+    campaign = json.loads(path.read_text())
+    campaign["plan"]["not_run"] = {
+        "comparisons": ["imu", "pointcloud"],
+        "text": "Not run within 1 min: 2 of 3 comparisons",
+    }
+    path.write_text(json.dumps(campaign))
+    summary = section(markdown.render(gather(copied, TITLE, [], ()), {}), "Summary")
+    ran = "- **A whole robot on one board (camera; imu and pointcloud were not run).** "
+    assert ran in summary
+    assert "- **Single machine, by message type.** " in summary
+
+
+def test_a_caution_names_the_sections_that_it_is_of(report):
+    def with_cautions(part, *texts):
+        cautions = [Conclusion(kind="caution", workload=None, text=text) for text in texts]
+        shown = dataclasses.replace(part.answer, conclusions=tuple(cautions))
+        return dataclasses.replace(part, shown=shown)
+
+    first, second, *absent = report.parts
+    planned = dataclasses.replace(second.section, name="third", title="The third")
+    third = dataclasses.replace(second, section=planned)
+    parts = (
+        with_cautions(first, "One host.", "Few blocks.", "Noise."),
+        with_cautions(second, "Few blocks.", "Noise."),
+        with_cautions(third, "Noise."),
+        *absent,
+    )
+    told = markdown.render(dataclasses.replace(report, parts=parts), {})
+    lines = section(told, "Method, machine, and what not to conclude").splitlines()
+    assert f"- **{first.section.title}:** One host." in lines
+    assert f"- **{first.section.title}; {second.section.title}:** Few blocks." in lines
+    assert "- **All sections:** Noise." in lines

@@ -18,7 +18,7 @@ from rmwbench.report.decide.html import render_html
 from rmwbench.report.decide.terminal import print_decide
 from rmwbench.results.decide import words
 from rmwbench.results.decide.document import summarise
-from rmwbench.results.decide.gather import Arm, Case, Machine, Seen, candidate
+from rmwbench.results.decide.gather import Arm, Case, Machine, Seen, candidate, pareto_of
 from rmwbench.results.decide.model import Along, AtLevel, Decided, Failed, Flip, Met
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
@@ -244,6 +244,20 @@ def test_the_front_is_of_a_topic_that_has_a_limit_of_its_latency(tmp_path):
     (tmp_path / "limits.yaml").write_text(text)
     found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
     assert [one.topic for one in found.machines[0].front] == ["front"]
+
+
+def test_the_loss_of_a_front_is_the_one_that_is_judged_before_its_latency(tmp_path, imu):
+    """Of a chain that is the loss along it, not what its hops lost of all that each wanted."""
+    along = ["end_to_end_latency_p50", "end_to_end_undelivered"]
+    assert pareto_of((), along[0])[:2] == [(None, metric) for metric in along]
+    of_hops = ["response_latency_p50", "undelivered"]
+    assert pareto_of((), of_hops[0])[:2] == [(None, metric) for metric in of_hops]
+    (tmp_path / "limits.yaml").write_text(
+        "limits: mine\nacceptable: {end_to_end_latency_p50_ms: 5}\n"
+    )
+    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
+    (front,) = found.machines[0].front
+    assert set(front.candidates[0].values) == {*along, "cpu_cores", "pss"}
 
 
 def test_what_is_unknown_or_endless_is_not_drawn_as_little(tmp_path, imu):

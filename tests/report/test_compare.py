@@ -407,6 +407,53 @@ def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):
     assert "worse" not in {r.verdict for r in wide.rows}
 
 
+def test_loss_comes_first_whatever_metrics_are_named(tmp_path):
+    """Of who lost half of all messages `--metric pss` said that it is equivalent."""
+    (sound,) = [a for a in ARMS if a.arm == "zenoh tuned"]
+    for name, loss in (("a", 0.0), ("b", 0.5)):
+        arms = (dataclasses.replace(sound, loss=loss),)
+        synthetic_bundle.write(tmp_path / name, arms=arms, workloads=("camera",), blocks=10)
+    a, b = (select(f"{tmp_path}/{name}") for name in "ab")
+    answer, turned = compare(a, b, metrics=["pss"]), compare(b, a, metrics=["pss"])
+    found = [{r.metric: r.verdict for r in one.rows} for one in (answer, turned)]
+    assert found == [
+        {"pss": "undecided", "undelivered": "worse"},
+        {"pss": "undecided", "undelivered": "better"},
+    ]
+    assert "B loses more" in answer.rows[0].reason
+    assert (answer.exit_code, turned.exit_code) == (1, 2)
+
+
+def test_a_loss_that_nobody_asked_for_leaves_nothing_open(campaigns):
+    """The fixture's Cyclone loses 8 % on both sides, which so few trials do not show to be as
+    much."""
+    sides = "old:cyclonedds untouched", "same:cyclonedds untouched"
+    asked = compared(campaigns, *sides, metrics=["pss", "undelivered"])
+    assert "undecided" in verdicts(asked, "undelivered").values() and asked.exit_code == 2
+    answer = compared(campaigns, *sides, metrics=["pss"])
+    assert {r.metric for r in answer.rows} == {"pss"}
+    assert (answer.verdict, answer.exit_code) == ("equivalent", 0)
+
+
+def test_of_a_chain_the_ledger_of_its_hops_is_not_judged(campaigns, tmp_path):
+    def along(document):
+        for one in document["plan"]["comparisons"]:
+            one["primary_metric"] = "end_to_end_latency_p50"
+
+    chain = changed(campaigns, tmp_path, "old", along)
+    answer = compare(*(select(f"{chain}:{arm}") for arm in ("zenoh untouched", "zenoh tuned")))
+    # Nothing is relayed here, so there is nothing end to end.
+    assert {r.metric for r in answer.rows} == {"cpu_per_message", "pss"}
+
+
+@pytest.mark.parametrize("metric", ["history_wanted", "layer_share_middleware"])
+def test_what_has_no_better_side_is_refused(campaigns, metric):
+    with pytest.raises(UserError, match="neither better nor worse") as refused:
+        compared(campaigns, "old", "new", metrics=[metric])
+    assert refused.value.where == "--metric" and refused.value.expected
+    assert refused.value.fix.startswith("--metric ")
+
+
 @pytest.mark.parametrize(
     ("a", "b", "says"),
     [

@@ -18,11 +18,11 @@ from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Shown, TopicArm, Workload
+from rmwbench.results.shown import Shown, Topic, TopicArm, Workload
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
 
-PRIMARY = "response_latency_p50"
+PRIMARY, ALONG = "response_latency_p50", "end_to_end_latency_p50"
 NAMES = ("ape", "bee", "cat", "dog", "elk", "fox", "gnu")
 BLOCKS = 6
 
@@ -370,9 +370,39 @@ def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
     undelivered = {"unit": "fraction", "value": 0.02, "low": 0.01, "high": 0.03}
     found = {"trials": {"done": 5, "failed": 5}, "metrics": {"undelivered": undelivered}}
     arm = typed(TopicArm, found)
-    assert (said.lost_of(arm), said.own_failures(arm)) == (0.02, 0)
+    part = typed(Topic, {"primary_metric": PRIMARY})
+    assert (said.lost_of(arm, part), said.own_failures(arm)) == (0.02, 0)
     found["trials"]["lost"] = 5
-    assert said.lost_of(typed(TopicArm, found)) == 0.51
+    assert said.lost_of(typed(TopicArm, found), part) == 0.51
+
+
+def test_of_a_chain_the_loss_along_it_is_told():
+    """`loses 10 %` was said of a chain of two hops that lost a fifth of all messages in the second:
+    of what each hop wanted, together."""
+
+    def arm(name, median, lost, verdict):
+        values = {
+            ALONG: ("ns", median),
+            "undelivered": ("fraction", lost / 2),
+            "end_to_end_undelivered": ("fraction", lost),
+        }
+        metrics = {
+            metric: {"unit": unit, "value": value, "low": value, "high": value}
+            for metric, (unit, value) in values.items()
+        }
+        shown = {"arm": name, "qos": "reliable, keep_all, volatile", "metrics": metrics}
+        return shown | {"trials": {"done": BLOCKS}, "verdict": verdict}
+
+    worse = {"verdict": "worse", "by": "loss", "against": "sound"}
+    arms = [arm("sound", 2e6, 0.0, {"verdict": "best"}), arm("lossy", 1e6, 0.2, worse)]
+    part = {"workload": "chain", "primary_metric": ALONG, "arms": arms}
+    *_, fact = said.of_workload(typed(Workload, part))
+    assert fact == said.LosesMore("lossy", "sound", 0.2)
+    undecided = {"verdict": "undecided", "against": "sound"}
+    arms[:] = [arm("sound", 2e6, 0.0, undecided), arm("lossy", 1e6, 0.2, undecided)]
+    shown = typed(Shown, {"workloads": [part]})
+    lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
+    assert any("not everything was delivered: lossy 20 %." in line.text for line in lines)
 
 
 def test_tuning_is_told_by_what_the_workload_is_judged_by():

@@ -1,4 +1,5 @@
-"""What the tests of the worker on rclcpp need: a sourced ROS 2, and the worker built in it.
+"""What the tests of the worker on rclcpp need: a sourced ROS 2, the worker built in it, and which
+faults of it are known.
 
 Without a ROS 2 they are skipped, and say so: nothing of ROS 2 can be tested without it. With one, a
 missing worker fails them: a skip would then hide everything that they are for.
@@ -7,6 +8,8 @@ missing worker fails them: a skip would then hide everything that they are for.
 import json
 import os
 import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker, find_workers, ros2
+from rmwbench.lab.recording.recorder import version_of
 from tests.support.command import rmwbench
 
 REASON = (
@@ -59,3 +63,28 @@ def measured(directory: Path, suite: str) -> tuple[Bundle, dict[str, Any]]:
         done = rmwbench(*words, timeout=300)
         assert done.returncode == 0, done.stdout + done.stderr
     return Bundle(out), json.loads(done.stdout)
+
+
+class FellAsleep(AssertionError):
+    """Nothing is wrong but that a process was woken no more: it heard nothing though it was
+    matched, or all that it should get is missing from one moment on."""
+
+
+WAKE_UPS_ARE_LOST_UNTIL = (0, 2, 10)
+"""The last rmw_zenoh_cpp with ros2/rmw_zenoh#1032."""
+
+
+@contextmanager
+def lost_wake_ups(rmw: str, executor: str) -> Iterator[None]:
+    """Of rmw_zenoh_cpp until 0.2.10 (docs/middlewares/rclcpp.md#surprises): what comes just before
+    an executor waits wakes nobody. The executor `events` does not wait: the RMW calls it."""
+    try:
+        yield
+    except FellAsleep as failed:
+        versions = (version_of(prefix, rmw) for prefix in ros2.prefixes())
+        version = next(filter(None, versions), ())
+        known = rmw == "rmw_zenoh_cpp" and () < version <= WAKE_UPS_ARE_LOST_UNTIL
+        if known and executor != "events":
+            number = ".".join(map(str, version))
+            pytest.xfail(f"declared fault of {rmw} {number}, ros2/rmw_zenoh#1032: {failed}")
+        raise

@@ -137,6 +137,12 @@ WITHOUT_UNDER_WAY = (*OF_LEDGER, "end_to_end_loss", "end_to_end_undelivered")
 limit on such a fraction is met only where they are within it, too."""
 
 
+def judged_loss(primary: str) -> str:
+    """The metric by which loss is judged before `primary`. Of a chain only those messages count
+    that reached its end: what a late hop lost was delivered by all before it."""
+    return "end_to_end_undelivered" if primary.startswith("end_to_end_") else "undelivered"
+
+
 def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
     """(messages that were still under way when the trial ended, of): what the fraction `name`
     leaves open."""

@@ -60,10 +60,12 @@ def is_floor(cell: Row) -> bool:
 
 
 def is_reliable(endpoints: Iterable[Row]) -> bool:
-    """Whether any endpoint (rows of `endpoints`) was granted reliable delivery, or asked for it
-    where nothing says what was granted.
+    """Whether all endpoints (rows of `endpoints`) that say it were granted reliable delivery, or
+    asked for it where nothing says what was granted: one best-effort end, of a reliable one too, is
+    allowed to lose. False where none says it.
     """
-    return any(_qos(endpoint).get("reliability") == "reliable" for endpoint in endpoints)
+    said = {found for endpoint in endpoints if (found := _qos(endpoint).get("reliability"))}
+    return said == {"reliable"}
 
 
 def kept(endpoint: Row) -> int | None:

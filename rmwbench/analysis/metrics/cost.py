@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rmwbench.analysis.metrics.discovery import never_matched, times
+from rmwbench.analysis.metrics.discovery import DAEMON_STEP, never_matched, times
 from rmwbench.analysis.stats.missing import complete, total
 
 Values = dict[str, float]
@@ -21,7 +21,6 @@ Table = dict[tuple[str, str], dict[tuple[str, str], float]]
 
 WORKERS = ("publisher", "subscription", "client", "service", "both", "node")
 MIDDLEWARE = (*WORKERS, "daemon", "other")
-_DAEMON_STEP = "step.daemon."
 NOT_COUNTED = "allocations are counted in untimed trials alone (sampling: {allocations: true})"
 SHARED = "publisher and subscription share a process"
 NOT_SAMPLED = "no sampler read this trial"
@@ -219,7 +218,7 @@ def _unseen_daemons(table: Table) -> list[str]:
         name
         for row in table.values()
         for c, _ in row
-        if (name := c.removeprefix(_DAEMON_STEP)) != c
+        if (name := c.removeprefix(DAEMON_STEP)) != c
     }
     return sorted(started - {process for role, process in table if role == "daemon"})
 

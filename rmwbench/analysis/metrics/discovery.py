@@ -16,6 +16,8 @@ import numpy as np
 Row = Mapping[str, Any]
 BEFORE, COMPLETE = "before_open", "complete"
 STEPS = frozenset({"step.open", "step.create", "step.match"})
+DAEMON_STEP = "step.daemon."
+NO_DAEMON = "no daemon ran"
 NOT_READ = (
     "the interfaces' counters were not read before the first session opened and after the "
     "graph was complete"
@@ -58,8 +60,8 @@ def _told(rows: Iterable[Row], nodes: Mapping[int, str]) -> dict[int, float]:
 def graph(
     events: Iterable[Row], counters: Iterable[Row]
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """`graph_time` and `ready_time` in ns, `discovery_bytes`, `discovery_packets`: values, and
-    reasons for what is missing. `events` are those before the window."""
+    """`graph_time`, `ready_time` and `daemon_time` in ns, `discovery_bytes`, `discovery_packets`:
+    values, and reasons for what is missing. `events` are those before the window."""
     values: dict[str, float] = {}
     reasons: dict[str, str] = {}
     rows, counters = list(events), list(counters)
@@ -77,6 +79,11 @@ def graph(
         values["ready_time"] = sum(steps.values())
     else:
         reasons["ready_time"] = "the trial did not time its opening, creation and match"
+    daemons = [row["value"] for row in counters if row["counter"].startswith(DAEMON_STEP)]
+    if daemons:
+        values["daemon_time"] = sum(daemons)
+    else:
+        reasons["daemon_time"] = NO_DAEMON if steps else "the trial did not time its steps"
     grown = _grown(counters)
     for metric, what in (("discovery_bytes", "tx_bytes"), ("discovery_packets", "tx_packets")):
         if what in grown:

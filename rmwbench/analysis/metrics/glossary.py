@@ -403,6 +403,15 @@ _ENTRIES = [
         "orchestrator saw it: what a session does while it opens (a TLS handshake, the making of a "
         "trial's keys) is in it.",
     ),
+    Entry(
+        "daemon_time",
+        "time to start the daemons",
+        "ns",
+        "positive",
+        "How long starting the middleware's daemons (RouDi, routers, a discovery server) took, one "
+        "after the other and each until it serves, before the first node's process was started. It "
+        "is in no other time. What is started again after it was killed does not count.",
+    ),
     *_percentiles(
         "endpoint_match",
         "an endpoint's time to match",

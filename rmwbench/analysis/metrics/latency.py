@@ -350,8 +350,8 @@ long)."""
 def pace_of(
     taken_ns: np.ndarray, intended_ns: np.ndarray, life: Life | None, window: Window | None
 ) -> Pace:
-    """How a reliable stream went when the drain ended, by the stamps of its messages in order of
-    place; `life`: its reader's. How old its history was when a late reader was given it says
+    """How a reliable stream went when the drain ended, or its reader left (`life`), by the stamps
+    of its messages in order of place. How old its history was when a late reader was given it says
     nothing of how slow the stream is."""
     there = taken_ns != ABSENT
     if window is None or window.drain_end_ns is None or not there.any():
@@ -359,7 +359,8 @@ def pace_of(
     waits_ns = taken_ns - intended_ns
     own = there if life is None else there & (intended_ns >= life.begin_ns)
     longest_ns = int(waits_ns[own].max(initial=0))
-    silent_ns = window.drain_end_ns - int(taken_ns[there].max())
+    end_ns = window.drain_end_ns if life is None else min(window.drain_end_ns, life.end_ns)
+    silent_ns = end_ns - int(taken_ns[there].max())
     if silent_ns < QUIET_NS:
         return Pace.MOVING
     return Pace.SILENT if silent_ns < QUIET_LATENCIES * longest_ns else Pace.ENDED

@@ -42,9 +42,7 @@ def judge(
     decided = decided or {}
     contenders = _contenders(workloads)
     found = dict(zip(contenders, pairs(list(contenders.values()), rules), strict=True))
-    judged = {w: _tests(w, arms, found[w], rules) for w, arms in contenders.items()}
-    everything = [j for arms in judged.values() for j in arms.values()]
-    _judge_families(everything, rules.alpha)
+    judged = _judged(contenders, found, rules)
     out: dict[str, dict[str, Verdict]] = {}
     for workload, arms in workloads.items():
         out[workload] = {}
@@ -110,15 +108,47 @@ def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
     return next(iter(standing or working), None)
 
 
-def _tests(workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules) -> dict[str, Judged]:
+def _judged(
+    contenders: Mapping[str, Sequence[Arm]], found: Mapping[str, Pairs], rules: Rules
+) -> dict[str, dict[str, Judged]]:
+    """The tests of all arms. Nobody is slower than, or has to keep up with, one that is decided to
+    lose more than it; which those are is decided over the whole report, by Bonferroni first and
+    then by what Holm's procedure makes of it."""
+    count = sum(map(len, contenders.values()))
+    lossier = {
+        w: found[w].lossier * _chances(arms) * count <= rules.alpha
+        for w, arms in contenders.items()
+    }
+    for _ in range(2):
+        judged = {
+            w: _tests(w, arms, found[w], rules, lossier[w]) for w, arms in contenders.items()
+        }
+        _judge_families([j for arms in judged.values() for j in arms.values()], rules.alpha)
+        lossier = {w: _decided_lossier(arms, found[w], rules) for w, arms in judged.items()}
+    return judged
+
+
+def _decided_lossier(judged: Mapping[str, Judged], found: Pairs, rules: Rules) -> np.ndarray:
+    """[i, j]: i is decided to lose more than j."""
+    rows = [j.worse & (found.lossier[j.at] <= j.level(rules.alpha)) for j in judged.values()]
+    return np.array(rows) if rows else np.zeros((0, 0), bool)
+
+
+def _chances(arms: Sequence[Arm]) -> int:
+    """How many ways an arm has to be called worse: with loss somewhere two for each other arm."""
+    return max(len(arms) - 1, 1) * (
+        2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1
+    )
+
+
+def _tests(
+    workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules, lossier: np.ndarray
+) -> dict[str, Judged]:
+    """`lossier`: [i, j]: i is decided to lose more than j."""
     if not arms:
         return {}
-    k = len(arms)
-    # With loss somewhere an arm has two ways to be called worse, so each costs twice.
-    chances = max(k - 1, 1) * (2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1)
-    # Nobody is slower than, or has to keep up with, one that drops messages to be fast. [i, j]: i
-    # may be held against j
-    fair = found.lossier.T * chances > rules.alpha
+    chances = _chances(arms)
+    fair = ~lossier.T  # [i, j]: i may be held against j
     np.fill_diagonal(fair, False)
     slowest = np.minimum(np.where(fair, found.slower, 1.0).min(1), found.lossier.min(1))
     allowed = np.array([0.0 if a.reliable else rules.loss_margin for a in arms])

@@ -8,9 +8,14 @@ from dataclasses import replace
 from statistics import median_low
 from typing import Any, Protocol
 
+from rmwbench.analysis.metrics.aggregate import LOSSES
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.verdicts.verdict import Arm
 from rmwbench.codes import FailedBy
+
+ALL_LOST = (*LOSSES, "end_to_end_loss", "end_to_end_undelivered")
+"""Fractions of which a trial that failed is the whole: nothing of it came to a reader, or to the
+end of a chain."""
 
 
 class Line(Protocol):
@@ -61,7 +66,7 @@ def with_lost(
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
-    if entry.name in ("undelivered", "loss"):
+    if entry.name in ALL_LOST:
         return dict(values) | dict.fromkeys(
             lost, (median_low(of for _, of in values.values()),) * 2
         )

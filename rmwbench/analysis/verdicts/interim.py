@@ -13,7 +13,13 @@ from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Protocol
 
-from rmwbench.analysis.metrics.aggregate import Trial, clock_bound, fraction_of, trial_value
+from rmwbench.analysis.metrics.aggregate import (
+    Trial,
+    clock_bound,
+    fraction_of,
+    judged_loss,
+    trial_value,
+)
 from rmwbench.analysis.metrics.comparisons import (
     Comparison,
     comparisons,
@@ -35,11 +41,6 @@ from rmwbench.errors import UserError
 MARGIN = 0.05
 """The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are
 equivalent."""
-
-
-UNDELIVERED_OF_CHAINS = "end_to_end_undelivered"
-"""What a late hop lost was delivered by all before it: of a chain only those messages count that
-reached its end."""
 
 
 class Line(FailedLine, Protocol):
@@ -160,7 +161,8 @@ class Found:
         self.order = words(primary)
         self.busy[trial.block] = bound
         self.blocks.setdefault(None, []).append(facts(trial, primary))
-        self.reliable[None] = self.reliable.get(None, False) or is_reliable(endpoints)
+        judged = [row for row in endpoints if not focus or row["topic"] in focus]
+        self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)
         if trial.topics:
             self.reliable |= {one.name: one.reliable for one in judged_topics(endpoints, focus)}
         for name, of_topic in trial.topics.items():
@@ -227,11 +229,10 @@ def facts(trial: Trial, primary: str) -> Facts:
     bound of the primary metric): what a verdict takes of a trial.
     """
     entry = GLOSSARY[primary]
-    judged_first = UNDELIVERED_OF_CHAINS if primary.startswith("end_to_end_") else "undelivered"
     return (
         trial.block,
         trial_value(entry, trial),
-        fraction_of(judged_first, trial),
+        fraction_of(judged_loss(primary), trial),
         clock_bound(entry, trial),
     )
 

@@ -84,7 +84,8 @@ def _bounded(pooled: Likeness, own: Likeness) -> Likeness:
 
 
 def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
-    """Of log values of shape (arms, blocks) per workload; blocks that lack an arm are left out.
+    """Of log values of shape (arms, blocks) per workload; of these the part that has every arm in
+    every block (`_whole`).
 
     The mean over arms of Σ e(t)·e(t+1) / Σ e(t)², e without the means of its block and of its arm.
     Its expectation under an autoregression of n blocks is inverted; under none it is −1/n exactly,
@@ -96,8 +97,8 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
     """
     seen, contrasts, blocks = [], 0, []
     for logs in workloads:
-        whole = logs[:, np.isfinite(logs).all(0)] if logs.size else logs
-        if whole.ndim < 2 or whole.shape[0] < 2 or whole.shape[1] < LEAST_BLOCKS:
+        whole = _whole(logs)
+        if whole is None:
             continue
         e = whole - whole.mean(0)
         e = e - e.mean(1, keepdims=True)
@@ -118,6 +119,24 @@ def likeness(workloads: Sequence[np.ndarray]) -> Likeness:
     if not alike.inflates or alike.correlation is None:
         return alike
     return replace(alike, used=alike.correlation * (1 - z**-2))
+
+
+def _whole(logs: np.ndarray) -> np.ndarray | None:
+    """The arms and blocks without a gap that tell most, blocks times contrasts: an arm that was
+    decided and left, or that lost its messages in some blocks, takes no block from those that
+    stayed. None where no two arms have LEAST_BLOCKS."""
+    if logs.ndim < 2 or logs.shape[0] < 2:
+        return None
+    there = np.isfinite(logs)
+    order = np.argsort(-there.sum(1), kind="stable")
+    blocks = np.logical_and.accumulate(there[order], axis=0).sum(1)
+    arms = np.arange(1, len(order) + 1)
+    worth = np.where((blocks >= LEAST_BLOCKS) & (arms >= 2), blocks * (arms - 1), 0)
+    if not worth.any():
+        return None
+    kept = np.sort(order[: int(worth.argmax()) + 1])
+    found: np.ndarray = logs[kept][:, there[kept].all(0)]
+    return found
 
 
 @functools.lru_cache(maxsize=64)

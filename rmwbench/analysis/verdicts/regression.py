@@ -5,9 +5,11 @@ Within a campaign both sides share blocks and are compared within them. Two camp
 trials are compared with trials (`ratio.unpaired`), and the machine's state of either day stays in
 the difference, whatever their number. Multiplicity is controlled over the table, twice: worse and
 better claims are one family of two-sided tests, equivalence (two one-sided tests) another; in each
-Holm's procedure keeps the probability of any false claim below alpha.
+Holm's procedure keeps the probability of any false claim below alpha. Where neighbouring blocks of
+one campaign resemble each other, variances of ratios are multiplied for it (likeness.py).
 
-Loss is judged first: what loses more is never called better or equivalent for being fast.
+Loss is judged first (`judged_loss`): what loses more is never called better or equivalent for being
+fast.
 """
 
 import math
@@ -18,9 +20,13 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.chain.layers import SHARES
+from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalence, sd_upper
+from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
     p_of_ranks,
@@ -35,18 +41,29 @@ from rmwbench.words.numbers import percent, points
 
 LARGER_IS_BETTER = frozenset(
     (
+        "offered_rate",
+        "sent_rate",
         "achieved_rate",
         "achieved_throughput",
-        "sent_rate",
         "cross_goodput",
         "cross_goodput_least",
         "history_delivered",
+        "repaired_after_outage",
     )
 )
-LOSS, FAILURES = "undelivered", "failed_trials"
+NO_DIRECTION: Mapping[str, str] = {
+    "history_wanted": "history_delivered",
+    "cross_cpu_cores": "cross_goodput",
+    **dict.fromkeys(SHARES, "end_to_end_service_latency_p50"),
+}
+"""Metrics of which neither more nor less is better (what is wanted, what others needed for what
+they got, how a whole is divided) -> the one by which a side is better."""
+FAILURES = "failed_trials"
 
 Counts = tuple[int, int]
 """(events, of)."""
+_Logs = tuple[np.ndarray, np.ndarray]
+"""Logarithms of A's and of B's values."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +72,8 @@ class Question:
     `Counts` for fractions. `paired`: they are blocks of one campaign. `group`: what is judged
     together (a cell): the loss in any of its topics comes first. `reliable`: neither side may lose
     anything. `bounds`: how far A's and B's values may be from the truth for the clocks of two
-    hosts, in the metric's unit. `topic`: whose the values are, None: the whole cell's.
+    hosts, in the metric's unit. `topic`: whose the values are, None: the whole cell's. `primary`:
+    the metric that the cell is judged by, which says what loss comes first.
     """
 
     group: Hashable
@@ -66,6 +84,7 @@ class Question:
     reliable: bool = True
     bounds: tuple[float, float] = (0.0, 0.0)
     topic: str | None = None
+    primary: str = PRIMARY
 
 
 @dataclass(frozen=True)
@@ -114,14 +133,15 @@ class _Effect:
 
 def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
     """An answer per question, in their order."""
-    shared = _priors(questions, rules)
-    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING)) for q in questions]
+    logs = [_logs(q, rules) for q in questions]
+    shared, alike = _priors(questions, logs), _likeness(questions, logs)
+    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in questions]
     tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Effect)}
     different = _holm(
         {n: min(1.0, 2 * min(e.worse, e.better)) for n, e in tested.items()}, rules.alpha
     )
     equal = _holm(
-        {n: e.equivalent for n, e in tested.items() if not _is_fraction(questions[n])}, rules.alpha
+        {n: e.equivalent for n, e in tested.items() if _has_margin(questions[n])}, rules.alpha
     )
     answers = [
         Answer("no data", None, e)
@@ -148,14 +168,19 @@ def _is_fraction(q: Question) -> bool:
     return q.entry.kind == "fraction"
 
 
+def _has_margin(q: Question) -> bool:
+    """Whether its sides can be shown to be equivalent: reliable arms are allowed no loss."""
+    return not _is_fraction(q) or (q.entry.name != FAILURES and not q.reliable)
+
+
 def _kind(q: Question) -> tuple[str, bool]:
     """Rows of one kind have variances alike."""
     return q.entry.name, q.paired
 
 
-def _logs(q: Question, rules: Rules) -> tuple[np.ndarray, np.ndarray] | None:
-    """Logarithms of A's and B's values, of common blocks where they are paired; None where there is
-    no ratio of them, or too few."""
+def _logs(q: Question, rules: Rules) -> _Logs | None:
+    """Of common blocks where the two sides are paired; None where there is no ratio of them, or too
+    few."""
     if q.entry.name == FAILURES or _is_fraction(q):
         return None
     both = sorted(set(q.a) & set(q.b)) if q.paired else None
@@ -170,13 +195,15 @@ def _logs(q: Question, rules: Rules) -> tuple[np.ndarray, np.ndarray] | None:
     return np.log(a), np.log(b)
 
 
-def _priors(questions: Sequence[Question], rules: Rules) -> dict[tuple[str, bool], Prior]:
+def _priors(
+    questions: Sequence[Question], logs: Sequence[_Logs | None]
+) -> dict[tuple[str, bool], Prior]:
     """What the rows of a kind tell about each other's variances: of block log-ratios, or of the
     trials of each side."""
     found: dict[tuple[str, bool], list[np.ndarray]] = {}
-    for q in questions:
-        if (logs := _logs(q, rules)) is not None:
-            a, b = logs
+    for q, both in zip(questions, logs, strict=True):
+        if both is not None:
+            a, b = both
             found.setdefault(_kind(q), []).extend([b - a] if q.paired else [a, b])
     return {
         kind: prior_of(
@@ -186,7 +213,15 @@ def _priors(questions: Sequence[Question], rules: Rules) -> dict[tuple[str, bool
     }
 
 
-def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
+def _likeness(questions: Sequence[Question], logs: Sequence[_Logs | None]) -> Likeness:
+    """Of neighbouring blocks, pooled over the table: A and B are two arms that shared them."""
+    both = zip(questions, logs, strict=True)
+    return likeness([np.array(pair) for q, pair in both if q.paired and pair is not None])
+
+
+def _effect(
+    q: Question, rules: Rules, prior: Prior = NOTHING, alike: Likeness = NONE
+) -> _Effect | str:
     """The test statistic, or why there is none."""
     if q.entry.name == FAILURES:
         return _failures(q)
@@ -208,7 +243,7 @@ def _effect(q: Question, rules: Rules, prior: Prior = NOTHING) -> _Effect | str:
     rules = _rules_of(q, rules)
     if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
         return _by_order(first, second, q, rules)
-    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior)
+    mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior, alike=alike)
     error = max(error, rounding_error(first, second))
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
     spare, extra = shifts(second, first, (q.bounds[1], q.bounds[0]))
@@ -253,7 +288,8 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effe
     above, below = _p_above(mean, error, freedom), _p_above(-mean, error, freedom)
     worse = above(allowed) if mean > allowed else 1.0
     better = below(allowed) if mean < -allowed else 1.0
-    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, 1.0)
+    equivalent = max(1 - above(allowed), 1 - below(allowed)) if _has_margin(q) else 1.0
+    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent)
 
 
 def _by_order(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
@@ -305,13 +341,16 @@ def _mean(
     paired: bool,
     least: Sequence[float] = (0.0, 0.0),
     prior: Prior = NOTHING,
+    alike: Likeness = NONE,
 ) -> tuple[float, float, float]:
     """(mean of b − a, its standard error, degrees of freedom). `least`: variances that the two are
-    not taken below."""
+    not taken below. `alike`: of neighbouring blocks, where they are paired."""
     if paired:
         d = b - a
         variance, freedom = prior.moderated(float(d.var(ddof=1)), len(d) - 1)
-        return float(d.mean()), math.sqrt(max(float(variance), sum(least)) / len(d)), float(freedom)
+        inflated = max(float(variance) * alike.variance_factor(len(d)), sum(least))
+        left = max(float(freedom) * alike.freedom_factor(), 1.0)
+        return float(d.mean()), math.sqrt(inflated / len(d)), left
     moderated = [prior.moderated(float(x.var(ddof=1)), len(x) - 1) for x in (a, b)]
     within = [
         max(float(s), v) / len(x) for (s, _), x, v in zip(moderated, (a, b), least, strict=True)
@@ -354,7 +393,7 @@ def _answer(
     level = rules.alpha / (2 * multiplier)
     direction = "worse" if e.worse < e.better else "better"
     if _is_fraction(q):
-        return _fraction_answer(q, e, claimed, direction, level, rules)
+        return _fraction_answer(q, e, claimed, direction, level, equal, rules)
     if e.by_order:
         return _order_answer(q, e, claimed, direction)
     rules = _rules_of(q, rules)
@@ -432,7 +471,13 @@ def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) 
 
 
 def _fraction_answer(
-    q: Question, e: _Effect, claimed: bool, direction: str, level: float, rules: Rules
+    q: Question,
+    e: _Effect,
+    claimed: bool,
+    direction: str,
+    level: float,
+    equal: tuple[bool, int],
+    rules: Rules,
 ) -> Answer:
     if e.by_order:
         (fa, na), (fb, nb) = (
@@ -442,8 +487,7 @@ def _fraction_answer(
         if not fa and not fb:
             return Answer("equivalent", None, text)
         return Answer(direction if claimed else "undecided", None, text)
-    half = -float(special.stdtrit(e.freedom, level)) * e.error
-    effect = Difference(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
+    effect = _change(e, level)
     promise = (
         "asked to be reliable"
         if q.reliable
@@ -454,7 +498,8 @@ def _fraction_answer(
         return Answer(direction, effect, f"{points(e.mean)} {word} ({promise})")
     if not any(lost for side in (q.a, q.b) for lost, _ in side.values()):
         return Answer("equivalent", effect, "nothing is missing on either side")
-    if not q.reliable and max(-effect.low, effect.high) <= rules.loss_margin:
+    if equal[0]:
+        effect = _change(e, rules.alpha / equal[1])
         return Answer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
     if e.mean == 0:
         return Answer(
@@ -472,7 +517,7 @@ def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[An
     lossy = {
         (q.group, a.verdict)
         for q, a in zip(questions, answers, strict=True)
-        if q.entry.name == LOSS
+        if q.entry.name == judged_loss(q.primary)
     }
     return [
         a if _is_fraction(q) else _after_loss(a, [v for v in _OPPOSITE if (q.group, v) in lossy])
@@ -502,6 +547,12 @@ def _ratio(q: Question, e: _Effect, level: float) -> Ratio:
     half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
     low, high = math.exp(mean - half), math.exp(min(mean + half, 700.0))
     return Ratio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
+
+
+def _change(e: _Effect, level: float) -> Difference:
+    """B − A with its interval at this one-sided level."""
+    half = -float(special.stdtrit(e.freedom, level)) * e.error
+    return Difference(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
 
 
 def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:

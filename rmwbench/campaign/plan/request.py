@@ -9,7 +9,6 @@ faster, or with more workers, plans the same trials.
 import math
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -121,26 +120,31 @@ class Planner:
 
     def __init__(self, text: str, suite_file: str, choice: Choice = NO_CHOICE):
         self._text, self._path, self.choice = text, Path(suite_file), choice
+        self._found: dict[tuple[bool, frozenset[str]], tuple[Suite, tuple[Cell, ...]]] = {}
 
     def written(self) -> tuple[dict[str, Any], ...] | None:
         """The arms, where the text alone does not say them."""
         return written(self._text, where=shown(self._path), choice=self.choice)
 
-    @cached_property
-    def _whole(self) -> tuple[Suite, tuple[Cell, ...]]:
-        return self._read(False)
+    def _read(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
+        """The suite and all its cells; shortened with every level of the factors of which levels
+        were asked for."""
+        asked = _factors(request.at) if request.shortened else frozenset()
+        key = (request.shortened, asked)
+        if key not in self._found:
+            self._found[key] = self._parsed(request.shortened, asked)
+        return self._found[key]
 
-    @cached_property
-    def _short(self) -> tuple[Suite, tuple[Cell, ...]]:
-        return self._read(True)
-
-    def _read(self, shortened: bool) -> tuple[Suite, tuple[Cell, ...]]:
+    def _parsed(
+        self, shortened: bool, whole_factors: frozenset[str]
+    ) -> tuple[Suite, tuple[Cell, ...]]:
         suite = parse(
             self._text,
             where=shown(self._path),
             directory=self._path.parent,
             middlewares=names_here(),  # a user's own worker is as good as a shipped one
             shortened=shortened,
+            whole_factors=whole_factors,
             choice=self.choice,
         )
         return suite, cells(suite)
@@ -148,7 +152,7 @@ class Planner:
     def chosen(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """The suite with the request's sampling and least blocks, and the cells asked for. Raises
         UserError where there are none."""
-        suite, found = self._short if request.shortened else self._whole
+        suite, found = self._read(request)
         if request.sampling:
             suite = suite.model_copy(
                 update={"sampling": suite.sampling.model_copy(update=request.sampling)}
@@ -279,14 +283,12 @@ class Planner:
             self._text, where=shown(self._path), choice=self.choice
         ):
             return None
-        suite, _ = self._short
+        suite, _ = self._read(replace(request, shortened=True))
         workloads, arms = (
             {workload.name for workload in suite.workloads},
             {arm.name for arm in suite.arms},
         )
         if request.workloads and not workloads & set(request.workloads):
-            return None
-        if set(request.at) - set(_levels(suite)):
             return None
         asked = replace(
             request,
@@ -341,7 +343,7 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
                     fix=did_you_mean(name, known),
                 )
     _check_levels(suite, request.at)
-    factors = {asked.partition("=")[0] for asked in request.at}
+    factors = _factors(request.at)
     held = None if request.comparisons is None else set(request.comparisons)
     left = tuple(
         cell
@@ -359,14 +361,14 @@ def _chosen(suite: Suite, found: tuple[Cell, ...], request: Request) -> tuple[Ce
     return renumbered(left) if len(left) < len(found) else left
 
 
-def _levels(suite: Suite) -> list[str]:
-    """All levels of all factors, as `--at` takes them."""
-    return [named_level(name, level) for name, levels in suite.factors.items() for level in levels]
+def _factors(at: tuple[str, ...]) -> frozenset[str]:
+    """The names of the factors of which levels were asked for."""
+    return frozenset(asked.partition("=")[0] for asked in at)
 
 
 def _check_levels(suite: Suite, at: tuple[str, ...]) -> None:
     """Raises UserError for a level that the suite has not."""
-    known = _levels(suite)
+    known = [named_level(name, level) for name, levels in suite.factors.items() for level in levels]
     for asked in at:
         if asked not in known:
             raise UserError(

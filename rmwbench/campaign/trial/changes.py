@@ -98,8 +98,7 @@ class Changes:
                 )
             if self._kill_ns is not None and self._kill_ns <= now_ns:
                 self._kill_ns, self._killed = None, True
-                first_only = self._outcome.order.cell.workload.daemons_end == "first"
-                self._dead = self._crew.kill_daemons(first_only=first_only)
+                self._dead = self._kill_daemons()
                 for name in self._dead:
                     note(self._outcome, name, "killed", text="daemons_end_s")
             if self._return_ns is not None and self._return_ns <= now_ns:
@@ -138,6 +137,15 @@ class Changes:
             return None
         quarter_ns = (self._window.end_ns - self._window.steady_ns) // 4
         return last_ns + max(clock.IN_WINDOW_NS, quarter_ns)
+
+    def _kill_daemons(self) -> list[str]:
+        """Kills those that the workload names; their labels."""
+        cell = self._outcome.order.cell
+        which = cell.workload.daemons_end
+        return self._crew.kill_daemons(
+            host=cell.daemons_host if which == "daemons_host" else None,
+            first_only=which == "first",
+        )
 
     def _return_daemons(self) -> None:
         """Starts again what was killed, in the same host, where a daemon may find what it left."""

@@ -42,8 +42,8 @@ def compare(
     metric: Annotated[
         list[str] | None,
         typer.Option(
-            help="Judge by this metric instead of primary metric, loss, CPU and memory; may be "
-            "repeated."
+            help="Judge by this metric instead of primary metric, CPU and memory, and by loss "
+            "where that is decided to differ; may be repeated."
         ),
     ] = None,
     as_json: Annotated[

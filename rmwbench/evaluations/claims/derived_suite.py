@@ -14,8 +14,11 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from rmwbench.analysis.stats.intervals import BURST
 from rmwbench.evaluations.claims.cells import Place
+from rmwbench.evaluations.claims.model import Test
 from rmwbench.evaluations.claims.topics import steady_messages
+from rmwbench.evaluations.claims.words import unit_of
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.short import KEY as SHORT
 from rmwbench.suite.percentiles import messages_needed, quantile_of
@@ -23,6 +26,8 @@ from rmwbench.suite.percentiles import messages_needed, quantile_of
 LEAST_BLOCKS = 5
 """With fewer nothing is decided (`verdict.Rules`)."""
 MOST_BLOCKS = 12
+LONGEST_S = 60.0
+"""No steady state is lengthened beyond this: the claim stays undecided instead."""
 
 
 def derived(
@@ -67,20 +72,26 @@ def derived(
 
 
 def longer(
-    all_cells: Collection[Cell], metrics: Mapping[Place, Collection[tuple[str, str | None]]]
+    all_cells: Collection[Cell], tests: Mapping[Place, Collection[Test]], error: float
 ) -> dict[str, float]:
-    """Workload -> steady state in seconds that its claims' percentiles need with LEAST_BLOCKS
-    blocks, where that is more than it has. `metrics`: cell -> (metric, the topic that it is of or
-    None)."""
+    """Workload -> steady state in seconds that its claims need, where that is more than it has: for
+    a percentile the messages that LEAST_BLOCKS blocks have, or one where each block must have a
+    value of its own; for a fraction below a level those of MOST_BLOCKS blocks, so that none lost
+    decides it. `tests`: those that a cell is compared in; `error`: with which each bound may err
+    after MOST_BLOCKS blocks."""
     found: dict[str, float] = {}
     for cell in all_cells:
-        for metric, topic in metrics.get(place_of(cell), ()):
-            needed = _messages(metric)
-            there = LEAST_BLOCKS * steady_messages(cell, topic)
-            if needed and 0 < there < needed and not cell.saturating:
-                # a tenth more than just enough
-                steady_s = math.ceil(11 * cell.timeline.steady_s * needed / there) / 10
-                found[cell.workload.name] = max(found.get(cell.workload.name, 0.0), steady_s)
+        for test in tests.get(place_of(cell), ()):
+            for metric, topic in test.asked:
+                needed = _messages(test, metric, error)
+                there = steady_messages(cell, topic)
+                if 0 < there < needed and not cell.saturating:
+                    # a tenth more than just enough
+                    steady_s = math.ceil(11 * cell.timeline.steady_s * needed / there) / 10
+                    if steady_s <= LONGEST_S:
+                        found[cell.workload.name] = max(
+                            found.get(cell.workload.name, 0.0), steady_s
+                        )
     return found
 
 
@@ -88,11 +99,17 @@ def place_of(cell: Cell) -> Place:
     return Place(cell.workload.name, tuple(cell.factors.items()), cell.arm.name)
 
 
-def _messages(metric: str) -> int:
+def _messages(test: Test, metric: str, error: float) -> float:
+    """How many a trial needs. A fraction of which nothing is seen lies below −ln(2·error)·BURST ÷
+    messages (`intervals.clustered_fraction`)."""
+    if test.level and not (test.right or test.times_metric) and unit_of(metric) == "fraction":
+        return -math.log(2 * error) * BURST / test.level / MOST_BLOCKS
     try:
-        return messages_needed(quantile_of(metric))
+        needed = messages_needed(quantile_of(metric))
     except ValueError:
-        return 0
+        return 0.0
+    by_itself = test.base_at or test.times_metric
+    return needed if by_itself else needed / LEAST_BLOCKS
 
 
 def _without(item: Mapping[str, Any], key: str, known: Collection[str]) -> dict[str, Any]:

@@ -576,7 +576,7 @@ def _refused(
         if why := _bound(test, arm):
             return "machine_bound", why
     for arm, name in _taken(test, sides):
-        if why := _absent(arm, name):
+        if why := _absent(arm, name, campaign):
             return "absent", f"{arm.arm}: {why}"
     if test.by == "difference" and unit_of(test.metric) != "fraction":
         return (
@@ -602,21 +602,28 @@ def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
                 yield arm, test.times_metric
 
 
+MEMORY = (
+    *("pss", "pss_publisher", "pss_subscription", "pss_daemon", "pss_per_node"),
+    *("rss", "peak_rss", "virtual_memory", "shared_memory", "leftover_bytes"),
+)
+
+
 def _bound(test: Test, arm: Arm) -> str | None:
     """Where the processors were busy throughout, nothing says what a middleware or a network does
     (rule 10 of the method); what it holds in memory is the same."""
-    if unit_of(test.metric) == "bytes":
+    if test.metric in MEMORY:
         return None
     if not arm.machine_bound:
         return None
     return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"
 
 
-def _absent(arm: Arm, metric: str) -> str | None:
+def _absent(arm: Arm, metric: str, campaign: Campaign) -> str | None:
     found = arm.metrics.get(metric)
     if found is None:
         of = f" of topic {arm.topic}" if arm.topic else ""
-        return f"the campaign has no {metric}{of}"
+        has = "the shipped summary keeps" if campaign.shipped else "the campaign has"
+        return f"{has} no {metric}{of}"
     return None if arm.lost_all and per_trial(arm, metric) else found.no_data
 
 
@@ -634,7 +641,7 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
         why = "one side lost messages in some block: what they would have taken is not known"
         return replace(cell, answer="undecided", code="lost", reason=why)
     if found.value is None and (found.low, found.high) == (0.0, math.inf):
-        why = "no ratio: both are 0 or infinite in some block, or may be"
+        why = "no ratio: both are 0 or infinite in most blocks, or no trial has a value by itself"
         return replace(cell, answer="undecided", code="no_ratio", reason=why)
     cell = replace(cell, value=found.value, low=found.low, high=found.high)
     if found.blocks < LEAST_BLOCKS:
@@ -656,6 +663,8 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
 
 
 def _answer(test: Test, found: Found) -> tuple[Answer, Code | None]:
+    if test.existence and found.seen:
+        return ("holds" if test.relation == "greater" else "does not hold"), None
     if found.infinite and not found.enough:
         return "undecided", "few_for_infinite"
     return decided(test, found.value, found.low, found.high)

@@ -235,6 +235,8 @@ def _experiment(test: Mapping[str, Any]) -> str:
     if test["by"] == "exponent":
         metric = f"growth exponent of {metric}"
     told = f"{where}: {metric} of {left} {_RELATION[test['relation']]} {_against(test, base)}"
+    if test["existence"]:
+        told += " (anything in any block)"
     return told + _of_cells(test["cells"])
 
 

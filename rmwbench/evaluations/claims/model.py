@@ -115,7 +115,9 @@ class Test(Strict):
     `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right)
     relation `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute
     number of the original's hardware, which another class of machine can neither confirm nor
-    refute.
+    refute. `existence`: it is asked whether anything happens at all (`greater`) or nothing does
+    (`less`): one block above 0 decides that, and `level` is how near to nothing the interval must
+    lie.
     """
 
     __test__ = False  # pytest collects classes by this name
@@ -133,6 +135,7 @@ class Test(Strict):
     sizes: Annotated[tuple[float, float], Field(strict=False)] | None = None
     cells: Cells | None = None
     of_machine: bool = False
+    existence: bool = False
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
     """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of
@@ -185,6 +188,8 @@ class Test(Strict):
                 actual=of_two,
                 at=(of_two,),
             )
+        if self.existence:
+            self._of_existence()
         if self.of_machine and self.level is None:
             raise Fault(
                 "only a level is a number of a machine",
@@ -192,6 +197,15 @@ class Test(Strict):
                 at=("of_machine",),
             )
         return self
+
+    def _of_existence(self) -> None:
+        if self.right is not None or self.level is None or self.relation in RANGES:
+            raise Fault(
+                "`existence` asks whether anything happens, or nothing does",
+                expected="`level: NUMBER`, `relation: less` or `greater`, and no other side",
+                actual=f"{self.relation}, right {self.right}, level {self.level}",
+                at=("existence",),
+            )
 
     def _of_a_ratio(self) -> None:
         if (self.right is None) == (self.level is None):

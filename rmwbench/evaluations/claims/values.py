@@ -3,15 +3,16 @@ their interval. Pure.
 
 Campaigns of one machine are pooled by their blocks: each block gives one value of the test (a
 ratio, a product, a ratio of ratios), and all of them together one t interval, as if it had been one
-longer campaign. Where the campaigns differ by more than their blocks do, the interval is widened by
-Birge's ratio √(Q ÷ (k − 1)) of the k campaigns' means (Phys. Rev. 40, 1932; the scale factor of the
-Particle Data Group): it is never narrowed.
+longer campaign. Where the k campaigns' means differ by more than their blocks do, the interval that
+the blocks give within their campaigns is widened by Birge's ratio √(Q ÷ (k − 1)) of these means
+(Phys. Rev. 40, 1932; the scale factor of the Particle Data Group): it is never narrowed, and the
+scatter between campaigns is counted once.
 """
 
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import special
@@ -20,13 +21,12 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.intervals import Interval
 from rmwbench.analysis.verdicts.difference import difference
-from rmwbench.analysis.verdicts.failing import is_latency
-from rmwbench.analysis.verdicts.pairs import pairs
-from rmwbench.analysis.verdicts.verdict import Arm as Compared
-from rmwbench.analysis.verdicts.verdict import Ratio
+from rmwbench.analysis.verdicts.failing import ALL_LOST, is_latency
+from rmwbench.analysis.verdicts.likeness import likeness
+from rmwbench.analysis.verdicts.ratio import rounding_error
 from rmwbench.evaluations.campaign import Arm
 from rmwbench.evaluations.claims.model import Test
-from rmwbench.evaluations.claims.rules import ALL_OF_IT, RULES, Level, Share, level_of, unseen
+from rmwbench.evaluations.claims.rules import ALL_OF_IT, Level, Share, level_of, unseen
 from rmwbench.evaluations.claims.words import unit_of
 from rmwbench.results.model import Metric
 
@@ -71,9 +71,10 @@ class Found:
     """Whether the range of so many blocks covers the median as often as the level asks."""
     lost: bool = False
     """There is no ratio since one arm in two cells is both sides, and lost messages in one."""
+    seen: bool = False
+    """In some block the value is above 0."""
 
 
-ALL_LOST = ("undelivered", "loss", "end_to_end_undelivered", "end_to_end_loss")
 ARRIVED = ("achieved_rate", "achieved_throughput")
 UNTIL = (
     "match_time",
@@ -202,25 +203,45 @@ def _ratio(test: Test, cell: Sequence[Sides], share: Share) -> Found:
         return _of_intervals(test, cell, share)
     if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
         return Found(None, 0.0, math.inf, len(common), lost=True)
-    level = level_of(blocks_by_campaign(common), share)
-    ratios = np.array([_quotient(left[block], right[block]) for block in common])
-    if np.isnan(ratios).any():
+    found = {block: _quotient(left[block], right[block]) for block in common}
+    told = [block for block in common if not math.isnan(found[block])]
+    if 2 * len(told) < len(common):
         return Found(None, 0.0, math.inf, len(common))
+    level = level_of(blocks_by_campaign(told), share)
+    ratios = np.array([found[block] for block in told])
     if np.isinf(ratios).any() or (ratios <= 0).any():
         return _range(ratios, level)
-    if len(common) < 2:
-        return Found(float(ratios[0]), 0.0, math.inf, 1)
-    numbers = range(len(common))
-    both = [
-        Compared(str(n), dict(zip(numbers, (side[b] for b in common), strict=True)))
-        for n, side in enumerate((left, right))
-    ]
-    (pair,) = pairs([both], RULES)
-    found = pair.ratio(0, 1, level.error, 2)
-    assert isinstance(found, Ratio), "all are finite and there are two"
-    scale = birge(np.log(ratios), [campaign for campaign, _ in common])
-    low, high = (_scaled(found.value, end, scale) for end in (found.low, found.high))
-    return Found(found.value, low, high, len(common))
+    if len(told) < 2 or level.error <= 0:
+        return Found(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(told))
+    values = [np.array([side[block] for block in told]) for side in (left, right)]
+    least = rounding_error(*values)
+    mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in told], least, level)
+    return Found(math.exp(mean), math.exp(mean - half), _exp(mean + half), len(told))
+
+
+def _mean_of_logs(
+    logs: np.ndarray, campaigns: Sequence[int], least: float, level: Level
+) -> tuple[float, float]:
+    """(mean, half of its interval) of block log-ratios, shape (blocks,), as of a verdict's pair:
+    neighbouring blocks may resemble each other (likeness.py), and the standard error is not below
+    `least`. What campaigns differ by is in neither; `between_half` has that."""
+    inside = _inside(logs, campaigns)
+    freedom = len(logs) - len(set(campaigns))
+    if freedom < 1:
+        inside, freedom = logs - logs.mean(), len(logs) - 1
+    alike = likeness([np.array([inside / 2, -inside / 2])])
+    variance = float((inside**2).sum()) / freedom * alike.variance_factor(len(logs))
+    error = max(math.sqrt(variance / len(logs)), least)
+    t = -float(special.stdtrit(max(freedom * alike.freedom_factor(), 1.0), level.error))
+    return float(logs.mean()), max(t * error, between_half(logs, campaigns, level))
+
+
+def _inside(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
+    """Each block without its campaign's mean."""
+    names, out = np.array(campaigns), np.empty(len(values))
+    for name in set(campaigns):
+        out[names == name] = values[names == name] - values[names == name].mean()
+    return out
 
 
 def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
@@ -252,20 +273,35 @@ def _range(values: np.ndarray, level: Level) -> Found:
     return Found(value, low, high, len(values), infinite=True, enough=covered >= level.confidence)
 
 
-def birge(values: np.ndarray, campaigns: Sequence[int]) -> float:
-    """By how much the means of campaigns scatter more than their blocks explain, at least 1; 1 for
-    one campaign. `values`: of the blocks, shape (blocks,); `campaigns`: of each block its
-    campaign."""
-    names = np.array(campaigns)
-    groups = [values[names == name] for name in dict.fromkeys(campaigns)]
-    inside = sum(float(((group - group.mean()) ** 2).sum()) for group in groups)
-    freedom = len(values) - len(groups)
-    if len(groups) < 2 or freedom < 1 or inside == 0:
-        return 1.0
-    between = sum(
-        len(group) * (float(group.mean()) - float(values.mean())) ** 2 for group in groups
-    )
-    return max(1.0, math.sqrt(between / (len(groups) - 1) / (inside / freedom)))
+def between_half(values: np.ndarray, campaigns: Sequence[int], level: Level) -> float:
+    """Half of the interval that the means of campaigns give: t(n − k)·√(MS between ÷ n), which is
+    Birge's ratio times the half that the blocks give within their campaigns. 0 for one campaign,
+    and where no campaign has two blocks. `values`: of the blocks, shape (blocks,); `campaigns`: of
+    each block its campaign."""
+    counts = Counter(campaigns)
+    freedom = len(values) - len(counts)
+    if len(counts) < 2 or freedom < 1:
+        return 0.0
+    means = values - _inside(values, campaigns)
+    between = float(((means - values.mean()) ** 2).sum()) / (len(counts) - 1)
+    return -float(special.stdtrit(freedom, level.error)) * math.sqrt(between / len(values))
+
+
+def _widened(
+    found: Interval, values: np.ndarray, campaigns: Sequence[int], level: Level
+) -> Interval:
+    """An interval that is no narrower than what the campaigns' means give; on the logarithms where
+    it can be."""
+    value, low, high = found
+    if low > 0 and (values > 0).all():
+        half = between_half(np.log(values), campaigns, level)
+        return value, min(low, value * math.exp(-half)), max(high, value * _exp(half))
+    half = between_half(values, campaigns, level)
+    return value, min(low, value - half), max(high, value + half)
+
+
+def _exp(x: float) -> float:
+    return math.exp(x) if x < 700 else math.inf
 
 
 def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
@@ -277,6 +313,8 @@ def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     )
     if test.times_metric or test.base_at or not (left and right):
         return Found(None, 0.0, math.inf, 0)
+    if any(arm.lost_blocks for arm in (*left, *right)):  # which no pooled percentile has in it
+        return Found(None, 0.0, math.inf, 0, lost=True)
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
@@ -290,8 +328,10 @@ def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
     if value is None and not (low == 0 and high == math.inf):
-        value = math.inf if x is None or math.isinf(x) or not y else 0.0
-    return Found(value, low, high, blocks)
+        value = math.inf if x is None or math.isinf(x) or y == 0 else 0.0
+    # A one-sided bound stands at 95 %, whatever the level of the look is.
+    one_sided = x is None or y is None
+    return Found(value, low, high, blocks, infinite=one_sided, enough=not one_sided)
 
 
 def _trials(arm: Arm, metric: str) -> int:
@@ -299,17 +339,36 @@ def _trials(arm: Arm, metric: str) -> int:
     return (found and found.trials) or 0
 
 
-def _combined(metrics: Sequence[Metric], level: Level) -> tuple[float | None, float, float]:
-    """The mean of the campaigns' values by their trials, its bounds those of the widest: each
-    campaign's interval of 95 % widened to the level, on the logarithms where it can be."""
+def _combined(metrics: Sequence[Metric], level: Level) -> Interval | tuple[None, float, float]:
+    """Of the campaigns' intervals of 95 % one at the level. Positive values: their geometric mean,
+    each by the inverse square of its interval's half on the logarithms, widened by Birge's ratio
+    where they differ by more than these. What happened in no campaign: the bound of all their
+    trials. Otherwise the mean by their trials, with the bounds of the widest."""
     ends = [_at_level(metric, level) for metric in metrics]
+    if len(ends) == 1:
+        return ends[0]
     low, high = min(end[1] for end in ends), max(end[2] for end in ends)
-    weights = [float(metric.trials or 1) for metric in metrics]
     values = [end[0] for end in ends if end[0] is not None]
     if len(values) < len(ends):
         return None, low, high
+    if not any(values):  # a bound on what was never seen goes with one over the messages
+        rate = sum(1 / end[2] if end[2] > 0 else math.inf for end in ends)
+        return 0.0, low, 1 / rate if rate > 0 else math.inf
+    if all(end[0] and 0 < end[1] < end[2] < math.inf for end in ends):
+        return _geometric(np.log(ends), level)
+    weights = [float(metric.trials or 1) for metric in metrics]
     value = sum(value * w for value, w in zip(values, weights, strict=True)) / sum(weights)
     return value, low, high
+
+
+def _geometric(logs: np.ndarray, level: Level) -> Interval:
+    """Of (value, low, high) of each campaign at the level, on the logarithms."""
+    values, halves = logs[:, 0], np.maximum(logs[:, 2] - logs[:, 0], logs[:, 0] - logs[:, 1])
+    weights = 1 / halves**2
+    mean = float((values * weights).sum() / weights.sum())
+    q = float((((values - mean) / halves) ** 2).sum()) * float(special.ndtri(level.error)) ** 2
+    half = max(1.0, math.sqrt(q / (len(values) - 1))) / math.sqrt(float(weights.sum()))
+    return math.exp(mean), math.exp(mean - half), _exp(mean + half)
 
 
 def _at_level(metric: Metric, level: Level) -> tuple[float | None, float, float]:
@@ -349,17 +408,19 @@ def _level(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
+    seen = bool((of_all > 0).any())
     nothing = not of_all.any() and any(metric.no_data for metric in metrics)
     if nothing or not np.isfinite(of_all).all():
-        return _range(of_all, level)
+        return replace(_range(of_all, level), seen=seen)
     if len(of_all) < 2 or level.error <= 0:
-        return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all))
-    value, low, high = _over_trials(test, cell, of_all, level)
-    scale = birge(of_all, [campaign for campaign, _ in blocks])
+        return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
+    campaigns = [campaign for campaign, _ in blocks]
+    value, low, high = _widened(
+        _over_trials(test, cell, of_all, level), of_all, campaigns, level
+    )
     least = 0.0 if (of_all >= 0).all() else -math.inf
     most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
-    low, high = value - (value - low) * scale, value + (high - value) * scale
-    return Found(value, max(least, low), min(most, high), len(of_all))
+    return Found(value, max(least, low), min(most, high), len(of_all), seen=seen)
 
 
 def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: Level) -> Interval:
@@ -409,10 +470,12 @@ def _difference(test: Test, cell: Sequence[Sides], share: Share) -> Found:
         dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right)
     )
     value, low, high = difference(i, j, *own, level=level.error, unseen=unseen(len(common), level))
-    scale = birge(np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common])
+    half = between_half(
+        np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common], level
+    )
     return Found(
         value,
-        max(-1.0, value - (value - low) * scale),
-        min(1.0, value + (high - value) * scale),
+        max(-1.0, min(low, value - half)),
+        min(1.0, max(high, value + half)),
         len(common),
     )

@@ -47,14 +47,16 @@ MOST_COMMENT_BYTES = 64 * 1024
 class Part:
     """A section. `shown`: what its campaign answers; None where nothing was measured, for the
     reason `why`; `get` is the command that changes it. `of_rmws`: what it answers of ROS 2's RMWs
-    alone, judged among themselves; None where it has fewer than two. `evaluated`: what the
-    published evaluations said of the same."""
+    alone, judged among themselves; None where it has fewer than two. `not_run`: the conditions that
+    its budget left out, by the names of their comparisons. `evaluated`: what the published
+    evaluations said of the same."""
 
     section: Planned
     shown: Shown | None
     of_rmws: Shown | None = None
     why: str | None = None
     get: str | None = None
+    not_run: tuple[str, ...] = ()
     evaluated: Evaluated = NOT_EVALUATED
 
     @property
@@ -214,8 +216,16 @@ def _part(session: Session, section: Planned) -> Part:
         section=section,
         shown=shown,
         of_rmws=_of_rmws(bundle, shown),
+        not_run=_not_run(bundle),
         evaluated=evaluated(shown),
     )
+
+
+def _not_run(bundle: Bundle) -> tuple[str, ...]:
+    """What its plan left out for want of time."""
+    cut = (bundle.campaign.get("plan") or {}).get("not_run") or {}
+    names = cut.get("comparisons")
+    return tuple(map(str, names)) if isinstance(names, list) else ()
 
 
 def _of_rmws(bundle: Bundle, shown: Shown) -> Shown | None:

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rmwbench.analysis.verdicts.unlike import MONTHS
+from rmwbench.evaluations.committee import answers, ran
 from rmwbench.evaluations.committee.document import (
     ORDER,
     Answered,
@@ -39,7 +41,7 @@ from rmwbench.report.markdown import (
 from rmwbench.report.view import View
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
-from rmwbench.results.answer.headline import conditions, headline
+from rmwbench.results.answer.headline import conditions
 from rmwbench.results.decide import words as decided_words
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.shown import Arm, Condition, Shown, Workload
@@ -135,15 +137,34 @@ def _head(report: Report) -> Iterator[str]:
         "their blocks; nothing was chosen by hand, and what is missing says why."
     )
     yield ""
-    if several := _left_out_of_several(report):
-        of = len(report.measured)
-        for text, count in several.items():
-            yield (
-                "- Left out of "
-                f"{'every section' if count == of else f'{count} of {of} sections'}: "
-                f"{escape(text)}"
-            )
-        yield ""
+    of = len(report.measured)
+    told = [
+        "- Left out of "
+        f"{'every section' if count == of else f'{count} of {of} sections'}: "
+        f"{escape(text)}"
+        for text, count in _left_out_of_several(report).items()
+    ]
+    told += _outdated(report)
+    if told:
+        yield from (*told, "")
+
+
+def _outdated(report: Report) -> Iterator[str]:
+    """Which middlewares have a second name in the tables of the sections' own pages, and why."""
+    found = {
+        (arm.middleware, arm.version): arm
+        for part in report.measured
+        for workload in part.answer.workloads
+        for arm in workload.arms
+        if arm.label != arm.arm
+    }
+    for arm in found.values():
+        series = replace(arm, arm=arm.middleware).label
+        yield (
+            f"- {escape(arm.middleware)} is version {escape(str(arm.version))}, released "
+            f"{arm.release_date}, more than {MONTHS} months before the newest beside it; tables of "
+            f"the sections' own pages call it {escape(series)}."
+        )
 
 
 def _left_out_of_several(report: Report) -> dict[str, int]:
@@ -196,7 +217,9 @@ def _of_rmws(report: Report) -> Iterator[str]:
 def _told_of(parts: Iterable[Part]) -> Iterator[str]:
     for part in parts:
         if told := _told(part):
-            yield f"- **{escape(part.section.title)}.** {told}"
+            there = ran.words([one.workload for one in part.answer.workloads], part.not_run)
+            title = f"{part.section.title} ({there})" if there else part.section.title
+            yield f"- **{escape(title)}.** {told}"
     yield ""
 
 
@@ -238,7 +261,7 @@ def _best(
             if several
             else escape(answer.answer)
             for workload in found
-            if (answer := headline(workload, known.get(workload.workload)))
+            if (answer := answers.answer(workload, known.get(workload.workload)))
         )
     best: Counter[str] = Counter()
     open_ = 0
@@ -398,7 +421,7 @@ def _answers(workloads: Sequence[Workload], known: Mapping[str, Condition]) -> I
     """The answer of each workload with what stands behind it."""
     enough = [one for one in workloads if decidable(one)]
     for workload in enough:
-        answer = headline(workload, known.get(workload.workload))
+        answer = answers.answer(workload, known.get(workload.workload))
         told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
         yield from (
             f"**{escape(_title(workload, workloads))}.** {escape(answer.answer)} {told}".rstrip(),
@@ -422,9 +445,10 @@ def _primary(shown: Shown) -> Iterator[str]:
             "",
         )
         heads = ("arm", *(escape(topic.topic) for topic in workload.topics))
-        rows = topic_rows.rows(workload)
+        rows = zip(workload.arms, topic_rows.rows(workload), strict=True)
         yield from table(
-            heads, [(escape(row.arm), *(_of_topic(cell) for cell in row.cells)) for row in rows]
+            heads,
+            [(escape(arm.arm), *(_of_topic(cell) for cell in row.cells)) for arm, row in rows],
         )
 
 
@@ -536,13 +560,10 @@ def _method(report: Report) -> Iterator[str]:
         "their number (docs/method.md)."
     )
     yield ""
-    cautions = dict.fromkeys(
-        item.text
-        for part in report.measured
-        for item in part.answer.conclusions
-        if item.kind == "caution" and not item.workload
-    )
-    yield from (f"- {text}" for text in (*NOT_CONCLUDED, *map(escape, cautions)))
+    yield from (f"- {text}" for text in NOT_CONCLUDED)
+    for text, titles in _cautions(report).items():
+        where = "All sections" if len(titles) == len(report.measured) else "; ".join(titles)
+        yield f"- **{escape(where)}:** {escape(text)}"
     yield ""
     machines = {part.answer.machine.summary: part.answer.machine for part in report.measured}
     for summary, machine in machines.items():
@@ -550,6 +571,17 @@ def _method(report: Report) -> Iterator[str]:
         yield from (f"- Warning: {escape(text)}" for text in machine.warnings)
         yield ""
         yield from facts_table(machine)
+
+
+def _cautions(report: Report) -> dict[str, list[str]]:
+    """Each caution about a whole campaign, with the titles of the sections that it is of."""
+    found: dict[str, list[str]] = {}
+    for part in report.measured:
+        lines = part.answer.conclusions
+        texts = [line.text for line in lines if line.kind == "caution" and not line.workload]
+        for text in dict.fromkeys(texts):
+            found.setdefault(text, []).append(part.section.title)
+    return found
 
 
 def _appendix(report: Report) -> Iterator[str]:

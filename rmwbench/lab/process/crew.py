@@ -345,18 +345,22 @@ class Crew:
         ]
         return self.gather(posted, timeout_s)
 
-    def kill_daemons(self, *, first_only: bool = False) -> list[str]:
-        """Kills every daemon at once, as a crash does; their ends are then no failure. Their
-        names."""
-        killed = [
+    def kill_daemons(self, *, host: str | None = None, first_only: bool = False) -> list[str]:
+        """Kills every daemon at once, as a crash does, or those on one host, or the first of them
+        alone; their ends are then no failure. Their names."""
+        where = None if host is None else self._host(host)
+        living = [
             name
             for name, daemon in self.daemons.items()
-            if not daemon.ended and daemon.inner_pid is not None
+            if not daemon.ended
+            and daemon.inner_pid is not None
+            and (where is None or daemon.host is where)
         ]
-        for name in killed[:1] if first_only else killed:
+        killed = living[:1] if first_only else living
+        for name in killed:
             self.daemons[name].leaving = True
             self.daemons[name].host.signal(self.daemons[name].inner_pid, int(signal.SIGKILL))
-        return killed[:1] if first_only else killed
+        return killed
 
     def kill(self, process: str) -> None:
         """SIGKILL for a worker, and for no other process: its end is then no failure, and what it

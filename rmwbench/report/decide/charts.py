@@ -8,6 +8,7 @@ from typing import Any
 import altair as alt
 
 from rmwbench.analysis.decide.pareto import LOSS_ALIKE, Standing
+from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.chart.charts import FONT, chart_of
 from rmwbench.report.chart.style import NEUTRAL, looks
@@ -122,7 +123,7 @@ def _row(one: Place, latency: str, machine: Machine) -> dict[str, Any] | None:
         ends[axis] = value / factor
         ends[f"{axis}_low"] = (value if found.low is None else found.low) / factor
         ends[f"{axis}_high"] = (value if found.high is None else found.high) / factor
-    memory, lost = _value(one, "pss"), _value(one, "undelivered")
+    memory, lost = _value(one, "pss"), _value(one, judged_loss(latency))
     style = looks(machine.candidates)[one.arm]
     return {
         **ends,

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
+from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
@@ -126,16 +127,17 @@ def _decided(part: Part, margin: float) -> list[Said]:
             )
         elif isinstance(fact, facts.Alone | facts.NoData):
             lines.append(("caution", facts.sentence([fact], order)))
-    return lines + _losses([a for a in facts.contenders(part) if not facts.is_by_loss(a)])
+    others = [a for a in facts.contenders(part) if not facts.is_by_loss(a)]
+    return lines + _losses(others, judged_loss(part.primary_metric))
 
 
-def _losses(arms: Sequence[AnyArm]) -> list[Said]:
-    """What was lost without deciding a verdict, best effort apart from what was asked to be
-    reliable."""
+def _losses(arms: Sequence[AnyArm], metric: str) -> list[Said]:
+    """What was lost without deciding a verdict, by the metric that these judge it by; best effort
+    apart from what was asked to be reliable."""
     reliable: list[str] = []
     best_effort: list[str] = []
     for a in arms:
-        undelivered = fmt.finite(a.value("undelivered"))
+        undelivered = fmt.finite(a.value(metric))
         if undelivered:
             group = reliable if str(a.qos).startswith("reliable") else best_effort
             group.append(f"{a.arm} {fmt.percent(undelivered)}")

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, overload
 
+from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import Words
@@ -461,7 +462,7 @@ def of_workload(workload: Part) -> list[Fact]:
             for arm in by.get("worse", [])
             if is_by_loss(arm) and primary(arm, workload) < slowest
         ]
-        facts.append(_equal(by["equivalent"], faster))
+        facts.append(_equal(by["equivalent"], workload, faster))
         undecided = [arm.arm for arm in by.get("undecided", [])]
     elif by.get("undecided"):
         open_ = tuple(arm.arm for arm in by["undecided"])
@@ -470,9 +471,8 @@ def of_workload(workload: Part) -> list[Fact]:
     taken = facts and (
         getattr(facts[0], "arm", None) == lead.arm or lead.arm in getattr(facts[0], "arms", ())
     )
-    facts += _worse(
-        by.get("worse", []), lead.arm if taken and not isinstance(facts[0], Between) else None
-    )
+    ahead = lead.arm if taken and not isinstance(facts[0], Between) else None
+    facts += _worse(by.get("worse", []), ahead, workload)
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
@@ -486,8 +486,9 @@ def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list
         return [Alone(lead.arm, tuple(arm.arm for arm in absent), failing)]
     still: list[Fact] = [Open(failing)] if failing else []
     works = all(map(is_by_failure, worse))
-    first: Fact = OnlyOne(lead.arm, _worth_telling(lead)) if works else _best(lead, worse, part)
-    return [first, *_worse(worse, lead.arm), *still, *_without_data(absent)]
+    lost = _worth_telling(lead, part)
+    first: Fact = OnlyOne(lead.arm, lost) if works else _best(lead, worse, part)
+    return [first, *_worse(worse, lead.arm, part), *still, *_without_data(absent)]
 
 
 def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
@@ -500,13 +501,14 @@ def _although(lost: float | None) -> str:
     return "" if lost is None else f", although it loses {fmt.percent(lost)} of its messages"
 
 
-def _worth_telling(arm: AnyArm) -> float | None:
-    lost = lost_of(arm)
+def _worth_telling(arm: AnyArm, part: Part) -> float | None:
+    lost = lost_of(arm, part)
     return lost if lost >= LOSS_TOLD else None
 
 
-def _equal(equal: Sequence[AnyArm], faster: Sequence[AnyArm] = ()) -> Equal:
-    losses = tuple((arm.arm, lost) for arm in equal if (lost := _worth_telling(arm)) is not None)
+def _equal(equal: Sequence[AnyArm], part: Part, faster: Sequence[AnyArm] = ()) -> Equal:
+    told = ((arm.arm, _worth_telling(arm, part)) for arm in equal)
+    losses = tuple((arm, lost) for arm, lost in told if lost is not None)
     return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), losses)
 
 
@@ -520,8 +522,9 @@ def _pairs(matrix: Matrix) -> Pairs:
 
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
     if is_endless(best, workload):
-        return LosesLeast(best.arm, title_of(workload.primary_metric), lost_of(best))
-    lost = _worth_telling(best)
+        title = title_of(workload.primary_metric)
+        return LosesLeast(best.arm, title, lost_of(best, workload))
+    lost = _worth_telling(best, workload)
     smaller = [arm for arm in worse if primary(arm, workload) < primary(best, workload)]
     if not smaller:
         return Best(best.arm, lost)
@@ -531,7 +534,7 @@ def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
     return BestByBlocks(best.arm, listed)
 
 
-def _worse(worse: Sequence[AnyArm], lead: str | None) -> list[Fact]:
+def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
     """Those behind the lead first, then those behind others, then those that lose more. `lead`:
     whom the sentence is about; None where it is about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
@@ -551,7 +554,7 @@ def _worse(worse: Sequence[AnyArm], lead: str | None) -> list[Fact]:
     for arm in worse:
         if is_by_loss(arm):
             facts.append(
-                LosesMore(arm.arm, str(arm.verdict.against), lost_of(arm), own_failures(arm))
+                LosesMore(arm.arm, str(arm.verdict.against), lost_of(arm, part), own_failures(arm))
             )
     return [*facts, *_do_not_work(worse)]
 
@@ -578,7 +581,7 @@ def _over_topics(workload: Workload) -> list[Fact]:
         open_ = tuple(arm.arm for arm in standing if verdict_of(arm) == "undecided")
         equal = [arm for arm in standing if verdict_of(arm) != "undecided"]
         if equal:
-            facts.append(_equal(equal))
+            facts.append(_equal(equal, workload))
             facts += [Open(open_)] if open_ else []
         else:
             facts.append(Between(open_, not worse))
@@ -606,7 +609,7 @@ def _at_worst(arm: Arm, workload: Workload) -> AtWorst:
     if is_by_loss(arm):
         (there,) = [t for t in workload.topics if t.topic == topic]
         (own,) = [a for a in there.arms if a.arm == arm.arm]
-        lost = lost_of(own)
+        lost = lost_of(own, there)
     return AtWorst(arm.arm, topic, _ratio(arm), lost)
 
 
@@ -665,10 +668,11 @@ def primary(arm: AnyArm, workload: Part) -> float:
     return inf if value is None else value
 
 
-def lost_of(arm: AnyArm) -> float:
-    """The fraction of its messages that a verdict judges: what its done trials did not deliver, and
-    all of as many in each block that it lost by its own fault (verdicts/failing.py)."""
-    undelivered = fmt.finite(arm.value("undelivered")) or 0.0
+def lost_of(arm: AnyArm, part: Part) -> float:
+    """The fraction of its messages that a verdict of `part` judges (`judged_loss`): what its done
+    trials did not deliver, and all of as many in each block that it lost by its own fault
+    (verdicts/failing.py)."""
+    undelivered = fmt.finite(arm.value(judged_loss(part.primary_metric))) or 0.0
     done, failed = arm.trials.done, own_failures(arm)
     return (undelivered * done + failed) / (done + failed) if failed else undelivered
 

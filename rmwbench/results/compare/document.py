@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound
+from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, judged_loss
 from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import OF_TOPICS
@@ -64,15 +64,14 @@ class _Half:
     side: Selection
     arms: dict[int, ArmReport]
     lines: list[TrialLine]
-    primary: dict[int, str]
 
 
 def compare(
     a: Selection, b: Selection, *, margin: float | None = None, metrics: Sequence[str] = ()
 ) -> Compared:
     """B against A. `margin`: the ratio minus 1 that matters, 5 % where None; `metrics` instead of
-    the primary one, loss, CPU and memory. UserError for a broken bundle, an unknown metric, or
-    nothing to compare.
+    the primary one, CPU and memory; loss is judged beside them. UserError for a broken bundle, a
+    metric that is unknown or says nothing of better and worse, or nothing to compare.
     """
     _check_metrics(metrics)
     one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
@@ -90,20 +89,13 @@ def compare(
     halves = _halves(a, b, comparable)
     rules, floors = _rules(a.bundle, b.bundle, margin)
     groups = [
-        _Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one) for m in comparable
+        _Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one, metrics)
+        for m in comparable
     ]
-    asked = [
-        (g, q)
-        for g in groups
-        for q in g.questions(metrics or _default(halves[0].primary[g.key[0]]))
-    ]
+    asked = [(g, q) for g in groups for q in g.questions()]
     answers = regression.judge([q for _, q in asked], rules)
-    rows = [
-        g.row(q, x)
-        for (g, q), x in zip(asked, answers, strict=True)
-        if metrics or not g.has_none(q, x)
-    ]
-    verdict = cast(Verdict, regression.overall([row.verdict for row in rows]))
+    shown = [(g, q, x) for (g, q), x in zip(asked, answers, strict=True) if g.is_shown(q, x)]
+    verdict = cast(Verdict, regression.overall(x.verdict for g, q, x in shown if g.counts(q, x)))
     if verdict in ("equivalent", "better") and any(x.counts for x in alone):
         verdict = "undecided"  # what A has and B lacks may be what broke
     topics = environment(a, b, matches, (halves[0].lines, halves[1].lines))
@@ -118,7 +110,7 @@ def compare(
         ),
         cautions=tuple(_cautions(one, rules, floors, topics)),
         environment=topics,
-        rows=tuple(rows),
+        rows=tuple(g.row(q, x) for g, q, x in shown),
         not_comparable=tuple(NotComparable(cell=x.cell, reason=x.reason) for x in alone),
         verdict=verdict,
         exit_code=EXIT_CODES[verdict],
@@ -126,15 +118,20 @@ def compare(
 
 
 class _Group:
-    """A pair of cells, one on each side."""
+    """A pair of cells, one on each side. `named`: the metrics that a user asked for, if any."""
 
-    def __init__(self, match: Match, a: ArmReport, b: ArmReport, paired: bool):
-        self.match, self.a, self.b, self.paired = match, a, b, paired
+    def __init__(
+        self, match: Match, a: ArmReport, b: ArmReport, paired: bool, named: Sequence[str]
+    ):
+        self.match, self.a, self.b, self.paired, self.named = match, a, b, paired, named
         self.key = (match.a["cell"], match.b["cell"])
         self.flags = (*match.chosen, *between(a.facts, b.facts))
 
-    def questions(self, metrics: Sequence[str]) -> Iterator[regression.Question]:
-        for metric in dict.fromkeys(metrics):
+    def questions(self) -> Iterator[regression.Question]:
+        """Loss is asked for whatever a user names: what is lost costs nothing to deliver."""
+        loss = judged_loss(self.a.primary)
+        wanted = (*self.named, loss) if self.named else (self.a.primary, loss, *COST)
+        for metric in dict.fromkeys(wanted):
             for topic in self._topics(metric):
                 bounds = (
                     _widest(GLOSSARY[metric], self.a.trials_in(topic)),
@@ -150,10 +147,26 @@ class _Group:
                     reliable,
                     bounds,
                     topic,
+                    self.a.primary,
                 )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
             yield regression.Question(self.key, _FAILURES, failed[0], failed[1], False)
+
+    def is_shown(self, q: regression.Question, answer: regression.Answer) -> bool:
+        """A loss that nobody asked for where it is decided; of the metrics that are judged where
+        nobody names any, those that either side has."""
+        if self._is_beside(q):
+            return answer.verdict in ("worse", "better")
+        return bool(self.named) or not self.has_none(q, answer)
+
+    def counts(self, q: regression.Question, answer: regression.Answer) -> bool:
+        """Whether the answer of the whole table rests on it."""
+        return not self._is_beside(q) or answer.verdict == "worse"
+
+    def _is_beside(self, q: regression.Question) -> bool:
+        """Whether it is a loss beside other metrics that a user named."""
+        return bool(self.named) and q.entry is not _FAILURES and q.entry.name not in self.named
 
     def _topics(self, metric: str) -> list[str | None]:
         """The topics that both have and that are judged one by one; [None], the whole, where there
@@ -223,18 +236,21 @@ def _failed(lines: Sequence[TrialLine]) -> regression.Counts:
     return failed, failed + sum(x.status == "done" for x in lines)
 
 
-def _default(primary: str) -> tuple[str, ...]:
-    return (primary, regression.LOSS, *COST)
-
-
 def _check_metrics(metrics: Sequence[str]) -> None:
     for metric in metrics:
         if metric not in GLOSSARY:
             raise UserError(
                 f"no metric {metric!r}",
                 where="--metric",
-                expected=", ".join(GLOSSARY),
+                expected=", ".join(one for one in GLOSSARY if one not in regression.NO_DIRECTION),
                 fix=did_you_mean(metric, GLOSSARY),
+            )
+        if (other := regression.NO_DIRECTION.get(metric)) is not None:
+            raise UserError(
+                f"more of {metric!r} is neither better nor worse",
+                where="--metric",
+                expected="a metric of which more is better, or less",
+                fix=f"--metric {other}",
             )
 
 
@@ -300,20 +316,20 @@ def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half
     """Measures the cells that are compared; one campaign is read once."""
     wanted = [{m.a["cell"] for m in matches}, {m.b["cell"] for m in matches}]
     if a.bundle.directory.resolve() == b.bundle.directory.resolve():
-        arms, primary = _measured(a.bundle, wanted[0] | wanted[1])
-        measured = [(arms, primary), (arms, primary)]
+        arms = _measured(a.bundle, wanted[0] | wanted[1])
+        measured = [arms, arms]
     else:
         measured = [_measured(s.bundle, w) for s, w in ((a, wanted[0]), (b, wanted[1]))]
 
     def half(n: int, side: Selection) -> _Half:
         lines = [line for line in side.bundle.trials() if line.cell in wanted[n]]
-        return _Half(side, measured[n][0], lines, measured[n][1])
+        return _Half(side, measured[n], lines)
 
     return half(0, a), half(1, b)
 
 
-def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], dict[int, str]]:
-    """Cell -> its arm, cell -> its primary metric."""
+def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
+    """Cell -> its arm."""
     small = Small(bundle)
     lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():
@@ -322,17 +338,16 @@ def _measured(bundle: Bundle, cells: set[int]) -> tuple[dict[int, ArmReport], di
     done = [x for c in cells for x in lines[c] if x.status == "done"]
     for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
         trials[evidence.cell].append(measure_trial(evidence))
-    arms, primary = {}, {}
+    arms = {}
     for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
         for cell in found.cells:
             if (n := cell["cell"]) in cells:
                 arms[n] = _arm(found, cell, trials[n], lines[n], small, bundle)
-                primary[n] = found.primary_metric
         ran = [_ran(found.labels[c["cell"]], c, lines[c["cell"]], small) for c in found.cells]
         for cell, judged in zip(found.cells, unbound(ran), strict=True):
             if cell["cell"] in arms:
                 arms[cell["cell"]].judged[None] = judged
-    return arms, primary
+    return arms
 
 
 def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: Small) -> Arm:

@@ -9,13 +9,13 @@ from rmwbench.analysis.decide.answer import Answer, Limit, Met, Outcome, decide
 from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.decide.pareto import Place, pareto
 from rmwbench.analysis.decide.worth import NoWorth, Worth, worth
+from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.decide import model, words
 from rmwbench.results.decide.gather import (
     COSTS,
-    LOSS,
     Case,
     Machine,
     blocks_of,
@@ -134,17 +134,16 @@ def _front(
     to its limit for anybody, and the slowest where none has a limit of it: the same for all
     candidates."""
     seen, latency = machine.seen[case.name], latency_of(limits.document())
+    loss = judged_loss(latency)
     topics = list(
-        dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == LOSS)
+        dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == loss)
     )
     topic = topics[0] if len(topics) == 1 else _nearest(case, machine, latency, topics)
     metrics = {
         latency: (topic, latency),
-        LOSS: (topic, LOSS),
+        loss: (topic, loss),
         **{cost: (None, cost) for cost in COSTS},
     }
-    if latency.startswith("end_to_end"):
-        metrics[latency] = (None, latency)
     found = {
         name: {
             metric: blocks
@@ -154,7 +153,7 @@ def _front(
         for name, one in seen.items()
         if one.not_supported is None
     }
-    order = [latency, "cpu_cores", "pss", LOSS]
+    order = [latency, "cpu_cores", "pss", loss]
     return topic, tuple(pareto(found, order, min_blocks=rules.min_blocks))
 
 

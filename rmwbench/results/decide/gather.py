@@ -16,6 +16,7 @@ from rmwbench.analysis.metrics.aggregate import (
     Trial,
     clock_bound,
     fraction_of,
+    judged_loss,
     trial_value,
     under_way_of,
 )
@@ -42,7 +43,6 @@ Place = tuple[int, int]
 WORDS = ("title", "description", "primary_metric")
 OF_ARM = ("wait", "loan", "publish_mode", "take", "capacity", "peers", "process", "node")
 COSTS = ("cpu_cores", "pss")
-LOSS = "undelivered"
 
 
 @dataclass(frozen=True)
@@ -358,13 +358,13 @@ def latency_of(document: Mapping[str, Any]) -> str:
 
 
 def pareto_of(topics: Sequence[Topic], latency: str) -> list[Asked]:
-    """What the front is of; latency and loss of each topic that is judged by itself."""
+    """What the front is of; latency, and the loss that is judged before it, of each topic that is
+    judged by itself, or along the chain."""
+    messages = (latency, judged_loss(latency))
     parts = [topic.name for topic in topics] if topics else [None]
-    of_parts = [
-        (part, metric) for part in parts for metric in (latency, LOSS) if metric in OF_TOPICS
-    ]
-    rest = [] if latency in OF_TOPICS else [(None, latency)]
-    return [*of_parts, *rest, *((None, metric) for metric in COSTS)]
+    of_parts = [(part, metric) for part in parts for metric in messages if metric in OF_TOPICS]
+    along = [(None, metric) for metric in messages if metric not in OF_TOPICS]
+    return [*of_parts, *along, *((None, metric) for metric in COSTS)]
 
 
 def blocks_of(seen: Seen, asked: Asked) -> Blocks | None:

@@ -6,7 +6,7 @@ here and nowhere else.
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
@@ -264,13 +264,15 @@ def parse(
     directory: Path | None = None,
     middlewares: Iterable[str] = (),
     shortened: bool = False,
+    whole_factors: Collection[str] = (),
     choice: Choice = NO_CHOICE,
 ) -> Suite:
     """A suite from its text. `where` names the file in errors; profile paths are relative to
-    `directory`. `choice`: what the command line says of its arms."""
+    `directory`. `whole_factors`: those of which the short version has all levels, too. `choice`:
+    what the command line says of its arms."""
     tree = _tree(text, where, choice)
     try:
-        tree = short.shortened(tree, wanted=shortened)
+        tree = short.shortened(tree, wanted=shortened, whole_factors=whole_factors)
     except Fault as fault:
         raise _fault_error(tree, where, fault.at, fault) from fault
     context = {

@@ -16,6 +16,7 @@ One file for both, so that the two cannot drift apart. Done in the tree of the f
 is validated: every line that an error can name stays.
 """
 
+from collections.abc import Collection
 from typing import Any
 
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
@@ -33,9 +34,11 @@ METRIC = "primary_metric"
 KEYS = (*NAMED, *MERGED, *REPLACED, METRIC)
 
 
-def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
-    """The tree without its `short`; with `wanted` as that says. Raises Fault where there is none,
-    or it is wrong (whether wanted or not)."""
+def shortened(
+    tree: CommentedMap, *, wanted: bool, whole_factors: Collection[str] = ()
+) -> CommentedMap:
+    """The tree without its `short`; with `wanted` as that says, except that `whole_factors` keep
+    all their levels. Raises Fault where there is none, or it is wrong (whether wanted or not)."""
     if KEY not in tree:
         if wanted:
             raise Fault(
@@ -63,7 +66,7 @@ def shortened(tree: CommentedMap, *, wanted: bool) -> CommentedMap:
                 at=(KEY, key),
             )
     kept = {key: _kept(tree, short, key) for key in NAMED if key in short}
-    merged = {key: _merged(tree, short, key) for key in MERGED if key in short}
+    merged = {key: _merged(tree, short, key, whole_factors) for key in MERGED if key in short}
     if wanted:
         for key, value in (
             kept | merged | {key: short[key] for key in REPLACED if key in short}
@@ -123,7 +126,9 @@ def _kept(tree: CommentedMap, short: CommentedMap, key: str) -> CommentedSeq:
     return found
 
 
-def _merged(tree: CommentedMap, short: CommentedMap, key: str) -> Any:
+def _merged(
+    tree: CommentedMap, short: CommentedMap, key: str, whole_factors: Collection[str]
+) -> Any:
     changes = short[key]
     if not isinstance(changes, CommentedMap):
         raise Fault(
@@ -151,7 +156,8 @@ def _merged(tree: CommentedMap, short: CommentedMap, key: str) -> Any:
                 )
     found = CommentedMap()
     for name in [*whole, *(name for name in changes if name not in whole)]:
-        source = changes if name in changes else whole
+        kept = key == "factors" and name in whole_factors
+        source = changes if name in changes and not kept else whole
         found[name] = source[name]
         found.lc.add_kv_line_col(name, source.lc.data[name])
     found.lc.line, found.lc.col = whole.lc.line, whole.lc.col

@@ -97,9 +97,9 @@ class Workload(Strict):
     `host_idle` say what else the machine does meanwhile (on `background_hosts`, all where none is
     named), `daemons_end_s` when the daemons of an arm's middleware (RouDi, router, discovery
     server) are killed, in seconds from the start of the steady state (`daemons_end: first` kills
-    only the first), and `daemons_return_s` when what was killed is started again;
-    `readers_freeze_s` when every process that only reads is stopped (SIGSTOP) until the steady
-    state ends.
+    only the first, `daemons_end: daemons_host` those on `daemons_host`, where each host has its
+    own), and `daemons_return_s` when what was killed is started again; `readers_freeze_s` when
+    every process that only reads is stopped (SIGSTOP) until the steady state ends.
 
     `frames` is the source of what publishers of images send; one of its own is what a publisher
     says itself.
@@ -147,7 +147,7 @@ class Workload(Strict):
     ros_variables: RosVariables | None = None
     recorder: Recorder | None = None
     daemons_end_s: Span | None = None
-    daemons_end: Literal["all", "first"] = "all"
+    daemons_end: Literal["all", "first", "daemons_host"] = "all"
     daemons_return_s: Span | None = None
     hosts: Annotated[tuple[NodeName, ...], Field(strict=False)] | None = None
     network: NetworkOrName | None = None

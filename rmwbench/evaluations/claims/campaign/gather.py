@@ -9,8 +9,9 @@ from typing import Any
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.evaluations.claims.cells import Need, Place, needed
-from rmwbench.evaluations.claims.derived_suite import derived, longer, place_of
-from rmwbench.evaluations.claims.model import Claim, Claims
+from rmwbench.evaluations.claims.derived_suite import MOST_BLOCKS, derived, longer, place_of
+from rmwbench.evaluations.claims.model import Claim, Claims, Test
+from rmwbench.evaluations.claims.rules import Share, level_of
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
 from rmwbench.suite.cells import Cell, cells
@@ -104,12 +105,12 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
         if not lacking:
             break
         barred |= {place_of(cell): lacking[cell.number] for cell in made if cell.number in lacking}
-    metrics: dict[Place, set[tuple[str, str | None]]] = {}
+    tests: dict[Place, list[Test]] = {}
     for one in asked:
         for place in needs[one.claim.id].places if one.claim.id in needs else ():
-            metrics.setdefault(place, set()).update(*(test.asked for test in one.claim.tests))
+            tests.setdefault(place, []).extend(one.claim.tests)
     suite, made = _made(tree, places, name, path)
-    more = longer(made, metrics)
+    more = longer(made, tests, level_of([MOST_BLOCKS], Share(earlier=0)).error)
     suite, made = _made(tree, places, name, path, more) if more else (suite, made)
     costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, made, seed=0).trials}
     return Offer(

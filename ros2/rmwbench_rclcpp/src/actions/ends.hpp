@@ -20,6 +20,8 @@ class ActionClient {
   virtual void send(const uint8_t *payload, size_t bytes) = 0;
   // Whether each of its services and topics has found the server's.
   virtual bool ready() const = 0;
+  // How many goals were rejected, and how many ended without success: they bring no reply.
+  virtual void account(const rmwbench_account &account) const = 0;
   // What an executor holds while a callback runs.
   virtual std::weak_ptr<void> held() const = 0;
 };

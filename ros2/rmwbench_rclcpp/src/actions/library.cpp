@@ -1,3 +1,7 @@
+#include <atomic>
+#include <cstdint>
+#include <memory>
+
 #include <rclcpp_action/rclcpp_action.hpp>
 #include <rmwbench_msgs/action/bytes.hpp>
 
@@ -7,18 +11,35 @@ namespace rmwbench {
 namespace {
 
 using Action = rmwbench_msgs::action::Bytes;
+using Handle = rclcpp_action::ClientGoalHandle<Action>;
+
+// What becomes of a client's goals. Their callbacks hold it: an executor may still run one when the
+// client is gone.
+struct Outcomes {
+  explicit Outcomes(const OnResult &called) : on_result(called) {}
+
+  const OnResult on_result;
+  std::atomic<int64_t> rejected{0};
+  std::atomic<int64_t> not_succeeded{0};  // canceled, aborted, or of no known state
+};
 
 class Client final : public ActionClient {
  public:
-  Client(const ActionName &action, const OnResult &on_result) {
+  Client(const ActionName &action, const OnResult &on_result)
+      : outcomes_(std::make_shared<Outcomes>(on_result)) {
     rcl_action_client_options_t options = rcl_action_client_get_default_options();
     options.goal_service_qos = options.result_service_qos = action.qos.get_rmw_qos_profile();
     client_ = rclcpp_action::create_client<Action>(action.node, action.name, action.group, options);
-    sending_.result_callback =
-        [on_result](const rclcpp_action::ClientGoalHandle<Action>::WrappedResult &result) {
-          if (result.code == rclcpp_action::ResultCode::SUCCEEDED)
-            on_result(result.result->data.data(), result.result->data.size());
-        };
+    // A rejected goal has no handle.
+    sending_.goal_response_callback = [outcomes = outcomes_](const Handle::SharedPtr &handle) {
+      if (handle == nullptr) outcomes->rejected.fetch_add(1, std::memory_order_relaxed);
+    };
+    sending_.result_callback = [outcomes = outcomes_](const Handle::WrappedResult &result) {
+      if (result.code == rclcpp_action::ResultCode::SUCCEEDED)
+        outcomes->on_result(result.result->data.data(), result.result->data.size());
+      else
+        outcomes->not_succeeded.fetch_add(1, std::memory_order_relaxed);
+    };
   }
 
   void send(const uint8_t *payload, size_t bytes) override {
@@ -30,7 +51,16 @@ class Client final : public ActionClient {
   bool ready() const override { return client_->action_server_is_ready(); }
   std::weak_ptr<void> held() const override { return client_; }
 
+  // Counted from 0 on: the client hears of each.
+  void account(const rmwbench_account &account) const override {
+    account.counter(account.context, "goals_rejected",
+                    outcomes_->rejected.load(std::memory_order_relaxed));
+    account.counter(account.context, "goals_not_succeeded",
+                    outcomes_->not_succeeded.load(std::memory_order_relaxed));
+  }
+
  private:
+  const std::shared_ptr<Outcomes> outcomes_;
   rclcpp_action::Client<Action>::SharedPtr client_;
   rclcpp_action::Client<Action>::SendGoalOptions sending_;
 };

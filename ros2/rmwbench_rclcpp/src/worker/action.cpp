@@ -72,7 +72,10 @@ class GoalClient final : public rmwbench_client {
     granted.publish_mode = mode_.mode;
     granted.note(granted.context, mode_.note.c_str());
   }
-  void account(const rmwbench_account &account) const override { inbox_->account(account); }
+  void account(const rmwbench_account &account) const override {
+    inbox_->account(account);
+    client_->account(account);
+  }
 
  private:
   Receiving receiving_;

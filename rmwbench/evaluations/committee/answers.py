@@ -1,0 +1,138 @@
+"""The answer of a workload as a committee reads it: the headline of every report, except that
+nobody is told to take what does not carry the traffic.
+
+A verdict compares: where every candidate loses its messages one of them is still the best, and its
+name in a summary would be taken for advice.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.results.answer import facts as said
+from rmwbench.results.answer.facts import Fact
+from rmwbench.results.answer.headline import Headline, headline
+from rmwbench.results.shown import AnyArm, Arm, Condition, Part, Workload
+from rmwbench.words import numbers as fmt
+
+MOST_LOST = 0.1
+"""Whoever loses a larger share of its messages does not carry them: no limit that is shipped
+(limits/) allows more."""
+
+
+@dataclass(frozen=True)
+class Fate:
+    """What becomes of an arm's messages, in the topic in which it loses most: the share `lost` of
+    what is called `of`, all those of its `failed` trials among them. `endless`: its primary metric
+    is infinite, in whichever topic."""
+
+    arm: str
+    of: str
+    lost: float
+    failed: int
+    endless: bool
+
+    @property
+    def is_carried(self) -> bool:
+        return self.lost <= MOST_LOST and not self.endless
+
+    @property
+    def share(self) -> str:
+        """`28 %`, and what of it is for failures."""
+        failed = fmt.counted(self.failed, "failed trial")
+        why = f" (with all of {failed})" if self.failed else ""
+        return f"{fmt.percent(self.lost)}{why}"
+
+
+def answer(workload: Workload, condition: Condition | None = None) -> Headline:
+    """The `headline`, where the arms that it names first carry the traffic. Where one of them does
+    not, it says who is the best and not what to take; where no arm does, it says so, and who is the
+    best in its `detail`."""
+    found = headline(workload, condition)
+    arms = [arm for arm in said.contenders(workload) if said.verdict_of(arm) != "no data"]
+    fates = {arm.arm: _fate(arm, workload) for arm in arms}
+    named = [fates[name] for name in _named(found.facts) if name in fates]
+    failing = [fate for fate in named if not fate.is_carried]
+    if not failing:
+        return found
+    order = words(workload.primary_metric)
+    endless = order.why_infinite(f"the {said.title_of(workload.primary_metric)}")
+    verdicts = [fact for fact in found.facts if not isinstance(fact, said.Limits | said.AtWorst)]
+    plain = said.sentence(verdicts, order)
+    if any(fate.is_carried for fate in fates.values()):
+        losses = f" Before choosing: {'; '.join(_losses(failing, endless))}."
+        text = plain if _tells_losses(verdicts[0]) else plain + losses
+        return replace(found, answer=text, lead="", rest="")
+    running = [fates[arm.arm] for arm in arms if not said.is_by_failure(arm)]
+    without = said.DoesNotWork | said.NoData | said.Unable
+    others = [fact.clause(order) for fact in verdicts if isinstance(fact, without)]
+    told = "; ".join([*_losses(running, endless), *others])
+    text = f"{_nobody(arms)} carries this: {told}."
+    return replace(found, answer=text, detail=plain, lead="", rest="")
+
+
+def _fate(arm: Arm, workload: Workload) -> Fate:
+    parts: list[tuple[str, Part, AnyArm]] = [
+        (topic.topic, topic, own)
+        for topic in workload.topics
+        if topic.judged
+        for own in topic.arms
+        if own.arm == arm.arm
+    ]
+    parts = parts or [("its messages", workload, arm)]
+    of, part, worst = max(parts, key=lambda one: said.lost_of(one[2], one[1]))
+    return Fate(
+        arm.arm,
+        of,
+        said.lost_of(worst, part),
+        said.own_failures(worst),
+        any(_is_endless(own, part) for _, part, own in parts),
+    )
+
+
+def _is_endless(arm: AnyArm, part: Part) -> bool:
+    """As a table has it: `never`."""
+    return fmt.metric(arm.metrics.get(part.primary_metric)).state == "never"
+
+
+def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
+    """Of whom the first verdict says that they are the best, or may be."""
+    first = next((fact for fact in facts if not isinstance(fact, said.Limits)), None)
+    if isinstance(first, said.Equal | said.Between):
+        return first.arms
+    if isinstance(first, said.Best | said.BestByLoss | said.BestByBlocks | said.LosesLeast):
+        return (first.arm,)
+    return (first.arm,) if isinstance(first, said.OnlyOne | said.OverTopics) else ()
+
+
+def _tells_losses(fact: Fact) -> bool:
+    """Whether its own words say what its arms lose."""
+    if isinstance(fact, said.Equal):
+        return bool(fact.losses)
+    if isinstance(fact, said.Best | said.BestByLoss | said.OnlyOne):
+        return fact.lost is not None
+    return isinstance(fact, said.LosesLeast)
+
+
+def _losses(fates: Sequence[Fate], endless: str) -> list[str]:
+    """`a loses 28 % of its messages, b 82 %`; of those that lose less, and whose metric is infinite
+    all the same, why it is."""
+    clauses: list[str] = []
+    of = None
+    for one in fates:
+        if one.lost < said.LOSS_TOLD:
+            continue
+        if of == one.of:
+            clauses[-1] += f", {one.arm} {one.share}"
+        else:
+            clauses.append(f"{one.arm} loses {one.share} of {one.of}")
+        of = one.of
+    if found := [one.arm for one in fates if one.endless and one.lost <= MOST_LOST]:
+        clauses.append(f"with {said.names(found)} {endless}")
+    return clauses
+
+
+def _nobody(arms: Sequence[Arm]) -> str:
+    """`No RMW as installed`."""
+    kind = "RMW" if all(arm.layer == "rclcpp" for arm in arms) else "candidate"
+    return f"No {kind} as installed" if all(arm.as_installed for arm in arms) else f"No {kind}"
