@@ -141,10 +141,10 @@ def test_a_percentile_gets_the_messages_that_it_needs():
 
     assert longer_of(metric="service_latency_p50", right="b") == {}
     assert longer_of(metric="loss", right="b", by="difference", level=0.05) == {}
-    more = longer_of(metric="service_latency_p90", right="b")
+    more = longer_of(metric="service_latency_p99", right="b")
     again = cells(parse(derived(tree(), found.places, "s", more), where="derived"))
-    assert all(LEAST_BLOCKS * cell.steady_messages >= 100 for cell in again)
-    each = longer_of(metric="service_latency_p90", right="b", base_at={"subscribers": 1})
+    assert all(LEAST_BLOCKS * cell.steady_messages >= 1000 for cell in again)
+    each = longer_of(metric="service_latency_p99", right="b", base_at={"subscribers": 1})
     assert each["v"] > 4 * more["v"], "each block has a value of its own"
     none_lost = longer_of(metric="loss", level=0.01)
     again = cells(parse(derived(tree(), found.places, "s", none_lost), where="derived"))

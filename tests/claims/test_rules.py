@@ -333,7 +333,9 @@ def test_more_trials_in_which_nothing_came_do_not_widen_what_they_say():
     bounds = [{"unit": "ns", "value": 0.0, "low": 0.0, "count": 0} for _ in range(2)]
     sides = []
     for bound, high, trials in zip(bounds, (0.5, 0.67), (4, 3), strict=True):
-        sides.append(arm("rclcpp/a", [0.0] * trials, metric=bound | {"high": high, "trials": trials}))
+        sides.append(
+            arm("rclcpp/a", [0.0] * trials, metric=bound | {"high": high, "trials": trials})
+        )
     campaigns = [
         campaign(("w", one_arm), machine="one", created_utc=f"2026-01-0{day + 1}T00:00:00Z")
         for day, one_arm in enumerate(sides)
@@ -348,7 +350,7 @@ def test_more_trials_in_which_nothing_came_do_not_widen_what_they_say():
     [
         # a sign test on the blocks that have a ratio
         ([0.0, 1.0, 1.0, 0.0, 1.0, 2.0, 1.0, 1.0, 1.0], [0.0, 9.0, 9.0, 0.0, 9.0, 9.0, 9.0, 9.0, 9.0], "holds", None),
-        ([math.inf] + FAST, [math.inf] + SLOW, "holds", None),
+        ([math.inf, *FAST], [math.inf, *SLOW], "holds", None),
         ([0.0] * 5 + FAST[:4], [0.0] * 5 + SLOW[:4], "undecided", "no_ratio"),
     ],
 )  # fmt: skip

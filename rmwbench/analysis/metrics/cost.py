@@ -215,10 +215,7 @@ def _allocations(table: Table, put: Any, published: int, heard: int) -> None:
 def _unseen_daemons(table: Table) -> list[str]:
     """Daemons that the trial started (it timed their start) and that no counter is of."""
     started = {
-        name
-        for row in table.values()
-        for c, _ in row
-        if (name := c.removeprefix(DAEMON_STEP)) != c
+        name for row in table.values() for c, _ in row if (name := c.removeprefix(DAEMON_STEP)) != c
     }
     return sorted(started - {process for role, process in table if role == "daemon"})
 

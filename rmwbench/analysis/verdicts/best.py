@@ -120,9 +120,7 @@ def _judged(
         for w, arms in contenders.items()
     }
     for _ in range(2):
-        judged = {
-            w: _tests(w, arms, found[w], rules, lossier[w]) for w, arms in contenders.items()
-        }
+        judged = {w: _tests(w, arms, found[w], rules, lossier[w]) for w, arms in contenders.items()}
         _judge_families([j for arms in judged.values() for j in arms.values()], rules.alpha)
         lossier = {w: _decided_lossier(arms, found[w], rules) for w, arms in judged.items()}
     return judged

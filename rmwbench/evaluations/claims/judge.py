@@ -665,6 +665,8 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
 def _answer(test: Test, found: Found) -> tuple[Answer, Code | None]:
     if test.existence and found.seen:
         return ("holds" if test.relation == "greater" else "does not hold"), None
+    if test.existence and test.relation == "greater":  # what was not seen may yet come
+        return "undecided", None
     if found.infinite and not found.enough:
         return "undecided", "few_for_infinite"
     return decided(test, found.value, found.low, found.high)

@@ -415,9 +415,7 @@ def _level(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     if len(of_all) < 2 or level.error <= 0:
         return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
     campaigns = [campaign for campaign, _ in blocks]
-    value, low, high = _widened(
-        _over_trials(test, cell, of_all, level), of_all, campaigns, level
-    )
+    value, low, high = _widened(_over_trials(test, cell, of_all, level), of_all, campaigns, level)
     least = 0.0 if (of_all >= 0).all() else -math.inf
     most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
     return Found(value, max(least, low), min(most, high), len(of_all), seen=seen)
