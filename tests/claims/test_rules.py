@@ -285,6 +285,14 @@ def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_spe
     )
 
 
+def test_a_version_with_too_few_blocks_takes_nothing_from_one_with_enough():
+    """Six blocks of a new version decided it, and three of the one before left it undecided."""
+    claims = asked(right="b", factor=0.8)
+    enough, few = of_version(1, "1.0"), of_version(2, "1.0.9", FAST[:3])
+    assert answers(claims, claims.items[0], [enough, few])[0].answer == "holds"
+    assert answers(claims, claims.items[0], [few])[0].answer == "undecided"
+
+
 def test_campaigns_that_differ_widen_what_they_say_together():
     values, level = np.array([1.0, 1.1, 0.9, 2.0, 2.1, 1.9]), level_of([3, 3])
     assert between_half(values, [0] * 6, level) == 0, "one campaign"

@@ -365,13 +365,15 @@ def _missing(test: Test, part: int, cells: Sequence[Cell]) -> int:
 
 def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
     """A test speaks of so many cells of one pair of arms: those of another version are not more of
-    them."""
-    versions: dict[tuple[str, ...], list[Answer]] = {}
+    them. A version with too few blocks in all of its cells says nothing beside one with enough."""
+    versions: dict[tuple[str, ...], list[Cell]] = {}
     for cell in cells:
-        versions.setdefault(cell.versions, []).append(cell.answer)
+        versions.setdefault(cell.versions, []).append(cell)
+    told = [found for found in versions.values() if any(c.code != "few_blocks" for c in found)]
+    answers = [[cell.answer for cell in found] for found in told or versions.values()]
     return (
-        of_versions([together(found, test) for found in versions.values()])
-        if versions
+        of_versions([together(found, test) for found in answers])
+        if answers
         else together([], test)
     )
 
