@@ -339,7 +339,7 @@ def _trials(arm: Arm, metric: str) -> int:
     return (found and found.trials) or 0
 
 
-def _combined(metrics: Sequence[Metric], level: Level) -> Interval | tuple[None, float, float]:
+def _combined(metrics: Sequence[Metric], level: Level) -> tuple[float | None, float, float]:
     """Of the campaigns' intervals of 95 % one at the level. Positive values: their geometric mean,
     each by the inverse square of its interval's half on the logarithms, widened by Birge's ratio
     where they differ by more than these. What happened in no campaign: the bound of all their
@@ -355,7 +355,7 @@ def _combined(metrics: Sequence[Metric], level: Level) -> Interval | tuple[None,
         rate = sum(1 / end[2] if end[2] > 0 else math.inf for end in ends)
         return 0.0, low, 1 / rate if rate > 0 else math.inf
     if all(end[0] and 0 < end[1] < end[2] < math.inf for end in ends):
-        return _geometric(np.log(ends), level)
+        return _geometric(np.log(np.array(ends, float)), level)
     weights = [float(metric.trials or 1) for metric in metrics]
     value = sum(value * w for value, w in zip(values, weights, strict=True)) / sum(weights)
     return value, low, high
