@@ -372,9 +372,7 @@ def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
     told = [found for found in versions.values() if any(c.code != "few_blocks" for c in found)]
     answers = [[cell.answer for cell in found] for found in told or versions.values()]
     return (
-        of_versions([together(found, test) for found in answers])
-        if answers
-        else together([], test)
+        of_versions([together(found, test) for found in answers]) if answers else together([], test)
     )
 
 
