@@ -21,6 +21,7 @@ import random
 import resource
 import shutil
 import signal
+import subprocess
 import sys
 import tempfile
 import time
@@ -576,6 +577,39 @@ def warm() -> None:
     import rmwbench.report.terminal  # noqa: F401
 
 
+def serve() -> None:
+    """A case a line from stdin, what was ungraceful about its end, or null, a line to stdout."""
+    with tempfile.TemporaryDirectory(prefix="rmwbench-fuzz-") as directory:
+        material = Material(Path(directory))
+        for line in sys.stdin:
+            print(json.dumps(outcome(json.loads(line), material)), flush=True)
+
+
+class Server:
+    """`serve` in a process of its own, which has no threads when it forks: a test's has those of
+    whatever ran before (a renderer's, Arrow's), and a lock that one of them holds stays locked in
+    the child for ever."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.badinput.fuzz", "--serve"]
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+
+    def outcome(self, one: dict[str, Any]) -> str | None:
+        """As `outcome`."""
+        assert self._process.stdin is not None and self._process.stdout is not None
+        self._process.stdin.write(json.dumps(one) + "\n")
+        self._process.stdin.flush()
+        found: str | None = json.loads(self._process.stdout.readline())
+        return found
+
+    def end(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+        self._process.wait()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -590,8 +624,13 @@ def main() -> None:
     parser.add_argument(
         "--keep", action="store_true", help="Add a case of each new cause to the corpus."
     )
+    parser.add_argument(
+        "--serve", action="store_true", help="Run the cases that stdin has, one a line, instead."
+    )
     wanted = parser.parse_args()
     warm()
+    if wanted.serve:
+        return serve()
     run, causes, examples = collections.Counter[str](), collections.Counter[tuple[str, str]](), {}
     end = time.monotonic() + wanted.seconds
     with tempfile.TemporaryDirectory(prefix="rmwbench-fuzz-") as directory:

@@ -14,16 +14,23 @@ def material(tmp_path_factory):
     return fuzz.Material(tmp_path_factory.mktemp("fuzz"))
 
 
+@pytest.fixture(scope="module")
+def server():
+    found = fuzz.Server()
+    yield found
+    found.end()
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("one", fuzz.kept(), ids=lambda one: f"{one['input']}-{one['verb'][0]}")
-def test_what_was_found_once_ends_gracefully(material, one):
-    assert fuzz.outcome(one, material) is None, json.dumps(one)[:1000]
+def test_what_was_found_once_ends_gracefully(server, one):
+    assert server.outcome(one) is None, json.dumps(one)[:1000]
 
 
 @pytest.mark.parametrize("number", range(12))
-def test_what_is_drawn_ends_gracefully(material, number):
+def test_what_is_drawn_ends_gracefully(server, material, number):
     one = fuzz.case(random.Random(f"tests:{number}"), material)
-    assert fuzz.outcome(one, material) is None, json.dumps(one)[:1000]
+    assert server.outcome(one) is None, json.dumps(one)[:1000]
 
 
 def test_a_mistake_of_ours_would_be_found(material, monkeypatch):
