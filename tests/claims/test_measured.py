@@ -3,6 +3,7 @@ those that ship."""
 
 import dataclasses
 import json
+from collections import Counter
 
 import pytest
 
@@ -12,6 +13,7 @@ from rmwbench.evaluations.claims.judge import today
 from rmwbench.evaluations.claims.markdown import answered, page
 from rmwbench.evaluations.claims.measured import expanded, file_name, measured, text
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
+from rmwbench.evaluations.claims.rules import LEAST_BLOCKS
 from rmwbench.evaluations.claims.suites import is_of
 from rmwbench.results.model import Fact, Metric
 from rmwbench.suite.file.places import suites_directory
@@ -250,6 +252,21 @@ def test_a_file_that_is_not_a_summary(tmp_path):
     (folder / "x.json").write_text("no JSON")
     with pytest.raises(UserError, match="not a summary"):
         shipped("s", tmp_path)
+
+
+def test_what_ships_has_five_blocks_or_says_why_it_has_none():
+    """Fewer decide nothing. Campaigns of one machine count together, as in an answer; a block that
+    the arm lost is one."""
+    blocks: Counter[tuple[object, ...]] = Counter()
+    for name in FILES:
+        for one in (x for summary in shipped(name) for x in expanded(summary)):
+            for workload in one.workloads:
+                for side in workload.arms:
+                    known = [side.metrics, *(topic.metrics for topic in side.topics.values())]
+                    trials = [m.trials or 0 for metrics in known for m in metrics.values()]
+                    cell = name, one.host, one.suite, workload.workload, side.arm, side.version
+                    blocks[cell] += max(trials, default=0) + len(side.lost_blocks)
+    assert not [cell for cell, count in blocks.items() if 0 < count < LEAST_BLOCKS]
 
 
 def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():
