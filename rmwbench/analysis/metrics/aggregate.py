@@ -132,7 +132,8 @@ LOSSES = ("loss", "undelivered")
 OF_LEDGER = (*LOSSES, *delivery.SPLIT)
 """Fractions of what went from a writer to a reader: the ledger counts what was under way. For those
 of late nodes alone that is an upper bound, since others may have had messages under way, too."""
-WITHOUT_UNDER_WAY = (*OF_LEDGER, "end_to_end_loss", "end_to_end_undelivered")
+OF_CHAIN = ("end_to_end_loss", "end_to_end_undelivered")
+WITHOUT_UNDER_WAY = (*OF_LEDGER, *OF_CHAIN)
 """Fractions that messages under way are not in. Whether they would have arrived is not known, so a
 limit on such a fraction is met only where they are within it, too."""
 

@@ -119,10 +119,22 @@ def _judged(
         w: found[w].lossier * _chances(arms) * count <= rules.alpha
         for w, arms in contenders.items()
     }
-    for _ in range(2):
-        judged = {w: _tests(w, arms, found[w], rules, lossier[w]) for w, arms in contenders.items()}
-        _judge_families([j for arms in judged.values() for j in arms.values()], rules.alpha)
-        lossier = {w: _decided_lossier(arms, found[w], rules) for w, arms in judged.items()}
+    judged = _with_families(contenders, found, rules, lossier)
+    decided = {w: _decided_lossier(arms, found[w], rules) for w, arms in judged.items()}
+    if all(np.array_equal(decided[w], lossier[w]) for w in lossier):
+        return judged
+    return _with_families(contenders, found, rules, decided)
+
+
+def _with_families(
+    contenders: Mapping[str, Sequence[Arm]],
+    found: Mapping[str, Pairs],
+    rules: Rules,
+    lossier: Mapping[str, np.ndarray],
+) -> dict[str, dict[str, Judged]]:
+    """The tests of all arms, with what the two Holm families of the report make of them."""
+    judged = {w: _tests(w, arms, found[w], rules, lossier[w]) for w, arms in contenders.items()}
+    _judge_families([j for arms in judged.values() for j in arms.values()], rules.alpha)
     return judged
 
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 from statistics import median_low
 from typing import Any, Protocol
 
-from rmwbench.analysis.metrics.aggregate import LOSSES
+from rmwbench.analysis.metrics.aggregate import LOSSES, OF_CHAIN
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.verdicts.verdict import Arm
 from rmwbench.codes import FailedBy
 
-ALL_LOST = (*LOSSES, "end_to_end_loss", "end_to_end_undelivered")
+ALL_LOST = (*LOSSES, *OF_CHAIN)
 """Fractions of which a trial that failed is the whole: nothing of it came to a reader, or to the
 end of a chain."""
 

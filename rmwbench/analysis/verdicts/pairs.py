@@ -15,7 +15,7 @@ from scipy import special
 
 from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
-from rmwbench.analysis.verdicts.ratio import p_of_signs, rounding_variance
+from rmwbench.analysis.verdicts.ratio import bounded_exp, p_of_signs, rounding_variance
 from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio, Rules
 
 
@@ -64,7 +64,7 @@ class Pairs:
             freedom = float(self.freedom[i, j])
             half = -float(special.stdtrit(freedom, level)) * error if error > 0 else 0.0
         low, high = mean - half - float(self.spare[i, j]), mean + half + float(self.extra[i, j])
-        return Ratio(math.exp(mean), math.exp(low), _exp(high), n)
+        return Ratio(math.exp(mean), math.exp(low), bounded_exp(high), n)
 
 
 @dataclass(frozen=True)
@@ -289,7 +289,3 @@ def _p_above(
     rest = mean - threshold
     certain = np.where(rest > 0, 0.0, 1.0)
     return np.where(error == 0, certain, special.stdtr(freedom, -rest / error))
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 700 else math.inf

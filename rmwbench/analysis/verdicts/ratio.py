@@ -165,6 +165,11 @@ def standard_error(logs: np.ndarray) -> float:
     return float(logs.std(ddof=1)) / math.sqrt(len(logs)) if len(logs) > 1 else math.inf
 
 
+def bounded_exp(x: float) -> float:
+    """e to the x, infinite where a float cannot hold it."""
+    return math.exp(x) if x < 700 else math.inf
+
+
 def rounding_variance(values: np.ndarray) -> np.ndarray:
     """Of the logarithm of each value, where a coarse clock rounded all to multiples of a quantum q
     (the least distance of two of them): q²/12·1/x² (Sheppard); otherwise 0. Same shape; nan, which

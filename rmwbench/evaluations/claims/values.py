@@ -23,7 +23,7 @@ from rmwbench.analysis.stats.intervals import Interval
 from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.analysis.verdicts.failing import ALL_LOST, is_latency
 from rmwbench.analysis.verdicts.likeness import likeness
-from rmwbench.analysis.verdicts.ratio import rounding_error
+from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
 from rmwbench.evaluations.campaign import Arm
 from rmwbench.evaluations.claims.model import Test
 from rmwbench.evaluations.claims.rules import ALL_OF_IT, Level, Share, level_of, unseen
@@ -216,7 +216,7 @@ def _ratio(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     values = [np.array([side[block] for block in told]) for side in (left, right)]
     least = rounding_error(*values)
     mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in told], least, level)
-    return Found(math.exp(mean), math.exp(mean - half), _exp(mean + half), len(told))
+    return Found(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(told))
 
 
 def _mean_of_logs(
@@ -264,7 +264,7 @@ def _scaled(value: float, end: float, times: float) -> float:
     if end <= 0 or math.isinf(end):
         return end
     log = math.log(value) + times * (math.log(end) - math.log(value))
-    return math.exp(log) if log < 700 else math.inf
+    return bounded_exp(log)
 
 
 def _range(values: np.ndarray, level: Level) -> Found:
@@ -295,13 +295,9 @@ def _widened(
     value, low, high = found
     if low > 0 and (values > 0).all():
         half = between_half(np.log(values), campaigns, level)
-        return value, min(low, value * math.exp(-half)), max(high, value * _exp(half))
+        return value, min(low, value * math.exp(-half)), max(high, value * bounded_exp(half))
     half = between_half(values, campaigns, level)
     return value, min(low, value - half), max(high, value + half)
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x < 700 else math.inf
 
 
 def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
@@ -368,7 +364,7 @@ def _geometric(logs: np.ndarray, level: Level) -> Interval:
     mean = float((values * weights).sum() / weights.sum())
     q = float((((values - mean) / halves) ** 2).sum()) * float(special.ndtri(level.error)) ** 2
     half = max(1.0, math.sqrt(q / (len(values) - 1))) / math.sqrt(float(weights.sum()))
-    return math.exp(mean), math.exp(mean - half), _exp(mean + half)
+    return math.exp(mean), math.exp(mean - half), bounded_exp(mean + half)
 
 
 def _at_level(metric: Metric, level: Level) -> tuple[float | None, float, float]:
