@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.typed import as_typed
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -22,7 +23,9 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="doctor",
         help="Say what on this machine will spoil or explain results, and how to fix it.",
-        epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be looked at.",
+        epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be looked at. "
+        "With --fix or --undo 0: all of it is so now, 1: something is not, 2: nobody could be "
+        "asked.",
     )(doctor)
 
 
@@ -30,10 +33,33 @@ def doctor(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the document of docs/doctor.md.")
     ] = False,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Show the commands that can be taken back, ask once, and run them. They hold "
+            "until the machine starts anew.",
+        ),
+    ] = False,
+    only: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="CHECK",
+            help="With --fix: only this, such as 'receive buffer'; may be repeated.",
+        ),
+    ] = None,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Set back what --fix has changed, and nothing else.")
+    ] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --fix or --undo: do not ask.")] = False,
 ) -> None:
+    from rmwbench.cli.machine import fix as fixing
     from rmwbench.errors import UserError
     from rmwbench.lab import machine
 
+    _check_options(fix=fix, undo=undo, only=bool(only), yes=yes)
+    if undo:
+        raise typer.Exit(fixing.undo(yes=yes, as_json=as_json))
     try:
         found = machine.checkup(tools=_tools(), calibration=_calibration())
     except OSError as error:
@@ -43,11 +69,24 @@ def doctor(
             expected="Linux with /proc and /sys",
             actual=error.strerror or str(error),
         ) from error
+    if fix:
+        raise typer.Exit(fixing.fix(found.findings, only or (), yes=yes, as_json=as_json))
     if as_json:
         print_json(found.document())
     else:
         _print(stdout_console(), found.summary, found.findings)
     raise typer.Exit(1 if found.level == "red" else 0)
+
+
+def _check_options(*, fix: bool, undo: bool, only: bool, yes: bool) -> None:
+    from rmwbench.errors import UserError
+
+    if fix and undo:
+        raise UserError("--fix and --undo contradict each other", fix="give one of them")
+    if only and not fix:
+        raise UserError("--only says what --fix is to change", expected="--fix besides")
+    if yes and not (fix or undo):
+        raise UserError("--yes answers what --fix or --undo asks", expected="one of them besides")
 
 
 def _tools() -> dict[str, dict[str, str]]:
@@ -120,6 +159,10 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
     if os.geteuid() and any(finding.fix for finding in findings):
         total += "; commands that change the system are for root"
     console.print(total)
+    if any(finding.changes and finding.level != "green" for finding in findings):
+        console.print(
+            as_typed("`rmwbench doctor --fix` asks, and runs those that can be taken back")
+        )
 
 
 def _lines(finding: "Finding") -> list[tuple[str, str, bool]]:

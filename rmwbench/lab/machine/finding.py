@@ -10,12 +10,24 @@ LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
 
 
 @dataclass(frozen=True)
+class Change:
+    """What `rmwbench doctor --fix` does about a finding, and can take back. `file`: the kernel's
+    files of that pattern get the value; `limit`: the shell that called gets it (`memlock`,
+    `nofile`), as `SOFT:HARD`."""
+
+    kind: Literal["file", "limit"]
+    target: str
+    value: str
+
+
+@dataclass(frozen=True)
 class Finding:
     """`check` is the short name; `found` and `expected` are values; `why` is one sentence.
 
     `fix` is a command for now and `permanent` one that survives a reboot; `worth` is what the fix
     brought where it was measured (docs/doctor.md says how), None where nobody measured it. `spoils`
-    says that trials themselves suffer, so that reports repeat it.
+    says that trials themselves suffer, so that reports repeat it. `changes`: what `--fix` does;
+    empty where only a person can do it, or where more than benchmarks would feel it.
     """
 
     check: str
@@ -27,6 +39,7 @@ class Finding:
     permanent: str | None = None
     worth: str | None = None
     spoils: bool = False
+    changes: tuple[Change, ...] = ()
 
     def document(self) -> dict[str, Any]:
         return asdict(self)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.lab.machine.finding import Finding, fact
+from rmwbench.lab.machine.finding import Change, Finding, fact
 from rmwbench.lab.middleware.workspace import build_command
+from rmwbench.lab.open_files import ENOUGH
 
 Facts = Mapping[str, Any]
 
@@ -155,13 +156,15 @@ def limits(facts: Facts) -> Finding:
         f"at least {WANTED_FILES} open files and {WANTED_PROCESSES} processes, locked "
         "memory unlimited or 64 MiB"
     )
-    problems = []
+    problems, changes = [], []
     if files is not None and files < WANTED_FILES:
         problems.append(f"{files} open files (as root: ulimit -n {WANTED_FILES})")
+        changes.append(Change("limit", "nofile", f"{ENOUGH}:{ENOUGH}"))
     if processes is not None and processes < WANTED_PROCESSES:
         problems.append(f"{processes} processes (ulimit -u, or the container's --pids-limit)")
     if memlock is not None and memlock < 64 << 20 and not fact(facts, "limits", "may_lock_any"):
         problems.append(f"{memlock >> 10} KiB of locked memory (ulimit -l unlimited)")
+        changes.append(Change("limit", "memlock", "unlimited:unlimited"))
     if not problems:
         found = f"{files if files is not None else 'unlimited'} open files"
         return Finding("process limits", "green", found, expected, why)
@@ -179,6 +182,7 @@ def limits(facts: Facts) -> Finding:
         why,
         fix,
         permanent,
+        changes=tuple(changes),
     )
 
 

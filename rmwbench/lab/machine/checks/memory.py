@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Finding, bytes_text, fact
+from rmwbench.lab.machine.finding import Change, Finding, bytes_text, fact
 
 Facts = Mapping[str, Any]
 
@@ -89,10 +89,18 @@ def huge_pages(facts: Facts) -> Finding:
         return Finding("transparent huge pages", "green", "not in this kernel", expected, why)
     if value != "always":
         return Finding("transparent huge pages", "green", value, expected, why)
-    fix = "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+    switch = "/sys/kernel/mm/transparent_hugepage/enabled"
     permanent = "add transparent_hugepage=madvise to the kernel's command line"
     return Finding(
-        "transparent huge pages", "yellow", value, expected, why, fix, permanent, spoils=True
+        "transparent huge pages",
+        "yellow",
+        value,
+        expected,
+        why,
+        f"echo madvise > {switch}",
+        permanent,
+        spoils=True,
+        changes=(Change("file", switch, "madvise"),),
     )
 
 

@@ -3,12 +3,15 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Finding, bytes_text, fact
+from rmwbench.lab.machine.finding import Change, Finding, bytes_text, fact
 
 Facts = Mapping[str, Any]
 
 LARGEST_MESSAGE_BYTES = 6_220_800
 """One uncompressed 1080p image: the message that small socket buffers drop."""
+MOST_ASKED_BYTES = 1 << 24
+"""The largest receive buffer that a profile of ours asks for: where the kernel grants less, its arm
+is not what it says (rmwbench/campaign/plan/buffers.py)."""
 SMALL_BUFFER_BYTES = 1 << 20
 WANTED_BUFFER_BYTES = 1 << 25
 BACKLOG = 1000
@@ -33,6 +36,11 @@ def sysctl(name: str, value: object) -> dict[str, str]:
     }
 
 
+def setting(name: str, value: object) -> Change:
+    """The same for `rmwbench doctor --fix`."""
+    return Change("file", "/proc/sys/" + name.replace(".", "/"), str(value))
+
+
 def receive_buffer(facts: Facts) -> Finding:
     return _buffer(
         facts,
@@ -50,16 +58,21 @@ def send_buffer(facts: Facts) -> Finding:
 
 def _buffer(facts: Facts, name: str, what: str, why: str) -> Finding:
     value = fact(facts, "sysctls", name)
-    expected = f"{name} of at least {LARGEST_MESSAGE_BYTES} (one 1080p image)"
+    receives = name == "net.core.rmem_max"
+    enough = MOST_ASKED_BYTES if receives else LARGEST_MESSAGE_BYTES
+    whose = "what the most demanding profile asks for" if receives else "one 1080p image"
+    expected = f"{name} of at least {enough} ({whose})"
     if value is None:
         return Finding(what, "unknown", f"{name} cannot be read", expected, why)
-    worth = IMAGES_LOST if name == "net.core.rmem_max" else None
-    if int(value) >= LARGEST_MESSAGE_BYTES:
+    worth = IMAGES_LOST if receives else None
+    if int(value) >= enough:
         return Finding(what, "green", f"{name} = {value}", expected, why)
-    level = "red" if int(value) < SMALL_BUFFER_BYTES and name == "net.core.rmem_max" else "yellow"
+    level = "red" if int(value) < SMALL_BUFFER_BYTES and receives else "yellow"
     found = f"{name} = {value} ({bytes_text(int(value))})"
-    fix = sysctl(name, WANTED_BUFFER_BYTES)
-    return Finding(what, level, found, expected, why, worth=worth, spoils=True, **fix)
+    fix, change = sysctl(name, WANTED_BUFFER_BYTES), setting(name, WANTED_BUFFER_BYTES)
+    return Finding(
+        what, level, found, expected, why, worth=worth, spoils=True, changes=(change,), **fix
+    )
 
 
 def default_buffer(facts: Facts) -> Finding:
@@ -97,7 +110,14 @@ def backlog(facts: Facts) -> Finding:
         return Finding("receive backlog", "green", f"{name} = {value}", expected, why)
     found = f"{name} = {value}"
     return Finding(
-        "receive backlog", "yellow", found, expected, why, spoils=True, **sysctl(name, 5 * BACKLOG)
+        "receive backlog",
+        "yellow",
+        found,
+        expected,
+        why,
+        spoils=True,
+        changes=(setting(name, 5 * BACKLOG),),
+        **sysctl(name, 5 * BACKLOG),
     )
 
 
@@ -124,7 +144,11 @@ def fragments(facts: Facts) -> Finding:
     found += (
         "; trials run in namespaces of their own with the kernel's defaults, whatever is set here"
     )
-    settings = f"net.ipv4.ipfrag_high_thresh={FRAGMENTS_WANTED_BYTES} net.ipv4.ipfrag_time=1"
+    wanted = {
+        "net.ipv4.ipfrag_high_thresh": FRAGMENTS_WANTED_BYTES,
+        "net.ipv4.ipfrag_time": 1,
+    }
+    settings = " ".join(f"{name}={value}" for name, value in wanted.items())
     lines = settings.replace(" ", "\\n")
     permanent = f"printf '{lines}\\n' > /etc/sysctl.d/60-rmwbench-ipfrag.conf"
     return Finding(
@@ -136,6 +160,7 @@ def fragments(facts: Facts) -> Finding:
         f"sysctl -w {settings}",
         permanent,
         worth=FRAGMENTS_LOST,
+        changes=tuple(setting(name, value) for name, value in wanted.items()),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Finding, fact
+from rmwbench.lab.machine.finding import Change, Finding, fact
 from rmwbench.lab.machine.rules import violations
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.words.numbers import counted
@@ -16,6 +16,8 @@ OTHERS_YELLOW, OTHERS_RED = 0.1, 0.5
 SLOW_WAKE_UP_US = 50
 MOST_STEERED_PPM = 500
 GOOD_CLOCKS = ("tsc", "arch_sys_counter", "kvm-clock", "hyperv_clocksource_tsc_page")
+
+GOVERNORS = "/sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_governor"
 
 STEAL_WORTH = "p99 of a real-time wake-up: 0.05 to 0.09 ms without steal, 4.9 ms with 15 %"
 SLACK_WORTH = "median lateness of a 1 ms sleep: 81 µs with 50 µs of slack, 28 to 39 µs with 1 ns"
@@ -161,7 +163,15 @@ def governor(facts: Facts) -> Finding:
     fix = "cpupower frequency-set -g performance"
     permanent = "echo 'GOVERNOR=performance' > /etc/default/cpufrequtils"
     return Finding(
-        "frequency governor", "yellow", value, "performance", why, fix, permanent, spoils=True
+        "frequency governor",
+        "yellow",
+        value,
+        "performance",
+        why,
+        fix,
+        permanent,
+        spoils=True,
+        changes=(Change("file", GOVERNORS, "performance"),),
     )
 
 

@@ -1,0 +1,285 @@
+"""What `rmwbench doctor --fix` changes on this machine, and how it takes that back.
+
+A finding names its changes as data (`Finding.changes`): a file of the kernel's that gets a value,
+or a limit of the shell that called. What the doctor shows as a command and what is done are made of
+the same data, so neither can differ from the other. Values as they were are written to the state
+file before anything is changed; taking back touches only what still has the value that was set.
+"""
+
+import json
+import os
+import resource
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench import home
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.machine import gather
+from rmwbench.lab.machine.finding import Change, Finding
+from rmwbench.whole_file import make_directory, write_whole
+
+SCHEMA, VERSION = "rmwbench/doctor-fix", 1
+BOOT_ID = "proc/sys/kernel/random/boot_id"
+UNLIMITED = "unlimited"
+CAP_SYS_RESOURCE = 24
+LIMITS = {"memlock": resource.RLIMIT_MEMLOCK, "nofile": resource.RLIMIT_NOFILE}
+
+
+@dataclass(frozen=True)
+class Step:
+    """One change in one place. `before` is None where it cannot be read; `process` is (pid, start
+    time) of the shell whose limit it is."""
+
+    kind: str
+    target: str
+    before: str | None
+    value: str
+    process: tuple[int, int] | None = None
+
+    @property
+    def is_needed(self) -> bool:
+        return self.before != self.value
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """`problem`: why it is not so, empty where it is."""
+
+    step: Step
+    problem: str = ""
+
+
+def steps_of(findings: Sequence[Finding], kernel: "Kernel") -> list[Step]:
+    """What has to be changed for these findings, each place once, in their order."""
+    steps = [step for one in findings for change in one.changes for step in kernel.steps(change)]
+    return [step for step in dict.fromkeys(steps) if step.is_needed]
+
+
+def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Finding]:
+    """Findings that are red or yellow and have changes; of those, the ones named by `only`. Raises
+    UserError for a name that no finding has."""
+    names = [one.check for one in findings]
+    for name in only:
+        if name not in names:
+            raise UserError(
+                f"the doctor has no check `{name}`",
+                where="--only",
+                expected="one of " + ", ".join(names),
+                fix=did_you_mean(name, names),
+            )
+    return [
+        one
+        for one in findings
+        if one.changes and one.level in ("red", "yellow") and (not only or one.check in only)
+    ]
+
+
+class Kernel:
+    """Its files below `root`, and the limits of the process `shell`."""
+
+    def __init__(self, root: Path = Path("/"), shell: int | None = None):
+        self.root = root
+        self.shell = os.getppid() if shell is None else shell
+
+    def steps(self, change: Change) -> list[Step]:
+        """One for each file that the change's pattern has."""
+        if change.kind == "limit":
+            process = (self.shell, _started(self.shell))
+            before = _limit(self.shell, change.target)
+            return [Step("limit", change.target, before, change.value, process)]
+        found = sorted(self.root.glob(change.target.lstrip("/")))
+        return [
+            Step("file", f"/{path.relative_to(self.root)}", _chosen(path), change.value)
+            for path in found
+        ]
+
+    def may(self, step: Step) -> bool:
+        """Whether this user may do it."""
+        if step.kind == "file":
+            return os.access(self._path(step), os.W_OK)
+        hard = _pair(step.value)[1]
+        raises = step.before is None or _order(hard) > _order(_pair(step.before)[1])
+        return not raises or gather.has_capability(CAP_SYS_RESOURCE)
+
+    def set(self, step: Step, value: str) -> str:
+        """Why it could not be set, empty where it was."""
+        try:
+            if step.kind == "limit":
+                _set_limit(step, value)
+            else:
+                self._path(step).write_text(value)
+        except (OSError, ValueError) as error:
+            return getattr(error, "strerror", None) or str(error)
+        now = self.now(step)
+        return "" if now == value else f"it is {now} afterwards"
+
+    def now(self, step: Step) -> str | None:
+        """None where it is not there any more."""
+        if step.kind == "file":
+            return _chosen(self._path(step))
+        if step.process is None or _started(step.process[0]) != step.process[1]:
+            return None
+        return _limit(step.process[0], step.target)
+
+    def boot(self) -> str:
+        try:
+            return (self.root / BOOT_ID).read_text().strip()
+        except OSError:
+            return ""
+
+    def _path(self, step: Step) -> Path:
+        return self.root / step.target.lstrip("/")
+
+
+def command_of(step: Step, value: str | None = None, sudo: bool = False) -> str:
+    """What does the same by hand, in one line."""
+    value = step.value if value is None else value
+    root = "sudo " if sudo else ""
+    if step.kind == "limit":
+        pid = step.process[0] if step.process else "$$"
+        return f"{root}prlimit --pid {pid} --{step.target}={value}"
+    if step.target.startswith("/proc/sys/"):
+        return f"{root}sysctl -w {sysctl_name(step.target)}={value}"
+    return f"echo {value} | {root}tee {step.target}" if sudo else f"echo {value} > {step.target}"
+
+
+def sysctl_name(target: str) -> str:
+    return target.removeprefix("/proc/sys/").replace("/", ".")
+
+
+def apply(steps: Sequence[Step], kernel: Kernel) -> list[Outcome]:
+    """Does them in order. What was before is kept first; of a place that was changed before, its
+    oldest value."""
+    kept = kept_steps(kernel)
+    known = {(step.kind, step.target, step.process): step for step in kept}
+    for step in steps:
+        key = (step.kind, step.target, step.process)
+        before = known[key].before if key in known else step.before
+        known[key] = Step(step.kind, step.target, before, step.value, step.process)
+    _keep(list(known.values()), kernel)
+    outcomes = [Outcome(step, kernel.set(step, step.value)) for step in steps]
+    failed = {one.step.target for one in outcomes if one.problem}
+    never = [s for s in known.values() if s.target in failed and kernel.now(s) == s.before]
+    _keep([step for step in known.values() if step not in never], kernel)
+    return outcomes
+
+
+def undo(kernel: Kernel) -> list[Outcome]:
+    """Takes back what the state file has, the last first. What is not there any more, such as a
+    shell that ended, is forgotten; what has another value by now is left as it is, and forgotten;
+    what could not be set stays in the file."""
+    outcomes, left = [], []
+    for step in reversed(kept_steps(kernel)):
+        now = kernel.now(step)
+        if now is None or step.before is None:
+            continue
+        if now != step.value:
+            outcomes.append(Outcome(step, f"somebody changed it since, to {now}: left as it is"))
+        elif problem := kernel.set(step, step.before):
+            outcomes.append(Outcome(step, problem))
+            left.append(step)
+        else:
+            outcomes.append(Outcome(step))
+    _keep(list(reversed(left)), kernel)
+    return outcomes
+
+
+def state_file() -> Path:
+    return home.state() / "doctor-fix.json"
+
+
+def kept_steps(kernel: Kernel) -> list[Step]:
+    """What can be taken back; nothing where the machine was started anew since. Raises UserError
+    where the file cannot be read."""
+    path = state_file()
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        if document["boot"] != kernel.boot():
+            return []
+        return [_step(row) for row in document["changes"]]
+    except FileNotFoundError:
+        return []
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(
+            "it is not known what `rmwbench doctor --fix` changed",
+            where=str(path),
+            expected="the file that it left",
+            actual=str(error),
+            fix=f"rm {path}, once you have set back by hand what it names",
+        ) from error
+
+
+def _step(row: dict[str, Any]) -> Step:
+    process = row["process"]
+    return Step(
+        row["kind"],
+        row["target"],
+        row["before"],
+        row["value"],
+        None if process is None else (int(process[0]), int(process[1])),
+    )
+
+
+def _keep(steps: Sequence[Step], kernel: Kernel) -> None:
+    path = state_file()
+    if not steps:
+        path.unlink(missing_ok=True)
+        return
+    rows = [
+        {"kind": s.kind, "target": s.target, "before": s.before, "value": s.value}
+        | {"process": s.process}
+        for s in steps
+    ]
+    document = {"schema": SCHEMA, "version": VERSION, "boot": kernel.boot(), "changes": rows}
+    make_directory(path.parent)
+    write_whole(path, json.dumps(document, indent=1) + "\n")
+
+
+def _chosen(path: Path) -> str | None:
+    """The file's value; of several words the one in brackets, as in `always [madvise] never`."""
+    try:
+        words = path.read_text().split()
+    except OSError:
+        return None
+    marked = [word[1:-1] for word in words if word.startswith("[") and word.endswith("]")]
+    return marked[0] if len(marked) == 1 else " ".join(words)
+
+
+def _limit(pid: int, name: str) -> str | None:
+    """`SOFT:HARD`, as prlimit(1) takes it."""
+    try:
+        pair = resource.prlimit(pid, LIMITS[name])
+    except (OSError, ValueError):
+        return None
+    return ":".join(UNLIMITED if one == resource.RLIM_INFINITY else str(one) for one in pair)
+
+
+def _set_limit(step: Step, value: str) -> None:
+    pid = step.process[0] if step.process else os.getppid()
+    resource.prlimit(pid, LIMITS[step.target], _pair(value))
+
+
+def _pair(value: str) -> tuple[int, int]:
+    """Soft and hard of `SOFT:HARD`."""
+    soft, _, hard = value.partition(":")
+    return _number(soft), _number(hard)
+
+
+def _number(text: str) -> int:
+    return resource.RLIM_INFINITY if text == UNLIMITED else int(text)
+
+
+def _order(limit: int) -> float:
+    return float("inf") if limit == resource.RLIM_INFINITY else limit
+
+
+def _started(pid: int) -> int:
+    """When it started, in ticks since boot, by which a number that was given again is told; -1
+    where there is no such process."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return -1
+    return int(text.rpartition(")")[2].split()[19])
