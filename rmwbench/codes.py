@@ -50,10 +50,14 @@ class Code(StrEnum):
     KILLED = "killed"
     PLACEMENT = "placement"
     LATE_BY_SIBLING = "late_by_sibling"
+    # What a middleware did badly: flags of a trial that is done.
+    NOT_HEARD = "not_heard"
+    PROBES_OUTSTANDING = "probes_outstanding"
+    DELIVERED_NOTHING = "delivered_nothing"
+    HELD = "held"
+    FRAMES_UNLOGGED = "frames_unlogged"
     # Failures.
     NO_MATCH = "no_match"
-    NO_DELIVERY = "no_delivery"
-    DELIVERED_NOTHING = "delivered_nothing"
     CRASHED = "crashed"
     HUNG = "hung"
     REFUSED = "refused"

@@ -11,11 +11,11 @@ from rmwbench.analysis.metrics.cost import cost
 from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.records.columns import Window
 from rmwbench.campaign.record.tables import trial_tables
-from rmwbench.campaign.trial import killed, spawn
+from rmwbench.campaign.trial import held, killed, spawn
 from rmwbench.campaign.trial.outcome import Order, Outcome, TimeFacts
 from rmwbench.campaign.trial.outcome import Window as Told
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
-from rmwbench.campaign.trial.window import UNFINISHED, _finish
+from rmwbench.campaign.trial.window import _finish
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, Section, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
@@ -181,16 +181,30 @@ def stuck(what, timeout_s, *_):
     raise WorkerFailed("timeout", "driver", f"no end of the schedule within {timeout_s} s")
 
 
-def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_never_sent():
-    found = Outcome(Order(1, cell(planner=", killed_s: 0.35"), 0, 0, 1, 1), TimeFacts("", 0))
+def begun(monkeypatch, sent, **life):
+    """A trial of 1.7 s at 10 Hz whose only publisher sent so many and does not end."""
+    found = Outcome(Order(1, cell(**life), 0, 0, 1, 1), TimeFacts("", 0))
     found.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
     found.times.windows = {"driver": found.times.window}
     found.endpoints.started = {1}
-    _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
-    assert found.endpoints.unfinished == {1}
-    assert [(e["event"], e["endpoint"]) for e in found.events] == [(UNFINISHED, 1)]
-    due_ns = 1_000_000_000 + 100_000_000 * np.arange(5)
-    found.sections = [section(1, *({"intended_ns": one} for one in due_ns))]
+    due_ns = 1_000_000_000 + 100_000_000 * np.arange(sent)
+    found.sections = [
+        section(1, *({"intended_ns": one, "return_ns": one + 5000} for one in due_ns))
+    ]
+    monkeypatch.setattr(held, "_sent", lambda outcome, files: {1: found.sections[0].rows})
+    monkeypatch.setattr(held.time, "monotonic_ns", lambda: 3_000_000_000)
+    return found, SimpleNamespace(wait=stuck, workers={"driver": None})
+
+
+@pytest.mark.parametrize("life", [{"planner": ", killed_s: 0.35"}, {}])
+def test_a_writer_that_is_held_is_a_finding_and_what_it_left_is_never_sent(monkeypatch, life):
+    found, crew = begun(monkeypatch, 5, **life)
+    _finish(found, crew, 0.2, {})
+    assert found.endpoints.unfinished == {1: 4}
+    told, flag = found.events
+    assert (told["event"], told["endpoint"]) == (held.UNFINISHED, 1)
+    assert told["value"] == 1_500_000_000, "since the sixth message was due"
+    assert flag["code"] == "held" and "12 messages of its schedule" in flag["text"]
     sent = trial_tables(found, "done", None, [])["sent"].to_pylist()
     assert [row["seq"] for row in sent] == list(range(17))  # 0.1 s of warm-up and 1.6 s at 10 Hz
     assert [row["call_ns"] for row in sent[5:]] == [None] * 12 and sent[-1][
@@ -198,8 +212,8 @@ def test_a_writer_that_a_dead_reader_holds_is_a_finding_and_what_it_left_is_neve
     ] == 2_600_000_000
 
 
-def test_a_schedule_that_does_not_end_fails_every_other_trial():
-    found = Outcome(Order(1, cell(), 0, 0, 1, 1), TimeFacts("", 0))
-    found.endpoints.started = {1}
+def test_a_schedule_that_sent_all_and_does_not_end_is_its_workers_fault(monkeypatch):
+    found, crew = begun(monkeypatch, 17)
     with pytest.raises(WorkerFailed):
-        _finish(found, SimpleNamespace(wait=stuck, workers={"driver": None}), 0.2)
+        _finish(found, crew, 0.2, {})
+    assert not found.events and not found.endpoints.unfinished

@@ -73,5 +73,5 @@ def test_what_a_late_publisher_never_sent_was_due_by_its_own_schedule(monkeypatc
 
 def test_of_a_late_publisher_that_is_stuck_only_what_it_had_to_send_is_never_sent(monkeypatch):
     found = joined(monkeypatch)
-    found.endpoints.unfinished = {1}
+    found.endpoints.unfinished = {1: None}
     assert never(found) == [(JOINED + 10 * MS * n, 0) for n in range(50, 700)]

@@ -171,29 +171,64 @@ def test_an_unmatched_reader_is_named(tmp_path):
     assert result.status == "failed" and "refused match" in result.reason
 
 
-def test_silence_after_matching_names_the_pair(tmp_path):
-    result = run(tmp_path, "mute", "probe", cell(match_s=0.3))
-    assert result.status == "failed"
-    assert (
-        "endpoint 2 heard nothing from endpoint 1 within 0.3 s" in result.reason
-        and "listener" in result.reason
+def flags(result: TrialResult) -> dict[str, str]:
+    return {row["code"]: row["text"] for row in rows(result, "events") if row["event"] == "flag"}
+
+
+def test_a_reader_that_hears_nothing_is_a_result_and_costs_no_other_reader_its_data(tmp_path):
+    result = run(tmp_path, "one_deaf", "match", cell(subscribers=2, match_s=0.3))
+    assert well(result)
+    assert flags(result)[Code.NOT_HEARD] == (
+        "not_heard: endpoint 2 heard nothing from endpoint 1 within 0.3 s, though both are matched"
     )
-    assert (result.reasons[0].code, result.failed_by) == (Code.NO_DELIVERY, FailedBy.WORKER)
-    assert result.cause == "no delivery"
+    assert {row["endpoint"] for row in rows(result, "received")} == {3}
+    assert len(rows(result, "received")) == len(rows(result, "sent")) == 50
 
 
-def test_nothing_delivered_after_the_barrier_is_a_failure_of_the_worker_with_its_evidence(tmp_path):
+def test_nothing_delivered_after_the_barrier_is_a_result_with_its_evidence(tmp_path):
     result = run(tmp_path, "deafened", "match")
-    assert (result.status, result.cause, result.failed_by) == (
-        "failed",
-        "no delivery",
-        FailedBy.WORKER,
-    ), result.reason
-    assert [reason.code for reason in result.reasons] == [Code.DELIVERED_NOTHING]
+    assert well(result)
     assert re.search(
-        r"delivered nothing: \d+ messages were published and none arrived", result.reason
+        r"\d+ messages were published and none arrived at any", flags(result)[Code.DELIVERED_NOTHING]
     )
-    assert len(rows(result, "sent")) == 50
+    assert len(rows(result, "sent")) == 50 and "received" not in result.tables
+
+
+def test_the_window_waits_for_probes_that_are_under_way_or_says_that_it_did_not(tmp_path):
+    result = run(tmp_path, "one_of_two_probes", "probe")
+    assert well(result)
+    assert flags(result)[Code.PROBES_OUTSTANDING] == (
+        "probes_outstanding: the window began though 1 probe from endpoint 1 to endpoint 2 may "
+        "still have been under way"
+    )
+
+
+def test_a_probe_that_a_best_effort_reader_lost_is_noted_and_no_flag(tmp_path):
+    made = cell(schedule="rate_hz: 200\n    qos: {reliability: best_effort}")
+    result = run(tmp_path, "one_of_two_probes", "probe", made)
+    assert well(result)
+    assert Code.PROBES_OUTSTANDING not in flags(result)
+    (lost,) = [row for row in rows(result, "events") if row["event"] == "probes_lost"]
+    assert (lost["endpoint"], lost["writer"], lost["value"]) == (2, 1, 1)
+
+
+def test_a_publisher_that_its_call_holds_is_a_result(tmp_path, monkeypatch):
+    monkeypatch.setattr(timeouts, "FINISH_MARGIN_S", 0.3)
+    result = run(tmp_path, "hang", "window")
+    assert well(result)
+    sent = rows(result, "sent")
+    assert [row["seq"] for row in sent] == list(range(50))
+    through = [row for row in sent if row["return_ns"] is not None]
+    never = [row for row in sent if row["call_ns"] is None]
+    assert len(through) + len(never) == 50 and len(never) >= 30
+    (held,) = [row for row in rows(result, "events") if row["event"] == "unfinished"]
+    (trial,) = rows(result, "trials")
+    since_ns = max(through[-1]["return_ns"], never[0]["intended_ns"])
+    assert held["endpoint"] == 1 and held["value"] == held["time_ns"] - since_ns
+    assert held["time_ns"] > trial["steady_end_ns"]
+    assert f"{len(never)} messages of its schedule had not been sent" in flags(result)[Code.HELD]
+    received = {row["seq"] for row in rows(result, "received")}
+    assert received == {row["seq"] for row in through}, "the drain waits for what was sent"
 
 
 def test_a_machine_that_breaks_a_rule_excuses_a_failure(tmp_path, monkeypatch):

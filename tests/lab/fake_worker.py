@@ -52,6 +52,9 @@ FAULTS = {
     "block": "late_by_s = 10 if late_by_s == 0 else -1",
     "mute": "writers.clear()",
     "deaf": "[reader.update(gone=True) for reader in readers.values()]",
+    "one_deaf": "readers.get(2, {}).update(gone=True)",
+    "one_of_two_probes": "[send(w, 0, now(), 0) for w in writers.values()]; "
+    "say(id=request['id'], ok={'sent': {str(n): 2 for n in writers}}); return",
     "deafened": "[reader.update(deaf=True) for reader in readers.values()]",  # to all but probes
 }
 
@@ -148,6 +151,9 @@ def read(reader):
         if writer not in reader["peers"]:
             reader["peers"].add(writer)
             say(event="first_message", endpoint=reader["endpoint"], writer=writer, time_ns=notified)
+        if not phase:
+            source, number = (reader["endpoint"], cause[1]) if reader["kind"] == "client" else (writer, seq)
+            reader["probes"].setdefault(str(source), set()).add(number)
         if phase:
             record(2, reader["endpoint"], seq, notified, now(), now(), now(), intended, writer, size=len(data), flags=4 if phase == 1 else 0)
             reader["last"][str(reader["endpoint"] if reader["kind"] == "client" else writer)] = cause[1] if reader["kind"] == "client" else seq
@@ -195,7 +201,7 @@ def handle(request_):
             if e["kind"] in ("publisher", "client"): writers[e["endpoint"]] = e
             if e["kind"] != "publisher":
                 s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); s.bind(("127.0.0.1", PORT + e["endpoint"]))
-                readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}, "next": 0, "over": 0}}
+                readers[e["endpoint"]] = e | {{"socket": s, "peers": set(), "last": {{}}, "next": 0, "over": 0, "probes": {{}}}}
                 threading.Thread(target=read, args=(readers[e["endpoint"]],), daemon=True).start()
     elif cmd == STAGE or (daemon and STAGE == "daemon"):
         fault(request)
@@ -212,9 +218,22 @@ def handle(request_):
             for e in (found.pop(n, {{}}) for found in (writers, readers)): e["gone"] = True
             if n in senders: senders.pop(n).join()  # it sends nothing once this is answered
     elif cmd == "probe":
-        for w in writers.values(): send(w, 0, now(), 0)
+        for n, w in writers.items():
+            if n not in request.get("endpoints", [n]): continue
+            send(w, w.get("probes", 0), now(), 0)
+            w["probes"] = w.get("probes", 0) + 1
+        reply = {{"sent": {{str(n): w.get("probes", 0) for n, w in writers.items()}}}}
+    elif cmd == "settle":
+        deadline, quiet, heard, since = now() + request["timeout_ns"], request["quiet_ns"], None, now()
+        numbers = lambda: {{(r, w): set(readers[int(r)]["probes"].get(w, ())) for r, ws in request["expect"].items() for w in ws}}
+        done = lambda: all(len(numbers()[r, w]) >= n for r, ws in request["expect"].items() for w, n in ws.items())
+        while not done() and now() < deadline and now() - since < quiet:
+            time.sleep(0.002)
+            if numbers() != heard: heard, since = numbers(), now()
+        told = {{r: {{w: {{"count": len(numbers()[r, w]), "seen": max(numbers()[r, w], default=-1) + 1}} for w in ws}} for r, ws in request["expect"].items()}}
+        reply = {{"complete": done(), "quiet": now() < deadline and not done(), "time_ns": now(), "heard": told}}
     elif cmd == "start":
-        globals()["running"] = True
+        globals()["running"], reply = True, {{"schedule": request.get("schedule", "own")}}
         for e in [*writers.values(), *(r for r in readers.values() if r["kind"] == "service")]:
             if e["endpoint"] in started or e["endpoint"] not in request.get("endpoints", [e["endpoint"]]): continue
             started.add(e["endpoint"])

@@ -148,6 +148,7 @@ impl Recorder {
 pub struct Tally {
     next_seq: u64,
     next_probe: u64,
+    probes_sent: u64,
     failed: u64,
     last_sent_seq: Option<u64>,
 }
@@ -166,6 +167,7 @@ impl Tally {
     #[inline]
     pub fn note(&mut self, phase: Phase, seq: u64, result: Result<(), PublishError>) {
         if phase == Phase::Probe {
+            self.probes_sent += u64::from(result.is_ok());
             return;
         }
         match result {
@@ -181,6 +183,11 @@ impl Tally {
 
     pub fn failed(&self) -> u64 {
         self.failed
+    }
+
+    /// Probes that the middleware accepted.
+    pub fn probes_sent(&self) -> u64 {
+        self.probes_sent
     }
 
     /// The last sequence number that the middleware accepted.

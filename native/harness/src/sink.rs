@@ -48,10 +48,16 @@ struct Writer {
     /// 0: free.
     endpoint: AtomicU32,
     first_ns: AtomicI64,
-    /// Highest sequence number seen, plus one; probes apart.
+    messages: Heard,
+    probes: Heard,
+}
+
+/// What was heard of a series of numbers that begins at 0.
+#[derive(Default)]
+struct Heard {
+    /// Highest sequence number, plus one.
     seen: AtomicU64,
-    /// Messages heard, probes and copies apart: fewer than `seen` while some are missing or
-    /// overtaken.
+    /// Without copies: fewer than `seen` while some are missing or overtaken.
     count: AtomicU64,
 }
 
@@ -128,20 +134,29 @@ impl RecordingSink {
 
     /// Whether message `seq` of `writer`, or a later one, has arrived.
     pub fn has_seen(&self, writer: u32, seq: u64) -> bool {
-        self.writer(writer).is_some_and(|w| w.seen.load(Ordering::Acquire) > seq)
+        self.writer(writer).is_some_and(|w| w.messages.seen.load(Ordering::Acquire) > seq)
     }
 
     /// Whether message `seq` of `writer` and as many before it have arrived. The number alone would
     /// not do: a last message that overtook others would end the drain, and count them as lost.
     pub fn has_heard_all(&self, writer: u32, seq: u64) -> bool {
         self.writer(writer).is_some_and(|w| {
-            w.seen.load(Ordering::Acquire) > seq && w.count.load(Ordering::Acquire) > seq
+            w.messages.seen.load(Ordering::Acquire) > seq
+                && w.messages.count.load(Ordering::Acquire) > seq
         })
     }
 
     /// Messages heard so far from all writers, probes and copies apart.
     pub fn heard(&self) -> u64 {
-        self.writers.iter().map(|w| w.count.load(Ordering::Relaxed)).sum()
+        self.writers.iter().map(|w| w.messages.count.load(Ordering::Relaxed)).sum()
+    }
+
+    /// Probes of `writer` heard so far, copies apart, and the number behind the highest of theirs;
+    /// of a client under its own number, as its replies.
+    pub fn probes_heard(&self, writer: u32) -> (u64, u64) {
+        self.writer(writer).map_or((0, 0), |w| {
+            (w.probes.count.load(Ordering::Acquire), w.probes.seen.load(Ordering::Acquire))
+        })
     }
 
     fn writer(&self, endpoint: u32) -> Option<&Writer> {
@@ -159,30 +174,32 @@ impl RecordingSink {
                 Ordering::Relaxed,
             );
         }
-        if header.phase == Phase::Probe {
-            return;
-        }
-        let took_ns = callback_ns - header.intended_ns;
-        if took_ns > self.longest_ns.load(Ordering::Relaxed) {
-            self.longest_ns.fetch_max(took_ns, Ordering::Relaxed);
+        let is_probe = header.phase == Phase::Probe;
+        if !is_probe {
+            let took_ns = callback_ns - header.intended_ns;
+            if took_ns > self.longest_ns.load(Ordering::Relaxed) {
+                self.longest_ns.fetch_max(took_ns, Ordering::Relaxed);
+            }
         }
         match self.client {
-            None => self.count(writer, header.writer, header.seq),
+            None => self.count(writer, header.writer, header.seq, is_probe),
             // A reply to another client answers nothing here.
             Some(client) if client != header.cause_endpoint => {}
             Some(client) => self
                 .place(client)
                 .into_iter()
-                .for_each(|own| self.count(own, client, header.cause_seq)),
+                .for_each(|own| self.count(own, client, header.cause_seq, is_probe)),
         }
     }
 
     #[inline]
-    fn count(&self, writer: &Writer, endpoint: u32, seq: u64) {
+    fn count(&self, writer: &Writer, endpoint: u32, seq: u64, is_probe: bool) {
+        let heard = if is_probe { &writer.probes } else { &writer.messages };
         // Release: whoever sees the numbers sees the records stored before them.
-        writer.count.fetch_add(u64::from(self.is_new(endpoint, seq)), Ordering::Release);
-        if writer.seen.load(Ordering::Relaxed) <= seq {
-            writer.seen.fetch_max(seq + 1, Ordering::Release);
+        let is_new = self.is_new(endpoint, seq, is_probe);
+        heard.count.fetch_add(u64::from(is_new), Ordering::Release);
+        if heard.seen.load(Ordering::Relaxed) <= seq {
+            heard.seen.fetch_max(seq + 1, Ordering::Release);
         }
     }
 
@@ -210,9 +227,10 @@ impl RecordingSink {
     }
 
     #[inline]
-    fn is_new(&self, endpoint: u32, seq: u64) -> bool {
+    fn is_new(&self, endpoint: u32, seq: u64, is_probe: bool) -> bool {
         let place = (seq as usize).wrapping_add(endpoint as usize * 61) % LATELY;
-        let identity = u64::from(endpoint) << 40 ^ (seq + 1);
+        // Probes have numbers of their own.
+        let identity = u64::from(endpoint) << 40 ^ (seq + 1) ^ u64::from(is_probe) << 39;
         self.lately[place].swap(identity, Ordering::Relaxed) != identity
     }
 

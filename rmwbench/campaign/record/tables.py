@@ -12,6 +12,7 @@ from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.attest.counted import of_the_trial, own_interfaces
+from rmwbench.campaign.trial.held import schedule_of
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
@@ -238,11 +239,10 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         stuck = section.endpoint in outcome.endpoints.unfinished
         if outcome.times.window and (stuck or (finished and finished["never_sent"])):
             endpoint = by_endpoint[section.endpoint]
-            arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed)["arrival"]
-            told = outcome.endpoints.starts.get(
-                section.endpoint,
-                outcome.times.windows.get(endpoint.process, outcome.times.window),
-            )
+            arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
+            if arrival is None:
+                continue  # a service owes what its clients asked: no schedule says how much
+            told = schedule_of(outcome, endpoint)
             # Who never told how many it left did not send what its schedule had besides.
             left = (
                 planned(arrival, told.end_ns - told.start_ns) - len(section.rows)

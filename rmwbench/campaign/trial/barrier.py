@@ -1,5 +1,5 @@
 """Until a trial can start: sessions open, endpoints are created, all are matched, and every reader
-has heard each of its writers.
+has heard each of its writers (`first_messages.py`).
 
 `match` is asked together with `create`, so that each endpoint's time to match is what its worker
 saw, however slowly another one creates; the time limit counts from when all were created.
@@ -19,6 +19,7 @@ from rmwbench.campaign.plan.profile import (
     ros_variables,
 )
 from rmwbench.campaign.trial import timeouts
+from rmwbench.campaign.trial.first_messages import hear_first_messages
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.codes import Code
@@ -30,8 +31,8 @@ BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
 def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
-    """Raises WorkerFailed; `outcome.barrier` then says whether a match or a message was missing.
-    Where ROS variables may demand just that, both are answers and nothing is raised for them."""
+    """Raises WorkerFailed; `outcome.barrier` then says whether a match was missing. Where ROS
+    variables may demand just that, it is an answer and nothing is raised for it."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
     answer_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
     _read_traffic(outcome, crew, BEFORE_OPEN)
@@ -53,7 +54,7 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
             _match(outcome, crew, matching, time.monotonic() + timeout_s)
         _read_traffic(outcome, crew, COMPLETE)
         with step(outcome, "first_message"):
-            _first_messages(outcome, crew)
+            hear_first_messages(outcome, crew)
     except WorkerFailed:
         if outcome.barrier is None or outcome.order.cell.ros_case is None:
             raise
@@ -138,40 +139,6 @@ def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: 
             name: crew.post(name, "match", {"timeout_ns": round(rest_s * 1e9)})
             for name, rest_s in again.items()
         }
-
-
-def _first_messages(outcome: Outcome, crew: Crew) -> None:
-    """Probes until every reader has heard every one of its writers."""
-    cell = outcome.order.cell
-    wanted = {(reader, writer) for reader, writers in cell.pairs.items() for writer in writers}
-    missing = lambda: (  # noqa: E731
-        wanted
-        - {(e["endpoint"], e["writer"]) for e in outcome.events if e["event"] == "first_message"}
-    )
-    present = [process.name for process in cell.processes if process.opens_s is None]
-
-    def done() -> bool:
-        take_events(outcome, crew)
-        return not missing()
-
-    limit_s = cell.timeline.match_s
-    answer_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(present))
-    deadline, interval_s = time.monotonic() + limit_s, timeouts.PROBE_INTERVAL_S
-    while not done():
-        if time.monotonic() > deadline:
-            reader, writer = min(missing())
-            place = next(e.process for e in cell.endpoints if e.endpoint == reader)
-            text = (
-                f"endpoint {reader} heard nothing from endpoint {writer} within {limit_s:g} s, "
-                "though both are matched"
-            )
-            outcome.barrier = Code.NO_DELIVERY
-            raise crew.workers[place].failure("timeout", text)
-        crew.ask({name: ("probe", {}) for name in present}, answer_s)
-        again = time.monotonic() + interval_s
-        interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
-        while not done() and (rest := again - time.monotonic()) > 0:
-            crew.turn(rest)
 
 
 def _read_traffic(outcome: Outcome, crew: Crew, at: str) -> None:

@@ -86,9 +86,10 @@ class TimeFacts:
 @dataclass
 class EndpointFacts:
     """By endpoint. `granted`: the reply of create; `matched`: how many were; `starts`: of one that
-    joined late its own schedule's times, on its worker's clock; `started` owe a `finished`,
-    `unfinished` never told it, since a dead peer holds them; `not_joined` are of nodes that could
-    not come up without their daemon, or after a kill."""
+    joined late its own schedule's times, on its worker's clock; `started` owe a `finished`;
+    `unfinished` had not told it, since a publish call holds them, with the last number that they
+    had sent; `not_joined` are of nodes that could not come up without their daemon, or after a
+    kill."""
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
@@ -96,7 +97,7 @@ class EndpointFacts:
     started: set[int] = field(default_factory=set)
     not_joined: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
-    unfinished: set[int] = field(default_factory=set)
+    unfinished: dict[int, int | None] = field(default_factory=dict)
 
 
 @dataclass

@@ -13,6 +13,8 @@ FINISH_MARGIN_S = 2.0
 # A large first message may be slow; a second one sent too early queues behind it.
 PROBE_INTERVAL_S = 0.05
 PROBE_INTERVAL_MAX_S = 0.8
+# Nothing came for so long, at least: what is missing of a stream that repeats nothing is lost.
+PROBES_QUIET_S = 0.25
 
 START_LEAD_NS = 40_000_000  # a busy machine takes this long to tell two processes; late is void
 START_LEAD_PER_PROCESS_NS = 2_000_000  # a hundred workers take a while to be told

@@ -25,11 +25,12 @@ from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside import network as the_network
 from rmwbench.campaign.trial.beside import recording, sources
 from rmwbench.campaign.trial.beside.beside import Beside
-from rmwbench.campaign.trial.failing import delivered_nothing, of_worker
+from rmwbench.campaign.trial.failing import of_worker
 from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
 from rmwbench.campaign.trial.outcome import Failure, Order, Outcome, TimeFacts
+from rmwbench.campaign.trial.silence import delivered_nothing
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
 from rmwbench.campaign.trial.window import drain, run_window
@@ -60,8 +61,8 @@ class TrialResult:
     """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its
     middleware cannot do this: then the cell is not run again and the trial does not count.
     `steps_ns` says where the time went. `cause` is `machine` for a trial that is void because of
-    the machine alone, `no match` or `no delivery` for one that failed because no message came
-    through. `reasons` are what `reason` says, with their codes; `failed_by` says who is at fault
+    the machine alone, `no match` for one that failed because its endpoints did not find each
+    other. `reasons` are what `reason` says, with their codes; `failed_by` says who is at fault
     for a failed trial."""
 
     order: Order
@@ -226,7 +227,7 @@ def _live(
             outcome.probes += machine.idle_probe()
             outcome.probes += machines.idle_probes(crew)
         beside.disturb(outcome)
-        changes = run_window(outcome, crew, workers, beside, spawner)
+        changes = run_window(outcome, crew, workers, beside, spawner, files)
         with step(outcome, "drain"):
             drain(outcome, crew, changes, files)
         sources.take(outcome, beside.frames)
@@ -305,12 +306,8 @@ def _ours(code: Code, text: str) -> Failure:
     return Failure(Reason(code, text), FailedBy.HOST)
 
 
-_CAUSES = {
-    Code.NO_MATCH: "no match",
-    Code.NO_DELIVERY: "no delivery",
-    Code.DELIVERED_NOTHING: "no delivery",
-}
-"""In one word, for a reader who asks whether anything arrived at all."""
+_CAUSES = {Code.NO_MATCH: "no match"}
+"""In one word, for a reader who asks whether anything could arrive at all."""
 
 
 @dataclass(frozen=True)
@@ -337,9 +334,7 @@ def judged(outcome: Outcome) -> Judged:
         attested = attestations(outcome)
         if reasons := void_reasons(outcome, attested):
             return Judged("void", tuple(reasons), attested=tuple(attested))
-        failure = delivered_nothing(outcome)
-        if failure is None:
-            return Judged("done", attested=tuple(attested))
+        return Judged("done", attested=tuple(attested))
     spoilt = of_the_machine(outcome)
     if spoilt or failure.by is FailedBy.MACHINE:
         return Judged("void", (*spoilt, failure.reason), FailedBy.MACHINE)
@@ -360,6 +355,7 @@ def _result(outcome: Outcome) -> TrialResult:
         sources.flags(outcome),
         the_network.flags(outcome),
         siblings.flags(outcome),
+        delivered_nothing(outcome),
     )
     for flag in itertools.chain.from_iterable(flags):
         note_flag(outcome, flag, end_ns)

@@ -10,8 +10,9 @@ from types import MappingProxyType
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.trial import machines, timeouts
 from rmwbench.campaign.trial.beside.beside import Beside
-from rmwbench.campaign.trial.changes import Changes, start_fields
-from rmwbench.campaign.trial.noting import note, step, take_events
+from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
+from rmwbench.campaign.trial.held import held, tell
+from rmwbench.campaign.trial.noting import step, take_events
 from rmwbench.campaign.trial.outcome import Outcome, Window
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.lab import machine
@@ -19,14 +20,17 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 
-UNFINISHED = "unfinished"
-"""Event of an endpoint whose schedule did not end, in a trial in which somebody was killed."""
-
 
 def run_window(
-    outcome: Outcome, crew: Crew, workers: Workers, beside: Beside, spawner: Spawner
+    outcome: Outcome,
+    crew: Crew,
+    workers: Workers,
+    beside: Beside,
+    spawner: Spawner,
+    files: Mapping[str, int],
 ) -> Changes:
-    """From `start` until every schedule has ended. Raises WorkerFailed."""
+    """From `start` until every schedule has ended, or is held by a publish call. `files` are the
+    workers' records. Raises WorkerFailed."""
     cell, network = outcome.order.cell, beside.network
     timeline = cell.timeline
     with step(outcome, "collect_garbage"):
@@ -41,26 +45,26 @@ def run_window(
         changes = Changes(outcome, crew, workers, window, network, spawner)
         if network is not None:
             network.schedule(window.steady_ns)
-        grace_ns = round(timeline.grace_s * 1e9)
         # Each on its own clock: one moment for all.
         outcome.times.windows = {
             p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes
         }
         starts = {
-            name: ("start", start_fields(outcome.times.windows[name], grace_ns))
-            for name in crew.living
+            name: ("start", start_fields(outcome.times.windows[name], cell)) for name in crew.living
         }
         steady = {host: window.on(outcome.clock_at(host)).steady for host in cell.all_hosts}
         beside.sampler.start(cell.sampling, steady)
         beside.background.window(steady)
         beside.traffic.window(steady)
         # Also those that open late: each takes its usage at both edges.
-        crew.ask(starts, timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts)))
+        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(starts))
+        started = crew.ask(starts, limit_s)
         outcome.endpoints.started |= {
             e.endpoint for e in cell.endpoints if e.writes and e.life.begin_s is None
         }
         outcome.times.window = window
         outcome.times.started_late_ns = time.monotonic_ns() - window.start_ns
+        take_started(outcome, started)
         crew.watch_until(window.steady_ns - timeouts.TICKS_LEAD_NS)
         begin, own_begin_ns = machine.read_edge(), time.process_time_ns()
         far_begin = machines.post(crew, "edge")
@@ -77,12 +81,13 @@ def run_window(
     outcome.probes += machines.edge_probes(crew, far_begin, far_end)
     with step(outcome, "finish"):
         changes.settle(timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers)))
-        _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S)
+        _finish(outcome, crew, timeline.grace_s + timeouts.FINISH_MARGIN_S, files)
     return changes
 
 
-def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
-    """Everything that was started tells its end: schedules, relays, services."""
+def _finish(outcome: Outcome, crew: Crew, timeout_s: float, files: Mapping[str, int]) -> None:
+    """Everything that was started tells its end: schedules, relays, services. What a publish call
+    holds does not, and that is a result."""
 
     def finished() -> bool:
         take_events(outcome, crew)
@@ -96,17 +101,11 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float) -> None:
     try:
         crew.wait(finished, timeout_s, "end of the schedule", late)
     except WorkerFailed as failed:
-        if failed.kind != "timeout" or not any(e.life.killed for e in outcome.order.cell.endpoints):
+        stuck = None if failed.kind != "timeout" else held(outcome, files)
+        if stuck is None:
             raise
-        # A writer that waits for the dead is what such a trial asks about, not a failure of it.
-        for endpoint in outcome.order.cell.endpoints:
-            if endpoint.endpoint in outcome.endpoints.started - outcome.endpoints.finished.keys():
-                text = (
-                    f"its schedule had not ended {timeout_s:.3g} s after its time: a publish "
-                    "call does not return"
-                )
-                note(outcome, endpoint.process, UNFINISHED, endpoint=endpoint.endpoint, text=text)
-                outcome.endpoints.unfinished.add(endpoint.endpoint)
+        for one in stuck:
+            tell(outcome, one)
 
 
 def drain(
@@ -121,7 +120,8 @@ def drain(
     records, which say how long that is when the drain begins. What comes later makes it longer.
     """
     timeline = outcome.order.cell.timeline
-    last = {
+    last = {writer: seq for writer, seq in outcome.endpoints.unfinished.items() if seq is not None}
+    last |= {
         writer: event["last_seq"]
         for writer, event in outcome.endpoints.finished.items()
         if event.get("last_seq") is not None

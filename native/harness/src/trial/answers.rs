@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::Trial;
 use crate::middleware::Error;
 use crate::protocol::{
-    Collected, Drained, EndpointAccount, Event, FromWorker, Matched, MatchedEndpoint,
+    Collected, Drained, EndpointAccount, Event, FromWorker, Matched, MatchedEndpoint, ProbesHeard,
+    Settled,
 };
 use crate::publisher::RecordedPublisher;
 use crate::usage;
@@ -155,6 +156,33 @@ impl Trial<'_> {
         Some(Ok(
             serde_json::to_value(Drained { complete, time_ns: now }).expect("always serialises")
         ))
+    }
+
+    pub(super) fn settle_answer(
+        &self,
+        now: i64,
+        deadline_ns: i64,
+        quiet: &mut Quiet,
+        expect: &BTreeMap<u32, BTreeMap<u32, u64>>,
+    ) -> Option<Result<Value, Error>> {
+        let of_reader = |(reader, writers): (&u32, &BTreeMap<u32, u64>)| {
+            let sink = &self.readers.get(reader)?.sink;
+            let found = writers.keys().map(|writer| {
+                let (count, seen) = sink.probes_heard(*writer);
+                (*writer, ProbesHeard { count, seen })
+            });
+            Some((*reader, found.collect::<BTreeMap<_, _>>()))
+        };
+        let heard: BTreeMap<_, _> = expect.iter().filter_map(of_reader).collect();
+        let complete = heard.iter().all(|(reader, writers)| {
+            writers.iter().all(|(writer, heard)| heard.count >= expect[reader][writer])
+        });
+        let count = heard.values().flat_map(BTreeMap::values).map(|heard| heard.count).sum();
+        let quiet = quiet.is_over(count, 0, now) && !complete;
+        (complete || quiet || now >= deadline_ns).then(|| {
+            Ok(serde_json::to_value(Settled { complete, quiet, time_ns: now, heard })
+                .expect("always serialises"))
+        })
     }
 
     /// None for a client, whose account is its publisher's.

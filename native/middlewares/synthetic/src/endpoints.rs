@@ -243,10 +243,19 @@ impl Sink for Shaper {
         let (payload, trailer) = delivery.payload.split_at(bytes);
         let header = Header::read(payload).ok();
         let reader = &*self.reader;
-        if header.is_some_and(|h| h.phase == Phase::Probe) {
-            return reader.hand_over(&Delivery { payload, ..*delivery });
-        }
         let call_ns = i64::from_le_bytes(trailer[..8].try_into().unwrap());
+        if header.is_some_and(|h| h.phase == Phase::Probe) {
+            return match (&self.delivery, reader.probe_due_ns(call_ns)) {
+                (Some(thread), Some(due_ns)) => thread.hold(Held {
+                    due_ns,
+                    reader: self.reader.clone(),
+                    message: payload.to_vec(),
+                    times: 1,
+                    is_steady: false,
+                }),
+                _ => reader.hand_over(&Delivery { payload, ..*delivery }),
+            };
+        }
         let (writer, seq) = match header {
             Some(h) => (h.writer, h.seq),
             None => (
@@ -259,7 +268,7 @@ impl Sink for Shaper {
         let part = reader.injected.of(is_steady);
         let count =
             |counter: &AtomicU64, is: bool| counter.fetch_add(u64::from(is), Ordering::Relaxed);
-        let (truth, due_ns) = reader.fate(writer, seq, call_ns);
+        let (truth, due_ns) = reader.fate(writer, seq, reader.served(call_ns));
         count(&part.lost, truth.lost);
         if truth.lost {
             return;

@@ -18,6 +18,8 @@ pub struct Reader {
     /// None once the subscription ended. Held during a delivery.
     sink: Mutex<Option<Arc<dyn Sink>>>,
     writers: Mutex<HashMap<u32, Writer>>,
+    /// When the last message that came has been served.
+    served_ns: AtomicI64,
     hoard: Mutex<Hoard>,
     pub injected: Injected,
 }
@@ -84,12 +86,32 @@ impl Injected {
 impl Reader {
     pub fn new(settings: Arc<Settings>, nonce: u64, sink: Arc<dyn Sink>) -> Reader {
         let (writers, hoard, injected) = Default::default();
-        Reader { settings, nonce, sink: Mutex::new(Some(sink)), writers, hoard, injected }
+        let served_ns = AtomicI64::new(0);
+        Reader { settings, nonce, sink: Mutex::new(Some(sink)), writers, served_ns, hoard, injected }
     }
 
     /// Delivers nothing more; waits for a delivery that is going on.
     pub fn end(&self) {
         *self.sink.lock().unwrap() = None;
+    }
+
+    /// When a message that was sent at `call_ns` has been served: the next of a queue.
+    pub fn served(&self, call_ns: i64) -> i64 {
+        if self.settings.serve_ns == 0 {
+            return call_ns;
+        }
+        let end_ns = |before_ns: i64| before_ns.max(call_ns) + self.settings.serve_ns;
+        let before_ns = self
+            .served_ns
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, |before_ns| Some(end_ns(before_ns)))
+            .unwrap_or_default();
+        end_ns(before_ns)
+    }
+
+    /// When a probe that was sent at `call_ns` is due; None: at once.
+    pub fn probe_due_ns(&self, call_ns: i64) -> Option<i64> {
+        let mean_ns = self.settings.latency.map_or(0.0, |law| law.mean_ns());
+        (self.settings.serve_ns > 0).then(|| self.served(call_ns) + mean_ns as i64)
     }
 
     /// What happens to this message, and when it is due.

@@ -11,11 +11,12 @@ use rmwbench_harness::middleware::{Error, SessionConfig};
 
 use crate::law::Law;
 
-pub const SETTING_NAMES: [&str; 16] = [
+pub const SETTING_NAMES: [&str; 17] = [
     "transport",
     "seed",
     "latency",
     "fifo",
+    "serve_ns",
     "loss",
     "duplicate",
     "reorder",
@@ -43,6 +44,10 @@ pub struct Settings {
     /// while it stays below the spacing of messages; `false` lets slow messages be overtaken, and
     /// the law holds at any rate.
     pub fifo: bool,
+    /// Before each reader messages are served one after another, and each takes so long before the
+    /// law begins. Probes are served too, and take the law's mean: they are in the way of what
+    /// comes behind them.
+    pub serve_ns: i64,
     pub loss: Option<Loss>,
     /// Probability that a message is delivered twice.
     pub duplicate: f64,
@@ -77,6 +82,7 @@ impl Default for Settings {
             seed: 1,
             latency: None,
             fifo: true,
+            serve_ns: 0,
             loss: None,
             duplicate: 0.0,
             reorder: None,
@@ -198,6 +204,7 @@ impl Settings {
             .or_else(|| {
                 let times = [
                     ("publish_block_ns", self.publish_block_ns),
+                    ("serve_ns", self.serve_ns),
                     ("spin_ns", self.spin_ns),
                     ("reorder by_ns", self.reorder.map_or(0, |r| r.by_ns)),
                 ];
@@ -218,7 +225,10 @@ impl Settings {
 
     /// Whether messages wait for their time, which takes a thread that holds them.
     pub fn holds_messages(&self) -> bool {
-        self.latency.is_some() || self.reorder.is_some() || self.reply_latency.is_some()
+        self.latency.is_some()
+            || self.reorder.is_some()
+            || self.reply_latency.is_some()
+            || self.serve_ns > 0
     }
 
     /// What is done to replies, as the settings of messages.
