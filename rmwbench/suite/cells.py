@@ -34,6 +34,7 @@ from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Periodic
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.lifecycle import Managed
+from rmwbench.suite.workload.schedule import Schedule, Sender, check_threads, sharing
 from rmwbench.suite.workload.topology import SUCCESSOR, Node
 from rmwbench.suite.workload.workload import OF_A_TRIAL, Workload
 
@@ -216,6 +217,21 @@ class Cell:
         unusual = {"containers": self.workload.containers, "real_time": self.workload.real_time}
         return found | {name: level for name, level in unusual.items() if level != "none"}
 
+    @cached_property
+    def sharing(self) -> frozenset[int]:
+        """The endpoints for which one thread sends along with others where the schedule is
+        `shared`."""
+        return sharing(self.senders)
+
+    @property
+    def senders(self) -> tuple[Sender, ...]:
+        return tuple(s for e in self.endpoints if (s := e.sender) is not None)
+
+    @property
+    def schedule(self) -> Schedule | None:
+        """None where no thread could be shared."""
+        return self.workload.schedule if self.sharing else None
+
     @property
     def ros_case(self) -> Case | None:
         """The ROS variables of its processes, by which alone it is judged; None for all other
@@ -393,6 +409,8 @@ class Cell:
         """What most cells do not have: their definitions stay what they were before there was
         any."""
         found: dict[str, Any] = {}
+        if self.schedule == "own":  # all were shared before there was a choice
+            found["schedule"] = self.schedule
         if sampling := self.sampling.definition():
             found["sampling"] = sampling
         if self.ros_case is not None:
@@ -497,6 +515,7 @@ def _made(suite: Suite) -> tuple[Cell, ...]:
                 found.append(made)
             _check_primary_metric(found[-1], place)
             _check_drain(found[-1], place)
+            _check_threads(found[-1], place)
     if not found:
         raise Fault(
             "the exclusions leave nothing to run",
@@ -669,6 +688,16 @@ def _check_drain(cell: Cell, place: int) -> None:
             )
 
 
+def _check_threads(cell: Cell, place: int) -> None:
+    if cell.workload.schedule == "shared":
+        return
+    try:
+        check_threads(cell.senders)
+    except Fault as fault:
+        fault.at = ("workloads", place)
+        raise
+
+
 def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
     """A factor that leaves a cell as it was would be reported as `makes no difference`, which would
     be a lie."""
@@ -711,7 +740,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             cell.workload.name,
             written(cell.arm),
             written(cell.timeline),
-            repr((cell.conditions, cell.workload.ros_variables)),
+            repr((cell.conditions, cell.workload.ros_variables, cell.schedule)),
             written(cell.workload.recorder),
             written(network),
             graph,

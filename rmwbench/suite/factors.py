@@ -32,6 +32,7 @@ WORKLOAD_FACTORS = (
     "request",
     "reply",
     "processes",
+    "schedule",
     "background",
     "host_idle",
     "containers",

@@ -10,7 +10,8 @@ use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{PublishMode, Take, Wait};
 use rmwbench_harness::payload::Touch;
 use rmwbench_harness::protocol::{
-    Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Start,
+    Arrival, Collected, Command, EndpointKind, EndpointSpec, Event, NodeSpec, Open, Schedule,
+    Start, Started,
 };
 use rmwbench_harness::qos::{Qos, Reliability};
 use rmwbench_harness::records::{received_flag, sent_flag, Kind};
@@ -96,6 +97,8 @@ pub struct Rig<'a> {
     specs: Vec<Vec<EndpointSpec>>,
     /// Readers that were destroyed: not asked to drain.
     gone: BTreeSet<u32>,
+    /// Which threads send, from the next `start` on.
+    pub schedule: Schedule,
 }
 
 impl<'a> Rig<'a> {
@@ -135,7 +138,14 @@ impl<'a> Rig<'a> {
     pub fn empty(context: &'a Context<'a>) -> Rig<'a> {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let nonce = now_ns() as u64 ^ NEXT.fetch_add(1, Ordering::Relaxed) << 48;
-        Rig { context, nonce, workers: Vec::new(), specs: Vec::new(), gone: BTreeSet::new() }
+        Rig {
+            context,
+            nonce,
+            workers: Vec::new(),
+            specs: Vec::new(),
+            gone: BTreeSet::new(),
+            schedule: Schedule::Own,
+        }
     }
 
     /// Starts a process whose records have room for the endpoints of all `nodes`, now or later;
@@ -216,7 +226,9 @@ impl<'a> Rig<'a> {
         let deadline = Instant::now() + PATIENCE;
         loop {
             for worker in &mut self.workers {
-                worker.request(Command::Probe {}).map_err(|e| format!("probe: {e}"))?;
+                worker
+                    .request(Command::Probe { endpoints: None })
+                    .map_err(|e| format!("probe: {e}"))?;
             }
             let round = Instant::now() + Duration::from_millis(100);
             let mut missing = Vec::new();
@@ -247,13 +259,19 @@ impl<'a> Rig<'a> {
         let at_ns = now_ns() + 10 * MS;
         for worker in &mut self.workers {
             let end_ns = at_ns + length_ms * MS;
-            worker.request(Command::Start(Start {
+            let started = worker.request(Command::Start(Start {
                 at_ns,
                 steady_ns: at_ns,
                 end_ns,
                 grace_ns: grace_ms * MS,
                 endpoints: None,
+                schedule: self.schedule,
             }))?;
+            let told: Started = serde_json::from_value(started)
+                .map_err(|e| format!("the answer to start does not tell the schedule: {e}"))?;
+            if told.schedule != self.schedule {
+                return Err(format!("asked for {:?}, told {:?}", self.schedule, told.schedule));
+            }
         }
         Ok(at_ns)
     }
@@ -267,6 +285,7 @@ impl<'a> Rig<'a> {
             end_ns: at_ns + length_ms * MS,
             grace_ns: 0,
             endpoints: None,
+            schedule: self.schedule,
         };
         self.workers[place].request(Command::Start(start)).map(|_| ())
     }

@@ -10,7 +10,8 @@
  * table function returns as text lives as long as the process.
  * - Every time is in nanoseconds of CLOCK_MONOTONIC; take it from rmwbench_now_ns().
  * - Calls that concern one object never overlap; calls that concern different objects do, from any
- * thread.
+ * thread. Each publisher and client has a thread of its own that sends: `publish`, `loan`, `commit`
+ * and `client_request` of those of one node are called at the same time.
  * - Objects are destroyed leaf first: endpoints before their node, nodes before their session.
  * Every object that was created is destroyed exactly once.
  * - A function that returns a pointer returns NULL for an error and has then filled `error`.

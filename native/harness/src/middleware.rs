@@ -152,6 +152,7 @@ pub trait Endpoint: Send {
     fn account(&self) -> Account;
 }
 
+/// Each is used by a thread of its own, at the same time as the others of its node and session.
 pub trait Publisher: Endpoint {
     /// Publishes a copy of `payload`; returns when the middleware's publish call does.
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError>;

@@ -53,7 +53,19 @@ pub enum Command {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         endpoints: Option<Vec<u32>>,
     },
-    Probe {},
+    Probe {
+        /// Absent: every publisher and client of the worker.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        endpoints: Option<Vec<u32>>,
+    },
+    Settle {
+        /// Reader → writer → how many of its probes were sent.
+        #[serde(deserialize_with = "numbered")]
+        expect: BTreeMap<u32, BTreeMap<u32, u64>>,
+        timeout_ns: i64,
+        /// Ends it when these readers have heard nothing for so long.
+        quiet_ns: i64,
+    },
     Start(Start),
     Stop {
         endpoints: Vec<u32>,
@@ -311,6 +323,26 @@ pub struct Start {
     /// Absent: every publisher that has not started.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub endpoints: Option<Vec<u32>>,
+    #[serde(default)]
+    pub schedule: Schedule,
+}
+
+/// Which thread sends for a publisher or client that has an arrival of its own.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Schedule {
+    /// Each has one: a publish call that takes long makes nobody else late.
+    #[default]
+    Own,
+    /// One sends for all that a `start` names, in the order in which their messages are due, as a
+    /// single-threaded executor runs the timers of its nodes.
+    Shared,
+}
+
+/// The answer to `start`: what is done, which a worker from before does not tell.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct Started {
+    pub schedule: Schedule,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -425,6 +457,32 @@ pub struct MatchedEndpoint {
 pub struct Drained {
     pub complete: bool,
     pub time_ns: i64,
+}
+
+/// The answer to `probe`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Probed {
+    /// Publisher or client → its probes so far that the middleware accepted.
+    pub sent: BTreeMap<u32, u64>,
+}
+
+/// The answer to `settle`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Settled {
+    pub complete: bool,
+    /// Not complete, and nothing came for the time that was asked for.
+    pub quiet: bool,
+    pub time_ns: i64,
+    /// Reader → writer → what was heard of its probes.
+    pub heard: BTreeMap<u32, BTreeMap<u32, ProbesHeard>>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProbesHeard {
+    /// Copies apart.
+    pub count: u64,
+    /// The number behind the highest that was heard; 0 where none was.
+    pub seen: u64,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,5 +1,8 @@
-//! The schedule: open loop, absolute times. One thread sends for all publishers that one `start`
-//! names, as a node's timers do.
+//! The schedule: open loop, absolute times. A thread sends for one publisher, or for all that one
+//! `start` names, as an executor runs the timers of its nodes ([`crate::protocol::Schedule`]).
+//!
+//! A thread each costs no more wake-ups than one for all, since every message is due at a time of
+//! its own. A stack is addresses until it is used: two hundred threads touch a few megabytes.
 //!
 //! A late message is sent late and never skipped; sleeping ends at an absolute time, or earlier
 //! when a stop interrupts it.
@@ -164,8 +167,9 @@ fn phase(intended_ns: i64, start: &Start) -> Phase {
     }
 }
 
-/// Sends until every publisher's schedule has ended; reports each end once. Relays are not for
-/// here, and a saturating publisher comes alone, since it lets no other have a turn.
+/// Sends, in the calling thread, until every publisher's schedule has ended; reports each end once.
+/// Relays are not for here, and a saturating publisher comes alone, since it lets no other have a
+/// turn.
 pub fn run(
     publishers: Vec<Scheduled>,
     start: &Start,
@@ -268,6 +272,7 @@ fn saturate(r: &mut Running, limit: u64, start: &Start, interrupt: &Interrupt) {
 mod tests {
     use super::*;
     use crate::middleware::{Account, Endpoint, Granted, PublishError, Publisher};
+    use crate::protocol::Schedule;
     use crate::publisher::Recorder;
     use std::cell::RefCell;
     use std::sync::Mutex;
@@ -318,8 +323,14 @@ mod tests {
 
     fn go(publishers: Vec<Scheduled>, length_ns: i64, grace_ns: i64) -> (i64, Vec<Event>) {
         let at_ns = now_ns() + 1_000_000;
-        let start =
-            Start { at_ns, steady_ns: at_ns, end_ns: at_ns + length_ns, grace_ns, endpoints: None };
+        let start = Start {
+            at_ns,
+            steady_ns: at_ns,
+            end_ns: at_ns + length_ns,
+            grace_ns,
+            endpoints: None,
+            schedule: Schedule::Shared,
+        };
         let events = RefCell::new(Vec::new());
         run(publishers, &start, &Interrupt::default(), &|e| events.borrow_mut().push(e));
         (at_ns, events.into_inner())
@@ -388,6 +399,7 @@ mod tests {
             end_ns: at_ns + 60_000_000_000,
             grace_ns: 0,
             endpoints: None,
+            schedule: Schedule::Own,
         };
         let thread = {
             let (slow, interrupt) = (slow.clone(), interrupt.clone());

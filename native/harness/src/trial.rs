@@ -113,6 +113,12 @@ enum Waiting {
         quiet: Option<Quiet>,
         expect: BTreeMap<u32, BTreeMap<u32, u64>>,
     },
+    Settle {
+        id: u64,
+        deadline_ns: i64,
+        quiet: Quiet,
+        expect: BTreeMap<u32, BTreeMap<u32, u64>>,
+    },
 }
 
 impl<'m> Trial<'m> {
@@ -240,7 +246,22 @@ impl<'m> Trial<'m> {
                 }
                 return;
             }
-            Command::Probe {} => self.probe(),
+            Command::Probe { endpoints: only } => self.probe(only.as_deref()),
+            Command::Settle { expect, timeout_ns, quiet_ns } => {
+                match self.known(&expect.keys().copied().collect::<Vec<_>>()) {
+                    Ok(()) => {
+                        let now = now_ns();
+                        self.waiting.push(Waiting::Settle {
+                            id,
+                            deadline_ns: now.saturating_add(timeout_ns),
+                            quiet: Quiet::new(quiet_ns, 0, now),
+                            expect,
+                        });
+                    }
+                    Err(error) => self.reply(id, Err(error)),
+                }
+                return;
+            }
             Command::Start(start) => self.start(start),
             Command::Stop { endpoints, at_ns } => self.known(&endpoints).map(|()| {
                 // Now, not 0: what was due before and is late is still sent, or is never_sent.
@@ -333,6 +354,9 @@ impl<'m> Trial<'m> {
                 Waiting::Destroy { id, nodes, doomed } => (*id, self.destroyed(nodes, doomed)),
                 Waiting::Drain { id, deadline_ns, quiet, expect } => {
                     (*id, self.drain_answer(now, *deadline_ns, quiet.as_mut(), expect))
+                }
+                Waiting::Settle { id, deadline_ns, quiet, expect } => {
+                    (*id, self.settle_answer(now, *deadline_ns, quiet, expect))
                 }
             };
             match answer {

@@ -97,12 +97,12 @@ fn messages_due_before_a_stop_and_not_sent_are_never_sent() {
 
 #[test]
 fn messages_due_before_a_publisher_leaves_and_not_sent_are_never_sent() {
-    // One is kept from sending by its own call, the other by that of its sibling.
-    for leaver in [1, 2] {
+    // One is kept from sending by its own call, the other by that of its sibling or its own too.
+    for (leaver, schedule) in [(1, "own"), (1, "shared"), (2, "shared"), (2, "own")] {
         let mut play = play();
         play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(5))]));
         let begun = now_ns();
-        play.ok(start(1, 10_000, 0));
+        play.ok(scheduled(start(1, 10_000, 0), schedule));
         play.stage.blocked.store(true, Ordering::Relaxed);
         while !play.stage.waiting.load(Ordering::Relaxed) {
             thread::sleep(Duration::from_millis(1));
@@ -117,6 +117,35 @@ fn messages_due_before_a_publisher_leaves_and_not_sent_are_never_sent() {
         assert!(never_sent >= 18, "a hundred milliseconds were due: {end}");
         let due = end["scheduled"].as_i64().unwrap();
         assert!(due <= (left - begun) / (5 * MS) + 1, "only what was due before it left: {end}");
+    }
+}
+
+#[test]
+fn a_held_publish_call_holds_others_up_only_where_they_share_its_thread() {
+    for schedule in ["", "own", "shared"] {
+        let mut play = play();
+        play.ok(create("n", vec![publisher(1, periodic(5)), publisher(2, periodic(5))]));
+        *play.stage.blocked_alone.lock().unwrap() = Some("endpoint 1".into());
+        play.stage.blocked.store(true, Ordering::Relaxed);
+        let asked = start(1, 10_000, 0);
+        let told = play.ok(if schedule.is_empty() { asked } else { scheduled(asked, schedule) });
+        let schedule = if schedule.is_empty() { "own" } else { schedule };
+        assert_eq!(told, json!({"schedule": schedule}), "what is done is told");
+        while !play.stage.waiting.load(Ordering::Relaxed) {
+            thread::sleep(Duration::from_millis(1));
+        }
+        let before = play.claimed(Kind::Sent, 2);
+        let mut patience = if schedule == "own" { 5_000 } else { 200 };
+        while play.claimed(Kind::Sent, 2) < before + 10 && patience > 0 {
+            thread::sleep(Duration::from_millis(1));
+            patience -= 1;
+        }
+        let sent = play.claimed(Kind::Sent, 2) - before;
+        play.stage.blocked.store(false, Ordering::Relaxed);
+        match schedule {
+            "own" => assert_eq!(sent, 10, "its sibling's call is nothing to it"),
+            _ => assert_eq!(sent, 0, "one thread sends for both"),
+        }
     }
 }
 
@@ -390,6 +419,44 @@ fn a_drain_waits_longer_once_it_shows_how_slow_the_stream_is() {
     let drained = play.ok(asked);
     let silent_ns = drained["time_ns"].as_i64().unwrap() - slow.join().unwrap();
     assert!(silent_ns >= 600 * MS, "it ended {} ms after a message of 200 ms", silent_ns / MS);
+}
+
+#[test]
+fn probes_are_counted_by_who_sends_and_who_hears_them() {
+    let mut play = play();
+    play.ok(create(
+        "n",
+        vec![
+            publisher(1, periodic(5)),
+            publisher(3, periodic(5)),
+            endpoint(2, "subscription", "t"),
+        ],
+    ));
+    assert_eq!(play.ok(json!({"cmd": "probe"}))["sent"], json!({"1": 1, "3": 1}));
+    let again = play.ok(json!({"cmd": "probe", "endpoints": [1]}));
+    assert_eq!(again["sent"], json!({"1": 2}), "the others send no further probe");
+    let asked = |quiet_ms: i64| {
+        json!({
+            "cmd": "settle", "expect": {"2": {"1": 3}}, "timeout_ns": 5_000 * MS,
+            "quiet_ns": quiet_ms * MS,
+        })
+    };
+    let stage = play.stage.clone();
+    stage.deliver_probe(2, 1, 0);
+    stage.deliver_probe(2, 1, 2);
+    stage.deliver_probe(2, 1, 2); // a copy
+    stage.deliver(2, 1, 1); // a message is no probe
+    let quiet = play.ok(asked(50));
+    assert_eq!((&quiet["complete"], &quiet["quiet"]), (&json!(false), &json!(true)));
+    assert_eq!(quiet["heard"], json!({"2": {"1": {"count": 2, "seen": 3}}}));
+    let late = thread::spawn(move || {
+        thread::sleep(Duration::from_millis(50));
+        stage.deliver_probe(2, 1, 1);
+    });
+    let settled = play.ok(asked(4_000));
+    late.join().unwrap();
+    assert_eq!(settled["heard"], json!({"2": {"1": {"count": 3, "seen": 3}}}));
+    assert_eq!((&settled["complete"], &settled["quiet"]), (&json!(true), &json!(false)));
 }
 
 #[test]

@@ -217,9 +217,9 @@ def levels(
 
 def _arrivals(workload: Workload) -> list[Any]:
     if workload.nodes is None:
-        return [workload.schedule]
+        return [workload.common_arrival]
     return [
-        _own_arrival(publisher) or workload.schedule
+        _own_arrival(publisher) or workload.common_arrival
         for node in workload.nodes
         for publisher in node.publishers
     ]

@@ -9,7 +9,8 @@ an event and fails nothing.
 import signal
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from rmwbench.campaign.plan.profile import (
     NeededDaemon,
@@ -29,20 +30,31 @@ from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.process.crew import Crew, Posted
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.suite.cells import Change
+from rmwbench.suite.cells import Cell, Change
 from rmwbench.suite.timeline import to_ns
 
 Take = Callable[[Posted], None]
 
 
-def start_fields(told: Window, grace_ns: int) -> dict[str, int]:
-    """The times of a `start`; `told` is on the worker's clock."""
+def start_fields(told: Window, cell: Cell) -> dict[str, Any]:
+    """The times of a `start`, and which threads send; `told` is on the worker's clock."""
     return {
         "at_ns": told.start_ns,
         "steady_ns": told.steady_ns,
         "end_ns": told.end_ns,
-        "grace_ns": grace_ns,
+        "grace_ns": round(cell.timeline.grace_s * 1e9),
+        "schedule": cell.workload.schedule,
     }
+
+
+def take_started(outcome: Outcome, replies: Mapping[str, Mapping[str, Any]]) -> None:
+    """Notes which threads send, where that makes a difference; `replies`: process → its answer to
+    `start`. A worker from before has one thread for all, and does not say so."""
+    sharing, granted = outcome.order.cell.sharing, outcome.endpoints.granted
+    for endpoint in outcome.order.cell.endpoints if sharing else ():
+        number, reply = endpoint.endpoint, replies.get(endpoint.process)
+        if reply is not None and number in sharing and number in granted:
+            granted[number]["schedule"] = reply.get("schedule", "shared")
 
 
 class Changes:
@@ -182,9 +194,12 @@ class Changes:
         try:
             self._crew.await_answers([posted for posted, _ in self._posted], timeout_s)
         except WorkerFailed as failed:
-            late = {posted.worker.process for posted, _ in self._posted if not posted.answered}
+            owed = [posted for posted, _ in self._posted if not posted.answered]
+            # What a publish call holds cannot be destroyed; `held.py` tells of it.
+            late = {posted.worker.process for posted in owed if posted.cmd != "destroy"}
             if failed.kind != "timeout" or not late <= self._successors | self._managed:
                 raise
+            self._posted = [one for one in self._posted if one[0].cmd != "destroy"]
             for process in late:
                 self._crew.kill(process)
                 self._posted = [
@@ -269,14 +284,11 @@ class Changes:
         self._starting_successors.add(process)
         self._spawner.spawn(process)
         # Its account of the window begins with itself; what it sends is started when it is there.
-        told, grace_ns = (
-            self._outcome.times.windows[process],
-            round(self._outcome.order.cell.timeline.grace_s * 1e9),
-        )
+        told = self._outcome.times.windows[process]
         self._post(
             process,
             "start",
-            {**start_fields(told, grace_ns), "endpoints": []},
+            {**start_fields(told, self._outcome.order.cell), "endpoints": []},
             lambda posted: posted.take(),
         )
 
@@ -286,12 +298,14 @@ class Changes:
         at_ns = time.monotonic_ns() + timeouts.JOIN_LEAD_NS
         if not senders or at_ns >= self._window.end_ns:
             return
-        window, grace_ns = self._window, round(self._outcome.order.cell.timeline.grace_s * 1e9)
-        times = Window(at_ns, at_ns, window.end_ns).on(self._outcome.clock_of(change.process))
-        self._outcome.endpoints.started |= set(senders)
-        self._outcome.endpoints.starts |= dict.fromkeys(senders, times)
-        fields = {**start_fields(times, grace_ns), "endpoints": senders}
-        self._post(change.process, "start", fields, lambda posted: posted.take())
+        outcome, process = self._outcome, change.process
+        times = Window(at_ns, at_ns, self._window.end_ns).on(outcome.clock_of(process))
+        outcome.endpoints.started |= set(senders)
+        outcome.endpoints.starts |= dict.fromkeys(senders, times)
+        fields = {**start_fields(times, outcome.order.cell), "endpoints": senders}
+        self._post(
+            process, "start", fields, lambda posted: take_started(outcome, {process: posted.take()})
+        )
 
     def _matched(self, posted: Posted, asked: list[int]) -> None:
         time_ns, process = posted.answered_ns, posted.worker.process

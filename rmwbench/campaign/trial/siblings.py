@@ -1,9 +1,10 @@
-"""Publishers of one process share its schedule thread, as the timers of a node share its executor.
-Where one's publish call makes another late, the other's response latency holds the harness's own
-queue: that is flagged."""
+"""Where a suite asks for `schedule: shared`, publishers of one process share a thread, as timers
+share a single-threaded executor. One's publish call then makes another late, whose response latency
+holds the harness's own queue: that is flagged. With a thread each it cannot happen."""
 
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -18,20 +19,18 @@ WARMUP = 4
 
 
 def flags(outcome: Outcome) -> Iterator[Reason]:
-    """A flag per publisher of which at least 1 % of the steady messages waited more than 0.1 ms for
-    the publish call of another publisher of their process."""
-    arrivals = {
-        e.endpoint: e
-        for e in outcome.order.cell.endpoints
-        if e.kind == "publisher" and not e.relay_from
-    }
-    by_process: dict[str, list[Section]] = defaultdict(list)
+    """A flag per publisher or client of which at least 1 % of the steady messages waited more than
+    0.1 ms for the publish call of another one that shares its thread."""
+    cell = outcome.order.cell
+    if cell.schedule != "shared":
+        return
+    senders = {sender.endpoint: sender for sender in cell.senders}
+    by_thread: dict[tuple[str, Any], list[Section]] = defaultdict(list)
     for section in outcome.sections:
-        if section.kind == SENT and section.endpoint in arrivals and len(section.rows):
-            by_process[arrivals[section.endpoint].process].append(section)
-    for process, sections in by_process.items():
-        if len(sections) < 2:
-            continue
+        if section.kind == SENT and section.endpoint in cell.sharing and len(section.rows):
+            sender = senders[section.endpoint]
+            by_thread[sender.process, sender.late].append(section)
+    for (process, _), sections in by_thread.items():
         for endpoint, share, longest_ns in _held_up(sections):
             if share >= SHARE:
                 yield Reason(

@@ -122,7 +122,8 @@ def _asked_path(outcome: Outcome) -> Any:
 
 
 def _granted(outcome: Outcome) -> Iterator[Reason]:
-    """Quality of service and modes as granted, against those asked; `default` asks for nothing."""
+    """Quality of service, modes and schedule as granted, against those asked; `default` asks for
+    nothing."""
     for endpoint in outcome.order.cell.endpoints:
         if endpoint.endpoint in outcome.endpoints.not_joined:
             continue
@@ -145,6 +146,8 @@ def _granted(outcome: Outcome) -> Iterator[Reason]:
             pairs.append(("take", asked.get("take", "typed"), granted["take"]))
         if asked.get("hold_ns", 0) != granted.get("hold_ns", 0):
             pairs.append(("hold_ns", asked.get("hold_ns"), granted.get("hold_ns")))
+        if "schedule" in granted:
+            pairs.append(("schedule", outcome.order.cell.schedule, granted["schedule"]))
         for name, wanted, given in pairs:
             if given != wanted:
                 yield Reason(

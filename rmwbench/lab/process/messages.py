@@ -71,6 +71,10 @@ class _Created(_Part):
     time_ns: int | None = None
 
 
+class _Started(_Part):
+    schedule: Literal["own", "shared"] | None = None
+
+
 class _MatchedEndpoint(_Part):
     matched: int
     time_ns: int
@@ -143,6 +147,7 @@ _EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log, "
 _REPLIES = {
     "open": _Opened,
     "create": _Created,
+    "start": _Started,
     "match": _Matched,
     "drain": _Drained,
     "collect": _Collected,

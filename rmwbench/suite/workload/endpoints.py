@@ -19,6 +19,7 @@ from rmwbench.suite.workload.camera import SYNTHETIC, frame_format
 from rmwbench.suite.workload.counts import Counts
 from rmwbench.suite.workload.message_type import MessageType, message_type, service_type
 from rmwbench.suite.workload.qos import Qos, incompatibility
+from rmwbench.suite.workload.schedule import Sender
 from rmwbench.suite.workload.topology import Life, Node
 from rmwbench.suite.workload.workload import Workload
 
@@ -81,6 +82,15 @@ class Endpoint:
     @property
     def writes(self) -> bool:
         return self.kind in READ_BY
+
+    @property
+    def sender(self) -> Sender | None:
+        """As its schedule sees it; None of one that has no arrival."""
+        if self.kind not in SCHEDULED:
+            return None
+        arrival = "relay" if self.relay_from is not None else self.arrival.kind
+        late = None if self.life.begin_s is None else (self.node, self.life.begin_s)
+        return Sender(self.endpoint, self.process, late, arrival)
 
     @property
     def read_bytes(self) -> int:
@@ -290,7 +300,7 @@ def _of_node(workload: Workload, node: Node, life: Life, first: int) -> list[dic
 def _arrival(workload: Workload, sender: Any) -> Any:
     if sender.rate_hz is not None:
         return Periodic(kind="periodic", rate_hz=sender.rate_hz)
-    return sender.arrival or workload.schedule
+    return sender.arrival or workload.common_arrival
 
 
 def _topic_types(

@@ -19,6 +19,7 @@ from rmwbench.suite.workload.camera import Source
 from rmwbench.suite.workload.lifecycle import BringUp, Managed, check_lifecycle, managed
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.recorder import Recorder
+from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
 from rmwbench.suite.workload.topology import (
     LOCAL_HOST,
@@ -104,6 +105,9 @@ class Workload(Strict):
     `frames` is the source of what publishers of images send; one of its own is what a publisher
     says itself.
 
+    `schedule` says which thread sends for the publishers and clients of a process: each has its
+    `own`, or one is `shared` by all.
+
     `containers` puts each process into a container of its own, `real_time` gives it a scheduling
     class, a processor or memory that stays. `ros_variables` is a case of ROS variables for the
     process that writes and the one that reads: whether it is obeyed is all that is then asked.
@@ -135,6 +139,7 @@ class Workload(Strict):
     relays: int | None = Field(default=None, ge=0, le=1000)
     clients: int | None = Field(default=None, ge=1, le=1000)
     processes: Placement | None = None
+    schedule: Schedule = "own"
     nodes: Annotated[tuple[Node, ...], Field(strict=False)] | None = None
     graph: Graph | None = None
     bring_up: BringUp | None = None
@@ -302,7 +307,7 @@ class Workload(Strict):
                     expected="`clients: 1`, or `nodes` with a service",
                     at=(name,),
                 )
-        if self.schedule is None:
+        if self.common_arrival is None:
             raise Fault(
                 "workload without a rate",
                 expected="`rate_hz: 30` or `arrival: {kind: …}`",
@@ -344,7 +349,7 @@ class Workload(Strict):
     ) -> None:
         try:
             _one_schedule(sender.rate_hz, sender.arrival)
-            if sender.rate_hz is None and sender.arrival is None and self.schedule is None:
+            if sender.rate_hz is None and sender.arrival is None and self.common_arrival is None:
                 raise Fault(
                     f"{kind} without a rate",
                     expected="`rate_hz` or `arrival` here or in the workload",
@@ -364,7 +369,7 @@ class Workload(Strict):
                 )
 
     @property
-    def schedule(self) -> Any:
+    def common_arrival(self) -> Any:
         """The workload's arrival, whichever way it was written, or None where every publisher has
         its own."""
         return (

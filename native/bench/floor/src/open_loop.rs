@@ -17,7 +17,7 @@ use rmwbench_harness::middleware::{
     EndpointConfig, Middleware, Profile, PublishMode, SessionConfig, Take, Wait,
 };
 use rmwbench_harness::payload::Touch;
-use rmwbench_harness::protocol::{Arrival, Event, Start};
+use rmwbench_harness::protocol::{Arrival, Event, Schedule, Start};
 use rmwbench_harness::publisher::{PublisherSlot, RecordedPublisher, Recorder};
 use rmwbench_harness::qos::Qos;
 use rmwbench_harness::records::{layout, memfd, Kind, Records};
@@ -119,8 +119,14 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     };
     let slot = PublisherSlot::new(1, RecordedPublisher::new(publisher, parts));
     let at_ns = now_ns() + 20_000_000;
-    let start =
-        Start { at_ns, steady_ns: at_ns, end_ns: at_ns + WINDOW_NS, grace_ns: 0, endpoints: None };
+    let start = Start {
+        at_ns,
+        steady_ns: at_ns,
+        end_ns: at_ns + WINDOW_NS,
+        grace_ns: 0,
+        endpoints: None,
+        schedule: Schedule::Own,
+    };
     let scheduled =
         Scheduled { slot: slot.clone(), arrival: Arrival::Periodic { period_ns, phase_ns: 0 } };
     let (report, reported) = std::sync::mpsc::channel();

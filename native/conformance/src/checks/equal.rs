@@ -1,8 +1,9 @@
 //! Equal work: what a comparison takes for granted of every middleware's reader.
 //!
 //! One message has one stamp, taken after the one before it was given back; a depth means the same
-//! room; one topic does not starve another; a reader is destroyed while its traffic goes on; and
-//! what is granted for a full queue is what happens.
+//! room; one topic does not starve another; a reader is destroyed while its traffic goes on;
+//! publishers of one process send at once, each in its thread; and what is granted for a full queue
+//! is what happens.
 
 use std::collections::BTreeMap;
 use std::thread::sleep;
@@ -219,6 +220,27 @@ pub fn destroyed_in_traffic(context: &Context<'_>) -> Outcome {
         same if same == after && after > 0 => Ok(Verdict::Passed),
         later => Err(format!("the destroyed reader had {after} records, then {later}")),
     }
+}
+
+const AT_ONCE: u32 = 6;
+
+/// Publishers of one process are due in the same instants, and each has a thread of its own: what
+/// their session and their node share stands that, and nothing of theirs is mixed up or lost.
+pub fn at_once(context: &Context<'_>) -> Outcome {
+    let bursts = Arrival::Burst { period_ns: 20 * MS, count: 5, phase_ns: 0 };
+    let (mut talker, mut listener) = (Vec::new(), Vec::new());
+    for number in 1..=AT_ONCE {
+        let topic = format!("at_once_{number}");
+        talker.push(publisher(number, &topic, 8_000, bursts.clone(), 1));
+        listener.push(subscription(AT_ONCE + number, &topic, 8_000, 1));
+    }
+    let mut rig =
+        Rig::ready(context, vec![vec![node("talker", talker)], vec![node("listener", listener)]])?;
+    rig.play(400)?;
+    for number in 1..=AT_ONCE {
+        rig.expect_complete(number, AT_ONCE + number)?;
+    }
+    Ok(Verdict::Passed)
 }
 
 const FLOOD: u64 = 300;

@@ -5,7 +5,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::protocol::{Command, Event};
+use rmwbench_harness::protocol::{Command, Event, Schedule};
 use rmwbench_harness::qos::{Durability, History, Qos};
 
 use super::lacking;
@@ -170,7 +170,7 @@ pub fn writer_dies(context: &Context<'_>) -> Outcome {
         .map_err(|e| format!("the second writer: {e}"))?;
     let deadline = Instant::now() + Duration::from_secs(10);
     loop {
-        rig.workers[place].request(Command::Probe {})?;
+        rig.workers[place].request(Command::Probe { endpoints: None })?;
         sleep(Duration::from_millis(20));
         rig.collect(1)?; // the reader reports a writer beyond those it expects only when it is spoken to
         if rig.workers[1].events.iter().any(|e| matches!(e, Event::FirstMessage { writer: 3, .. }))
@@ -207,6 +207,7 @@ fn start_now() -> Command {
         end_ns: at_ns + 200 * MS,
         grace_ns: 5_000 * MS,
         endpoints: None,
+        schedule: Schedule::Own,
     })
 }
 

@@ -37,6 +37,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("a depth is the same room", equal::room),
     ("a flooded topic starves no other", equal::nobody_starves),
     ("a reader is destroyed in traffic", equal::destroyed_in_traffic),
+    ("publishers of one process send at once", equal::at_once),
     ("a full queue does what was granted", equal::when_full),
     ("late joiner, volatile", lifecycle::late_joiner),
     ("late joiner, transient local", lifecycle::late_joiner_with_history),

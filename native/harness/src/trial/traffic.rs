@@ -1,5 +1,6 @@
 //! `probe`, `start`, `stop` and `destroy`: what sends, and when it ends.
 
+use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::Arc;
 use std::thread;
@@ -12,29 +13,28 @@ use crate::clock::now_ns;
 use crate::control::Reporter;
 use crate::middleware::Error;
 use crate::payload::Phase;
-use crate::protocol::{Arrival, Event, FromWorker, Start};
+use crate::protocol::{Arrival, Event, FromWorker, Probed, Schedule, Start, Started};
 use crate::publisher::{Cause, Tally};
 use crate::schedule::{self, Interrupt, Scheduled};
 
 impl Trial<'_> {
-    pub(super) fn probe(&mut self) -> Result<Value, Error> {
-        for publishing in self
-            .publishers
-            .values()
-            .filter(|p| !matches!(p.arrival, Arrival::Relay { .. }) && !p.started)
-        {
+    /// A probe that is refused is one that no reader hears: it is not counted, and is no error.
+    pub(super) fn probe(&mut self, only: Option<&[u32]>) -> Result<Value, Error> {
+        self.known(only.unwrap_or_default())?;
+        let mut sent = BTreeMap::new();
+        for (endpoint, publishing) in self.publishers.iter().filter(|(endpoint, p)| {
+            !matches!(p.arrival, Arrival::Relay { .. })
+                && !p.started
+                && only.is_none_or(|list| list.contains(endpoint))
+        }) {
             if let Some(publisher) =
                 publishing.slot.publisher.lock().expect("a publisher panicked").as_mut()
             {
-                publisher.send(now_ns(), Phase::Probe, Cause::default()).map_err(|e| {
-                    Error::failed(
-                        format!("endpoint {}", publishing.slot.endpoint),
-                        format!("the probe was not sent: {e:?}"),
-                    )
-                })?;
+                let _ = publisher.send(now_ns(), Phase::Probe, Cause::default());
+                sent.insert(*endpoint, publisher.tally().probes_sent());
             }
         }
-        Ok(json!({}))
+        Ok(serde_json::to_value(Probed { sent }).expect("always serialises"))
     }
 
     pub(super) fn start(&mut self, start: Start) -> Result<Value, Error> {
@@ -59,18 +59,16 @@ impl Trial<'_> {
         }
         let chosen =
             |endpoint: &u32| start.endpoints.as_ref().is_none_or(|list| list.contains(endpoint));
-        let mut together = Vec::new();
+        let (mut threads, mut together) = (Vec::new(), Vec::new());
         for (_, publishing) in self.publishers.iter_mut().filter(|(e, p)| !p.started && chosen(e)) {
             publishing.started = true;
             let scheduled =
                 Scheduled { slot: publishing.slot.clone(), arrival: publishing.arrival.clone() };
             match publishing.arrival {
                 Arrival::Relay { .. } => publishing.ends_ns = Some(start.end_ns + start.grace_ns),
-                Arrival::Saturation { .. } => self.schedules.push(spawn(
-                    vec![scheduled],
-                    start.clone(),
-                    self.reporter.clone(),
-                )?),
+                // It lets no other have a turn, whatever was asked.
+                Arrival::Saturation { .. } => threads.push(vec![scheduled]),
+                _ if start.schedule == Schedule::Own => threads.push(vec![scheduled]),
                 _ => together.push(scheduled),
             }
         }
@@ -78,15 +76,17 @@ impl Trial<'_> {
             serving.started = true;
             serving.ends_ns = Some(start.end_ns + start.grace_ns);
         }
-        if !together.is_empty() {
-            self.schedules.push(spawn(together, start.clone(), self.reporter.clone())?);
+        threads.extend((!together.is_empty()).then_some(together));
+        for publishers in threads {
+            self.schedules.push(spawn(publishers, start.clone(), self.reporter.clone())?);
         }
         if !self.started {
             self.started = true;
             self.snapshots
                 .extend([(start.steady_ns, "steady_begin"), (start.end_ns, "steady_end")]);
         }
-        Ok(json!({}))
+        let started = Started { schedule: start.schedule };
+        Ok(serde_json::to_value(started).expect("a word always serialises"))
     }
 
     /// Takes effect at `at_ns` by the schedule's own clock; sleeping schedules wake to see it.

@@ -31,6 +31,8 @@ pub struct Stage {
     pub sinks: Mutex<BTreeMap<u32, Arc<dyn Sink>>>,
     handlers: Mutex<BTreeMap<u32, Arc<dyn Handler>>>,
     pub blocked: AtomicBool,
+    /// The name of the part that is blocked alone; None: all are.
+    pub blocked_alone: Mutex<Option<String>>,
     /// Whether a publish call has met that it is blocked.
     pub waiting: AtomicBool,
     pub slow: AtomicBool,
@@ -194,7 +196,7 @@ impl Publisher for Part {
 
 impl Part {
     fn publish(&self, _: &[u8]) -> Result<(), PublishError> {
-        while self.stage.blocked.load(Ordering::Relaxed) {
+        while self.stage.blocked.load(Ordering::Relaxed) && self.is_blocked() {
             self.stage.waiting.store(true, Ordering::Relaxed);
             thread::sleep(Duration::from_millis(1));
         }
@@ -202,6 +204,10 @@ impl Part {
             thread::sleep(Duration::from_millis(20));
         }
         Ok(())
+    }
+
+    fn is_blocked(&self) -> bool {
+        self.stage.blocked_alone.lock().unwrap().as_ref().is_none_or(|name| *name == self.name)
     }
 }
 
@@ -333,6 +339,14 @@ impl Stage {
     }
 
     pub fn deliver_intended(&self, reader: u32, writer: u32, seq: u64, intended_ns: i64) {
+        self.deliver_phase(reader, writer, seq, intended_ns, Phase::Steady);
+    }
+
+    pub fn deliver_probe(&self, reader: u32, writer: u32, seq: u64) {
+        self.deliver_phase(reader, writer, seq, now_ns(), Phase::Probe);
+    }
+
+    fn deliver_phase(&self, reader: u32, writer: u32, seq: u64, intended_ns: i64, phase: Phase) {
         let sink = self.sinks.lock().unwrap()[&reader].clone();
         let mut payload = vec![0; 64];
         Header {
@@ -343,7 +357,7 @@ impl Stage {
             cause_seq: 0,
             cause_endpoint: 0,
             size: 64,
-            phase: Phase::Steady,
+            phase,
             touched: 0,
         }
         .write(&mut payload);
@@ -374,4 +388,9 @@ pub fn create(name: &str, endpoints: Vec<Value>) -> Value {
 pub fn start(from_ms: i64, end_ms: i64, grace_ms: i64) -> Value {
     let at = now_ns() + from_ms * MS;
     json!({"cmd": "start", "at_ns": at, "steady_ns": at, "end_ns": at + end_ms * MS, "grace_ns": grace_ms * MS})
+}
+
+pub fn scheduled(mut start: Value, schedule: &str) -> Value {
+    start["schedule"] = json!(schedule);
+    start
 }

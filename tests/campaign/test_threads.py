@@ -1,0 +1,65 @@
+"""Which threads send is granted by the worker, and one that has only one for all costs the trial."""
+
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign.trial.changes import start_fields, take_started
+from rmwbench.campaign.trial.void import void_reasons
+from rmwbench.codes import Code
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+from tests.campaign.cells import outcome
+
+SUITE = """
+suite: mini
+title: a test
+arms: [{{name: a, middleware: fake}}]
+timeline: {{steady_s: 1}}
+workloads:
+  - name: w
+    message: Bytes(100)
+    rate_hz: 100
+    schedule: {schedule}
+    nodes:
+      - {{name: talker, publishers: [{{topic: a}}, {{topic: b}}]}}
+      - {{name: listener, subscriptions: [{{topic: a}}, {{topic: b}}]}}
+"""
+
+
+@pytest.fixture
+def started():
+    """A trial whose workers answered `start` so."""
+
+    def made(schedule, reply):
+        text = SUITE.format(schedule=schedule)
+        suite = parse(text, where="mini.yaml", directory=Path(), middlewares=["fake"])
+        found = outcome(cells(suite)[0])
+        for endpoint in found.order.cell.endpoints:
+            found.endpoints.granted[endpoint.endpoint] = {"qos": endpoint.qos.wire()}
+        take_started(found, {"talker": reply, "listener": reply})
+        return found
+
+    return made
+
+
+def schedules_refused(found):
+    reasons = void_reasons(found, [])
+    return [r.text for r in reasons if r.code is Code.GRANTED and "schedule" in r.text]
+
+
+def test_what_was_asked_is_in_the_command_and_what_is_done_in_the_grants(started):
+    found = started("shared", {"schedule": "shared"})
+    told = start_fields(found.times.window, found.order.cell)
+    assert told["schedule"] == "shared" and told["grace_ns"] == 150_000_000
+    granted = found.endpoints.granted
+    assert [granted[n].get("schedule") for n in (1, 2, 3, 4)] == ["shared", "shared", None, None]
+    assert schedules_refused(found) == []
+
+
+def test_a_worker_that_sends_for_all_from_one_thread_was_not_given_what_was_asked(started):
+    """One from before there was a choice does not say what it does."""
+    refused = schedules_refused(started("own", {}))
+    assert len(refused) == 2 and refused[0].endswith("asked for schedule own, was given shared")
+    assert schedules_refused(started("own", {"schedule": "own"})) == []
+    assert schedules_refused(started("shared", {})) == []
