@@ -126,9 +126,9 @@ def test_plan_prints_what_would_run():
     found = rmwbench("plan", "quick", env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
     assert found.returncode == 0, found.stderr
     for words in (
-        "30 cells",
-        "600 trials",
-        "4.83 min",
+        "42 cells",
+        "840 trials",
+        "5.33 min",
         "by the clock",
         "camera",
         "p50 [p90]",
@@ -160,7 +160,7 @@ def test_a_plan_that_can_decide_nothing_says_so_and_promises_no_ratio(tmp_path):
 def test_plan_as_json_is_one_document():
     found = rmwbench("plan", "quick", "--json", "--budget", "5m", "--seed", "3")
     document = json.loads(found.stdout)
-    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 28, 300)
+    assert (document["seed"], document["blocks"]["count"], document["budget_s"]) == (3, 20, 300)
 
 
 @pytest.mark.long

@@ -72,26 +72,6 @@ def test_every_shipped_suite_has_the_arms_it_had():
     assert found == ARMS.read_text(encoding="utf-8")
 
 
-def test_where_one_publishes_by_loan_all_that_lend_do():
-    """Else the one is the fastest because it alone is spared a copy."""
-    lends = {
-        ("iceoryx2", None),
-        ("cyclonedds", "shm"),
-        ("fastdds", "data_sharing"),
-        ("zenoh", "shm"),
-    }
-    for suite in shipped_suites():
-        loans = {}
-        for arm in listed(suite):
-            key = (
-                arm["middleware"],
-                None if arm["middleware"] == "iceoryx2" else arm.get("profile"),
-            )
-            if key in lends:
-                loans[key] = loans.get(key, False) or arm.get("loan", False)
-        assert len(set(loans.values())) < 2, (suite, loans)
-
-
 def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
     known = known_candidates()
     for one in known.known.values():

@@ -241,8 +241,8 @@ def test_shipped_suites_load_and_explain_themselves(name):
 def test_quick_is_the_suite_of_the_readme():
     loaded = load("quick")
     found = cells(loaded)
-    assert len(found) == 30
-    assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 20, 290)
+    assert len(found) == 42
+    assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 20, 320)
     assert {c.workload.name: c.steady_messages for c in found} == {
         "imu": 250,
         "camera": 21,
@@ -253,7 +253,10 @@ def test_quick_is_the_suite_of_the_readme():
         "camera": 6_220_800,
         "pointcloud": 524_288,
     }
-    assert [arm.name for arm in loaded.arms if arm.is_floor] == ["floor futex"]
+    assert [arm.name for arm in loaded.arms if arm.is_floor] == [
+        "floor futex",
+        "floor loan",
+    ]
     qos = {json.dumps(e.qos.wire()) for c in found for e in c.endpoints}
     assert [json.loads(one) for one in qos] == [
         {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10}

@@ -54,6 +54,7 @@ def document(names: list[str]) -> dict[str, Any]:
         "version": VERSION,
         "sets": [
             {"set": name, "what": known.sets[name], "candidates": of}
+            | {"no_loan": dict(known.no_loan.get(name, {}))}
             for name, of in sets.items()
             if of
         ],
@@ -123,6 +124,8 @@ def _print(found: dict[str, Any]) -> None:
     for one in found["sets"]:
         console.print(f"[bold]{escape(one['set'])}[/bold]: {escape(one['what'])}")
         console.print(f"  {escape(', '.join(one['candidates']))}")
+        for middleware, reason in one["no_loan"].items():
+            console.print(f"  {escape(f'{middleware} without a loan: {reason}')}")
     table = Table(box=None, padding=(0, 2, 0, 0), pad_edge=False, header_style="dim")
     for heading in ("candidate", "ready", "layer", "middleware", "profile"):
         table.add_column(heading, no_wrap=True)

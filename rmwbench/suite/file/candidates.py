@@ -44,11 +44,29 @@ class Listed(Arm):
     needs: str | None = None
 
 
-class CandidatesFile(Strict):
-    """`sets`: name -> what it is for."""
+class ListedSet(Strict):
+    """`what` it is for. Where a candidate of a set publishes by loan, each middleware of the set
+    that lends has one that does; `no_loan`: middleware -> why it has none."""
 
-    sets: dict[ArmName, str] = Field(default_factory=dict)
+    what: str
+    no_loan: dict[str, str] = Field(default_factory=dict)
+
+
+class CandidatesFile(Strict):
+    """`sets`: name -> what it is for, or that with more."""
+
+    sets: dict[ArmName, str | ListedSet] = Field(default_factory=dict)
     candidates: Annotated[tuple[Listed, ...], Field(strict=False, min_length=1)]
+
+    @property
+    def what(self) -> dict[str, str]:
+        return {name: one if isinstance(one, str) else one.what for name, one in self.sets.items()}
+
+    @property
+    def no_loan(self) -> dict[str, dict[str, str]]:
+        return {
+            name: {} if isinstance(one, str) else one.no_loan for name, one in self.sets.items()
+        }
 
 
 @dataclass(frozen=True)
@@ -72,10 +90,12 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Candidates:
-    """Candidates and sets by name, in the order of their files."""
+    """Candidates and sets by name, in the order of their files; `no_loan`: set -> middleware ->
+    why no candidate of the set lends though the middleware does."""
 
     known: Mapping[str, Candidate] = field(default_factory=dict)
     sets: Mapping[str, str] = field(default_factory=dict)
+    no_loan: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
 
     @property
     def names(self) -> list[str]:
@@ -94,7 +114,20 @@ class Candidates:
 
     def and_those(self, other: "Candidates") -> "Candidates":
         """Both; of one name the other's."""
-        return Candidates({**self.known, **other.known}, {**self.sets, **other.sets})
+        return Candidates(
+            {**self.known, **other.known},
+            {**self.sets, **other.sets},
+            {**self.no_loan, **other.no_loan},
+        )
+
+    def without_loan(self, name: str) -> list[str]:
+        """Where a candidate of that set publishes by loan: the set's middlewares of which none
+        does, but for those that say why. Whether these lend, their workers know."""
+        members = self.of_set(name)
+        lend = {str(one.arm["middleware"]) for one in members if one.arm.get("loan")}
+        told = self.no_loan.get(name, {})
+        rest = dict.fromkeys(str(one.arm["middleware"]) for one in members)
+        return [one for one in rest if lend and one not in lend and one not in told]
 
 
 def unknown_name(

@@ -198,7 +198,7 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
         found[one.name] = Candidate(
             one.name, _absolute(arm, path.parent), one.in_, one.needs, place
         )
-    return Candidates(found, dict(file.sets))
+    return Candidates(found, file.what, file.no_loan)
 
 
 def _check_names(file: CandidatesFile, besides: Candidates) -> None:

@@ -1,0 +1,101 @@
+"""Where one middleware of a comparison publishes by loan, all that lend do: else it is the fastest
+because it alone is spared a copy. Whether one lends, its worker says."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pytest
+
+from rmwbench.lab.middleware import find_workers
+from rmwbench.suite.file.load import candidates_of, known_candidates
+from rmwbench.suite.file.places import shipped_suites
+from tests.suite.test_candidates import listed
+
+NOT_BY_LOAN = {
+    # its question is what rclcpp delivers within a process, where iceoryx2 is a yardstick
+    "rclcpp-intraprocess-2019",
+    # the published original compared its own loans alone, by rclcpp, which lends for Fast DDS alone
+    "fastdds-2021/interprocess",
+}
+"""Suites of published sources, which have the arms that the source had."""
+
+
+def lending(middlewares: Iterable[str]) -> list[str]:
+    """Those that lend by their workers' own word; skips where one is not built."""
+    wanted = {name for name in middlewares if not name.startswith(("rclcpp/", "rclpy/"))}
+    workers = find_workers(wanted)
+    missing = sorted(
+        name for name in wanted if name not in workers or workers[name].description is None
+    )
+    if missing:
+        pytest.skip(f"not built, so nobody says whether they lend: {', '.join(missing)}")
+    return [
+        name
+        for name in sorted(wanted)
+        if not str(workers[name].description["capabilities"]["loan"]).startswith("no")
+    ]
+
+
+def test_in_a_set_with_a_loan_all_that_lend_have_one():
+    known = known_candidates()
+    for name in known.sets:
+        assert lending(known.without_loan(name)) == [], name
+    assert "zenoh" not in known.without_loan("quick")  # and it is no accident that nothing is left
+    lent = {one.arm["middleware"] for one in known.of_set("loan")}
+    assert lent == {"iceoryx2", "zenoh", "cyclonedds", "fastdds"}
+
+
+def test_the_floor_of_a_set_with_loans_has_one_by_loan_and_one_by_copy():
+    known = known_candidates()
+    for name in known.sets:
+        floors = [one.arm for one in known.of_set(name) if one.layer == "floor"]
+        if floors:
+            by_loan = any(one.arm.get("loan") for one in known.of_set(name))
+            assert {bool(one.get("loan")) for one in floors} == (
+                {False, True} if by_loan else {False}
+            )
+
+
+def _by_loan(arms: list[dict[str, Any]]) -> set[str]:
+    return {arm["middleware"] for arm in arms if arm.get("loan")}
+
+
+def test_in_a_suite_with_a_loan_all_that_lend_have_one():
+    for suite in shipped_suites():
+        arms = listed(suite)
+        lent = _by_loan(arms)
+        if not lent or suite in NOT_BY_LOAN:
+            continue
+        rest = {
+            arm["middleware"]
+            for arm in arms
+            if arm["middleware"] not in lent and not arm.get("optional")
+        }
+        assert lending(rest) == [], suite
+
+
+FILE = """\
+sets:
+  mine: {{what: what I compare{told}}}
+candidates:
+  - {{name: a, in: [mine], middleware: zenoh, profile: shm, loan: true}}
+  - {{name: b, in: [mine], middleware: iceoryx2}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("told", "without"),
+    [("", ["iceoryx2"]), (", no_loan: {iceoryx2: it is not what I ask}", [])],
+)
+def test_who_has_no_loan_in_a_set_with_one_says_why(tmp_path, told, without):
+    path = tmp_path / "mine.yaml"
+    path.write_text(FILE.format(told=told))
+    found = candidates_of(path)
+    assert found.sets == {"mine": "what I compare"} and found.without_loan("mine") == without
+    reasons: Mapping[str, str] = found.no_loan["mine"]
+    assert bool(reasons) == (not without)
+
+
+def test_a_set_in_which_nobody_publishes_by_loan_asks_for_none():
+    known = known_candidates()
+    assert known.without_loan("native") == [] and known.without_loan("ros2") == []
