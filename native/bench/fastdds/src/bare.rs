@@ -72,31 +72,36 @@ impl Bare {
 
 impl Path for Bare {
     fn matched(&mut self) -> bool {
-        // SAFETY: open until drop, here and below.
+        // SAFETY: open until drop.
         unsafe { bare_matched(self.raw.as_ptr()) != 0 }
     }
 
     fn send(&mut self, _due_ns: i64) {
+        // SAFETY: open until drop.
         unsafe { bare_send(self.raw.as_ptr()) }
     }
 
     fn all_received(&self) -> bool {
+        // SAFETY: open until drop.
         unsafe { bare_all_received(self.raw.as_ptr()) != 0 }
     }
 
     fn latencies_ns(&self) -> Vec<Option<f64>> {
         let mut latencies = vec![0; self.capacity];
+        // SAFETY: open until drop, and there is room for as many as it can have sent.
         let sent = unsafe { bare_latencies_ns(self.raw.as_ptr(), latencies.as_mut_ptr()) };
         latencies[..sent].iter().map(|&l| (l >= 0).then_some(l as f64)).collect()
     }
 
     fn intact(&self) -> bool {
+        // SAFETY: open until drop.
         unsafe { bare_corrupt(self.raw.as_ptr()) == 0 }
     }
 }
 
 impl Drop for Bare {
     fn drop(&mut self) {
+        // SAFETY: ours, closed once.
         unsafe { bare_close(self.raw.as_ptr()) }
     }
 }

@@ -56,9 +56,11 @@ const rmwbench_pair modes[] = {
     {"executor", "no: Fast DDS has no executor; `wait` says how a subscription learns of data"},
 };
 
+// The last is left out where it is not known.
 const rmwbench_pair build_facts[] = {
     {"source", RMWBENCH_FASTDDS_SOURCE},
     {"compiler", RMWBENCH_FASTDDS_COMPILER},
+    {"end_of_life", end_of_life(RMWBENCH_FASTDDS_VERSION)},
 };
 
 template <typename Item, size_t count>
@@ -75,7 +77,7 @@ const rmwbench_description *description() {
       RMWBENCH_FASTDDS_VERSION,
       release_date(RMWBENCH_FASTDDS_VERSION),
       build_facts,
-      size(build_facts),
+      size(build_facts) - (*end_of_life(RMWBENCH_FASTDDS_VERSION) == '\0' ? 1 : 0),
       capabilities,
       size(capabilities),
       nullptr,

@@ -17,8 +17,8 @@ Pumps::Pumps() {
   wait_set.detach = [](void *pumps, void *reader, size_t) {
     told([&] { static_cast<Pumps *>(pumps)->detach(static_cast<Reader *>(reader)->condition()); });
   };
-  wait_set.wait = [](void *pumps, int32_t block, size_t *ready, size_t) {
-    return told([&] { return static_cast<Pumps *>(pumps)->wait(block != 0, ready); });
+  wait_set.wait = [](void *pumps, int32_t block, size_t *ready, size_t room) {
+    return told([&] { return static_cast<Pumps *>(pumps)->wait(block != 0, ready, room); });
   };
   wait_set.wake = [](void *pumps) {
     told([&] { static_cast<Pumps *>(pumps)->woken_.set_trigger_value(true); });
@@ -54,15 +54,15 @@ void Pumps::detach(fd::Condition &condition) {
   tokens_.erase(&condition);
 }
 
-size_t Pumps::wait(bool block, size_t *ready) {
+size_t Pumps::wait(bool block, size_t *ready, size_t room) {
   if (set_.wait(active_, block ? forever : at_once) != ok) return 0;
   size_t count = 0;
   for (const fd::Condition *condition : active_) {
     const auto found = tokens_.find(condition);
-    if (found != tokens_.end()) {
-      ready[count++] = found->second;
-    } else {
+    if (found == tokens_.end()) {
       woken_.set_trigger_value(false);
+    } else if (count < room) {
+      ready[count++] = found->second;  // what finds no room is announced by the next wait again
     }
   }
   return count;

@@ -28,7 +28,7 @@ class Pumps {
  private:
   void attach(fd::Condition &condition, size_t token);
   void detach(fd::Condition &condition);
-  size_t wait(bool block, size_t *ready);
+  size_t wait(bool block, size_t *ready, size_t room);
 
   fd::WaitSet set_;
   fd::GuardCondition woken_;

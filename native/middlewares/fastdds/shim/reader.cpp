@@ -4,6 +4,14 @@
 #include "qos.hpp"
 
 namespace rmwbench {
+namespace {
+
+constexpr char drain_note[] =
+    "callback: Fast DDS announces once what may be several messages, so a callback takes until "
+    "none "
+    "is left, as its users' do; meanwhile its thread receives nothing else";
+
+}  // namespace
 
 Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config, const char *topic,
                const rmwbench_message_type &type, bool may_wait)
@@ -25,7 +33,7 @@ Reader::Reader(rmwbench_session &session, const rmwbench_endpoint_config &config
   sample_[0].layout = &layout_;
   sample_[0].expected = payload_bytes_;
   sample_[0].refused = &refused_;
-  sample_[0].reserve(payload_bytes_);
+  sample_[0].prefault(payload_bytes_);
   apply(config, session.asked, session.plain_types ? layout_.size(payload_bytes_) : 0, qos_);
   topic_ = session.topic(topic, type.dds_type, endpoint_);
   type_ = session.type(type.dds_type);
@@ -75,18 +83,21 @@ void Reader::close() {
 }
 
 void Reader::on_data_available(fd::DataReader *reader) {
-  // `reader` and not `reader_`: the first call may come before create_datareader returned.
+  // `reader` and not `reader_`: the first call may come before create_datareader returned. Fast
+  // DDS's thread, which calls, catches nothing.
   const int64_t notified_ns = rmwbench_now_ns();
-  std::lock_guard<std::mutex> lock(callback_);
-  if (!closed_) drain(*reader, notified_ns);
+  told([&] {
+    std::lock_guard<std::mutex> lock(callback_);
+    if (!closed_) drain(*reader, notified_ns);
+  });
 }
 
 namespace {
 
-// The stamp of one message: the last instant before the reader's code can look at it.
-rmwbench_delivery taken(int64_t notified_ns, const uint8_t *payload, size_t bytes,
+// One message and its stamp, which is taken as soon as Fast DDS has handed it over: what this
+// worker looks up afterwards is not the middleware's time.
+rmwbench_delivery taken(int64_t notified_ns, int64_t taken_ns, const uint8_t *payload, size_t bytes,
                         int32_t zero_copy) {
-  const int64_t taken_ns = rmwbench_now_ns();
   return {notified_ns == 0 ? taken_ns : notified_ns, taken_ns, payload, bytes, zero_copy, 0};
 }
 
@@ -108,15 +119,17 @@ bool Reader::take_copy(fd::DataReader &reader, int64_t notified_ns) {
   // The call of rmw_fastrtps, one message at a time into memory of ours. (take_next_sample() of
   // 2.9.1 would return early from an empty history without lowering the status condition.)
   if (reader.take(sample_, info_, 1) != ok) return false;
+  const int64_t taken_ns = rmwbench_now_ns();
   if (info_[0].valid_data) {
     const Incoming &message = sample_[0];
-    deliver(info_[0], taken(notified_ns, message.buffer.get(), message.bytes, 0));
+    deliver(info_[0], taken(notified_ns, taken_ns, message.buffer.get(), message.bytes, 0));
   }
   return true;
 }
 
 bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
   if (reader.take(lent_, lent_info_, 1) != ok) return false;
+  const int64_t taken_ns = rmwbench_now_ns();
   if (lent_info_[0].valid_data) {
     const uint8_t *payload = layout_.payload_of(&lent_[0].first);
     const bool in_place = segments_.contain(payload);
@@ -129,7 +142,8 @@ bool Reader::take_loan(fd::DataReader &reader, int64_t notified_ns) {
       overwritten_unread_.fetch_add(1, std::memory_order_relaxed);
     } else {
       if (in_place) in_place_.fetch_add(1, std::memory_order_relaxed);
-      deliver(lent_info_[0], taken(notified_ns, payload, payload_bytes_, in_place ? 1 : 0));
+      deliver(lent_info_[0],
+              taken(notified_ns, taken_ns, payload, payload_bytes_, in_place ? 1 : 0));
       if (!stands()) overwritten_reading_.fetch_add(1, std::memory_order_relaxed);
     }
   }
@@ -152,7 +166,7 @@ void Reader::granted(rmwbench_granted &granted) const {
                session_.plain_types
                    ? "take: lent by Fast DDS, by loan and return"
                    : "take typed: deserialised into the reader's own memory, one copy");
-  if (wait_ != RMWBENCH_WAIT_CALLBACK) granted.note(granted.context, RMWBENCH_TURN_NOTE);
+  granted.note(granted.context, wait_ == RMWBENCH_WAIT_CALLBACK ? drain_note : RMWBENCH_TURN_NOTE);
   if (!content_filter_.empty()) {
     granted.qos.content_filter = content_filter_.c_str();
     granted.note(granted.context,

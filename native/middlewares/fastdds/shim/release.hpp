@@ -1,5 +1,7 @@
 // When each version was released (the dates of the tagged commits of eProsima/Fast-DDS, up to
-// August 2026), because reports flag comparisons of old with new.
+// August 2026), because reports flag comparisons of old with new; and until when eProsima supports
+// each series (RELEASE_SUPPORT.md of the same repository at that time), because a report does not
+// name what has no support any more by the middleware's bare name.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +43,20 @@ constexpr Release releases[] = {
     {"3.6.1", "2026-04-21"},  {"3.6.2", "2026-07-01"},
 };
 
-// Empty for a version that this table does not know. Some tags have a fourth number (3.6.2.0),
-// which names the same release.
-inline const char *release_date(const char *version) {
-  for (const Release &release : releases) {
+// The month of the column "EOL Date", by series; eProsima may still extend what lies ahead.
+constexpr Release ends_of_life[] = {
+    {"2.5", "2022-06"},  {"2.6", "2027-05"},  {"2.7", "2023-01"},  {"2.8", "2023-03"},
+    {"2.9", "2023-07"},  {"2.10", "2025-06"}, {"2.11", "2024-01"}, {"2.12", "2024-03"},
+    {"2.13", "2024-07"}, {"2.14", "2029-05"}, {"3.0", "2025-02"},  {"3.1", "2025-06"},
+    {"3.2", "2026-12"},  {"3.3", "2026-01"},  {"3.4", "2026-06"},  {"3.5", "2026-04"},
+    {"3.6", "2027-03"},
+};
+
+// What the table says of the release or series that `version` is or belongs to; empty where it
+// knows neither. Some tags have a fourth number (3.6.2.0), which names the same release.
+template <size_t count>
+const char *dated(const Release (&table)[count], const char *version) {
+  for (const Release &release : table) {
     const size_t length = std::strlen(release.version);
     if (std::strncmp(release.version, version, length) == 0 &&
         (version[length] == '\0' || version[length] == '.'))
@@ -52,5 +64,8 @@ inline const char *release_date(const char *version) {
   }
   return "";
 }
+
+inline const char *release_date(const char *version) { return dated(releases, version); }
+inline const char *end_of_life(const char *version) { return dated(ends_of_life, version); }
 
 }  // namespace rmwbench

@@ -41,7 +41,11 @@ pub fn profiles(version: &str) -> Vec<Profile> {
     };
     let shm = include_str!("../profiles/shm.xml");
     let shm = if has_long_pieces(version) {
-        profile(SHM, shm, "shared memory alone: messages up to 8 MiB in one piece")
+        profile(
+            SHM,
+            shm,
+            "shared memory alone, as the manual advises for one machine: messages up to 8 MiB whole",
+        )
     } else {
         let in_fragments =
             shm.replace(ONE_PIECE, "<!-- As installed: this version truncates longer pieces. -->");
@@ -52,7 +56,7 @@ pub fn profiles(version: &str) -> Vec<Profile> {
         profile(
             "tuned",
             include_str!("../profiles/tuned.xml"),
-            "large messages and low latency on one machine: larger segment, faster repair",
+            "large messages on one machine, other hosts in reach: larger segment, faster repair",
         ),
         shm,
         profile(

@@ -209,6 +209,55 @@ fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
     });
 }
 
+/// How many pieces an image of 6.2 MB goes in through the shared memory of an embedded profile, as
+/// Fast DDS's own dump of what it hands to that transport has them.
+fn pieces_of_an_image(profile: &str) -> usize {
+    const DUMP: &str = "/tmp/pieces";
+    const IMAGE: usize = 1920 * 1080 * 3;
+    let _ = fs::remove_file(DUMP);
+    let embedded = FastDds::new().describe().profiles.into_iter().find(|p| p.name == profile);
+    let mut profile = embedded.expect("the worker embeds it");
+    let dumped = format!("<type>SHM</type><rtps_dump_file>{DUMP}</rtps_dump_file>");
+    profile.text = profile.text.replacen("<type>SHM</type>", &dumped, 1);
+    profile.text = profile.text.replacen("<profiles>", &format!("{APART}<profiles>"), 1);
+    let open = || FastDds::new().open(&pair::session(&profile, 7)).unwrap();
+    // A line has 16 bytes in hexadecimal, an empty one ends a message of RTPS; small ones are not
+    // the image's.
+    let count = || {
+        let text = fs::read_to_string(DUMP).unwrap_or_default();
+        text.split("\n\n").filter(|message| message.lines().count() > 500).count()
+    };
+    let settled = || {
+        let mut before = usize::MAX;
+        wait_until("the end of the dump", || {
+            std::thread::sleep(Duration::from_millis(300));
+            std::mem::replace(&mut before, count()) == before
+        });
+        before
+    };
+    let mut pair = pair_of(open, endpoint(1, "image", IMAGE as u32));
+    until_heard(&mut *pair.writer, &pair.memory, &vec![1; IMAGE]);
+    let (before, heard) = (settled(), pair.memory.len());
+    pair.writer.publish(&vec![2; IMAGE]).unwrap();
+    pair.memory.wait_for(heard + 1);
+    settled() - before
+}
+
+#[test]
+fn shared_memory_alone_carries_an_image_in_one_piece() {
+    isolated("shared_memory_alone_carries_an_image_in_one_piece", || {
+        let whole = has_long_pieces(&FastDds::new().describe().version);
+        assert_eq!(pieces_of_an_image("shm") == 1, whole);
+    });
+}
+
+#[test]
+fn shared_memory_beside_udp_carries_an_image_in_the_pieces_of_datagrams() {
+    isolated("shared_memory_beside_udp_carries_an_image_in_the_pieces_of_datagrams", || {
+        assert!(pieces_of_an_image("tuned") >= 95);
+    });
+}
+
 #[test]
 fn the_configuration_in_force_is_a_profile_that_gives_itself() {
     isolated("the_configuration_in_force_is_a_profile_that_gives_itself", || {

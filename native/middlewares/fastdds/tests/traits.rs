@@ -69,6 +69,12 @@ fn the_description_answers_everything() {
             description.release_date
         );
     }
+    let ends = [("2.9.", "2023-07"), ("3.3.", "2026-01"), ("3.6.", "2027-03")];
+    for (series, month) in ends {
+        if description.version.starts_with(series) {
+            assert_eq!(description.build["end_of_life"], month, "{}", description.version);
+        }
+    }
     assert_eq!(
         description.profiles.iter().map(|p| p.name.as_str()).collect::<Vec<_>>(),
         ["untouched", "tuned", "shm", "data_sharing", "discovery_server"]
