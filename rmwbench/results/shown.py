@@ -15,6 +15,8 @@ from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Conclusion, GlossaryEntry, Metric, Ratio
 
 Role = Literal["contender", "floor"]
+from rmwbench.suite.workload.schedule import Schedule
+from rmwbench.words.numbers import quantity
 Answer = Literal["larger", "smaller", "same", "open"]
 ConditionOutcome = Literal[
     "all acceptable", "degraded", "only", "none", "undecided", "no data", "not supported"
@@ -252,6 +254,7 @@ class Arm(CommonArm):
     def label(self) -> str:
         """What a table calls it: an outdated middleware that the arm is named after has its series
         there, `fastdds 2.9 tuned`, since the name alone promises what is released today."""
+    schedule: Schedule | None = None
         if not (self.outdated and self.version):
             return self.arm
         first, *rest = self.arm.split(" ")

@@ -32,11 +32,13 @@ class Flow:
 
 @dataclass(frozen=True)
 class Carrier:
-    """An arm: topic -> (median latency in ns, fraction lost)."""
+    """An arm: topic -> (median latency in ns, fraction lost); `definition`: what its cell's has
+    besides."""
 
     middleware: str
     topics: Mapping[str, tuple[float, float]]
     fails: tuple[int, ...] = field(default=())
+    definition: Mapping[str, Any] = field(default_factory=dict)
 
 
 FLOWS = {
@@ -173,7 +175,9 @@ def _cell(number: int, name: str, carrier: Carrier) -> dict[str, Any]:
         "release_date": "2026-07-01",
         "profile": "untouched",
         "factors": "{}",
-        "definition": json.dumps({"arm": arm, "flags": [], "workload": {"name": "whole"}}),
+        "definition": json.dumps(
+            {"arm": arm, "flags": [], "workload": {"name": "whole"}, **carrier.definition}
+        ),
     }
 
 

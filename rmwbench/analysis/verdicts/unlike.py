@@ -7,7 +7,7 @@ majority every arm says its own.
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -17,7 +17,7 @@ MONTHS = 18
 @dataclass(frozen=True)
 class Facts:
     """What was granted and attested for one arm; None where it is not known. `release_date` is ISO
-    8601; `family` is the middleware without its version."""
+    8601; `library` is the middleware without its version."""
 
     arm: str
     layer: str | None = None
@@ -32,10 +32,12 @@ class Facts:
     host: str | None = None
     take: str | None = None
     when_full: str | None = None
-    family: str | None = None
+    library: str | None = None
     version: str | None = None
     written: str | None = None
-    """`loan` or `copy`: what its publishers were asked to do."""
+    """`loan` or `copy`: what its publishers were asked to do, and so its family."""
+    schedule: str | None = None
+    """`own` or `shared`: which thread sends for a publisher; None where none could be shared."""
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,10 @@ _TEXTS = {
     "written": (
         "its publisher writes {mine}, those of most others {most}",
         "its publisher writes {mine}, those of others {rest}",
+    ),
+    "schedule": (
+        "publishers of one process send from {mine}, those of most others from {most}",
+        "publishers of one process send from {mine}, those of others from {rest}",
     ),
     "take": (
         "messages taken {mine}, those of most others {most}",
@@ -109,6 +115,9 @@ _WRITTEN = {
 }
 
 
+_SCHEDULES = {"own": "a thread each", "shared": "one thread"}
+
+
 _PATHS = {
     "udp": "UDP",
     "tcp": "TCP",
@@ -125,6 +134,7 @@ _NAMES = {
     "qos": "QoS granted",
     "backend": "network's backend",
     "written": "publishers write",
+    "schedule": "publishers of one process send from",
     "take": "messages taken",
     "when_full": "when a queue is full",
 }
@@ -133,29 +143,25 @@ _NAMES = {
 def _word(value: str) -> str:
     if value in ("lent / typed", "lent / raw"):
         return " and ".join(map(_word, value.split(" / ")))
-    return _PATHS.get(value) or _TAKES.get(value) or _WRITTEN.get(value) or value
+    words = (_PATHS, _TAKES, _WRITTEN, _SCHEDULES)
+    return next((found[value] for found in words if value in found), value)
 
 
 def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
-    """Arm -> its flags. Floors are not contenders and carry none."""
+    """Arm -> its flags: how it differs from the others of its family, and in age from all. Floors
+    are not contenders and carry none."""
     contenders = [a for a in arms if not a.floor]
     out: dict[str, list[str]] = {a.arm: [] for a in arms}
-    for attribute, (against_most, against_rest) in _TEXTS.items():
-        values = Counter(v for a in contenders if (v := getattr(a, attribute)) is not None)
-        if len(values) < 2:
-            continue
-        most, count = values.most_common(1)[0]
-        majority = count * 2 > values.total()
-        for a in contenders:
-            mine = getattr(a, attribute)
-            if mine is None or (majority and mine == most):
-                continue
-            rest = ", ".join(sorted(_word(v) for v in values if v != mine))
-            text = against_most if majority else against_rest
-            out[a.arm].append(text.format(mine=_word(mine), most=_word(most), rest=rest))
+    loaned = [a for a in contenders if a.written == "loan"]
+    for family in (loaned, [a for a in contenders if a not in loaned]):
+        for attribute, said in _TEXTS.items():
+            for arm, text in _different(family, attribute, *said):
+                out[arm].append(text)
     ages = _ages(contenders)
     for a in contenders:
-        beside = {b.version for b in contenders if b.family == a.family and b.family and b.version}
+        beside = {
+            b.version for b in contenders if b.library == a.library and b.library and b.version
+        }
         texts = []
         if a.version in beside and (others := sorted(beside - {a.version})):
             texts.append(f"others of it here {', '.join(others)}")
@@ -168,6 +174,24 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
             texts[0] = f"version {a.version}, {texts[0]}"
         out[a.arm] += texts
     return out
+
+
+def _different(
+    arms: Sequence[Facts], attribute: str, against_most: str, against_rest: str
+) -> Iterator[tuple[str, str]]:
+    """(arm, its flag) of those that differ in one thing."""
+    values = Counter(v for a in arms if (v := getattr(a, attribute)) is not None)
+    if len(values) < 2:
+        return
+    most, count = values.most_common(1)[0]
+    majority = count * 2 > values.total()
+    for a in arms:
+        mine = getattr(a, attribute)
+        if mine is None or (majority and mine == most):
+            continue
+        rest = ", ".join(sorted(_word(v) for v in values if v != mine))
+        text = against_most if majority else against_rest
+        yield a.arm, text.format(mine=_word(mine), most=_word(most), rest=rest)
 
 
 def outdated(arms: Sequence[Facts]) -> set[str]:

@@ -16,6 +16,7 @@ from rmwbench.results.compare.match import name as cell_name
 from rmwbench.results.compare.model import Difference, Topic, TopicName
 from rmwbench.results.compare.settings import differences, lines, of_texts
 from rmwbench.results.selection import Selection
+from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import quantity
 
 QUESTIONS: Mapping[TopicName, str] = {
@@ -102,6 +103,7 @@ def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, An
             str(e.get("endpoint", n)): {k: v for k, v in e.items() if k not in _ENDPOINT_OF_ARM}
             for n, e in enumerate(definition.get("endpoints") or [])
         },
+        "schedule": schedule_of(definition),
         **{name: definition.get(name) for name in around},
     }
 

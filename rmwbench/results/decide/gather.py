@@ -35,6 +35,7 @@ from rmwbench.results.capacity.kind import is_capacity
 from rmwbench.results.compare.environment import AROUND
 from rmwbench.results.imported import refuse_imported
 from rmwbench.suite.limits import LimitsFile
+from rmwbench.suite.workload.schedule import schedule_of
 
 Asked = tuple[str | None, str]
 """(topic, metric)."""
@@ -314,6 +315,7 @@ def definition_of(cell: Mapping[str, Any]) -> str:
         "endpoints": endpoints,
         "hosts": hosts,
         "conditions": found.get("conditions"),
+        "schedule": schedule_of(found),
         **{name: found.get(name) for name in AROUND},
     }
     return json.dumps(_without_seeds(parts), sort_keys=True, default=str)

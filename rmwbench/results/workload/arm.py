@@ -32,8 +32,13 @@ from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
 from rmwbench.suite.side import bare
 
+from rmwbench.suite.workload.schedule import schedule_of
 UNTIMED = "allocations were counted, so nothing here was timed"
 SELDOM = 0.01
+SHARED = (
+    "schedule: shared, one thread sends for all publishers of a process: one's publish call makes "
+    "the others late"
+)
 """The share of messages up to which a kind of taking is not named."""
 TIMES = ("ns", "cores", "s/GB")
 """Units of what is not a result of an untimed trial; nor is what was lost in it."""
@@ -78,6 +83,7 @@ class ArmReport:
         self.when_full = _when_full(granted)
         self.reliable = is_reliable(endpoints)
         focus = focus_of(self.definition)
+        self.schedule = schedule_of(self.definition)
         self.topics = judged_topics(small.endpoints[trials[0].trial], focus) if trials else []
         """Those that are judged one by one; empty where all are alike."""
         self.topic_names = list(
@@ -144,6 +150,7 @@ class ArmReport:
             None if (loan := self.arm.get("loan")) is None else ("loan" if loan else "copy"),
         )
 
+            self.schedule,
     @property
     def counts(self) -> Trials:
         by = Counter(line.status for line in self.lines)
@@ -242,6 +249,7 @@ class ArmReport:
             *unlike,
             *self.disturbed,
         )
+            *([SHARED] if self.schedule == "shared" else []),
         return Arm(
             arm=self.name,
             middleware=self.cell["middleware"],
@@ -254,7 +262,7 @@ class ArmReport:
             outdated=outdated,
             factors=loads(self.cell["factors"]),
             flags=flags,
-            unlike=tuple(unlike),
+            unlike=(*unlike, *([SHARED] if self.schedule == "shared" else [])),
             disturbed=tuple(self.disturbed),
             disturbed_by=self.disturbed_by,
             conditions=disturbed.conditions(self.definition),
@@ -267,6 +275,7 @@ class ArmReport:
             qos=self.qos,
             touch=self.touch,
             configuration=self.configuration,
+            schedule=self.schedule,
             options=self.arm.get("options") or {},
             as_installed=as_installed(self.arm, self.cell["profile"]),
             pair=pair_of(self.arm),
