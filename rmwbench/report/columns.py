@@ -27,7 +27,9 @@ class Column:
 
 MEDIAN = Column("median", "response p50", ("response_latency_p50",), "latency")
 TAIL = Column("tail", "tail", ("response_latency_p99", "response_latency_p90"), "latency")
-LOSS = Column("loss", "lost", ("undelivered", "loss"), "cost")
+LOSS = Column("loss", "lost", ("loss",), "cost")
+NEVER_SENT = Column("never_sent", "never sent", ("never_sent_share",), "cost")
+LATE = Column("late", "late", ("late_share",), "cost")
 PUBLISH = Column("publish", "publish", ("publish_call_p50",), "cost")
 CPU = Column("cpu", "CPU/msg", ("cpu_per_message",), "cost")
 MEMORY = Column("memory", "PSS", ("pss",), "cost")
@@ -86,11 +88,13 @@ def of(part: Part) -> tuple[Column, ...]:
     if is_idle(part):
         return IDLE
     if isinstance(part, Topic):
-        return TOPIC
+        place = TOPIC.index(LOSS) + 1
+        return (*TOPIC[:place], *_fates(part), *TOPIC[place:])
     if is_by_topic(part):
         return (CPU, MEMORY)
     primary = part.primary_metric
-    known = {name for column in (*COLUMNS, *BESIDE, *ASKED_FOR) for name in column.metrics}
+    everywhere = (*COLUMNS, *BESIDE, NEVER_SENT, LATE, *ASKED_FOR)
+    known = {name for column in everywhere for name in column.metrics}
     entry = GLOSSARY.get(primary)
     own = (
         (Column("primary", entry.title, (entry.name,), "latency"),)
@@ -99,7 +103,24 @@ def of(part: Part) -> tuple[Column, ...]:
     )
     there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
-    return (*own, MEDIAN, TAIL, *beside, LOSS, PUBLISH, CPU, MEMORY, *there)
+    return (*own, MEDIAN, TAIL, *beside, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
+
+
+def _fates(part: Part) -> list[Column]:
+    """What else became of messages, where it did with some arm."""
+    return [
+        column
+        for column in (NEVER_SENT, LATE)
+        if any(fmt.finite(arm.value(column.metrics[0])) for arm in part.arms)
+    ]
+
+
+def family_begins(part: Part, place: int) -> str:
+    """`by copy`, `by loan` in front of the first arm of a family, where a part has two: arms are
+    compared within one. Empty elsewhere."""
+    families = [arm.family for arm in part.arms]
+    first = place == families.index(families[place])
+    return f"by {families[place]}" if first and len(set(families)) > 1 else ""
 
 
 def _is_apart(arm: AnyArm, name: str) -> bool:

@@ -154,6 +154,7 @@ def _workload(
         ],
         "arms": [
             _arm(f"{number}-{place}", arm, looks[arm.arm])
+            | {"family": columns.family_begins(workload, place)}
             for place, arm in enumerate(workload.arms)
         ],
         "figures": [drawing for drawing in drawn if drawing["figure"].key != "comparison"],

@@ -276,9 +276,7 @@ def _topics(workload: Workload) -> Iterable[str]:
     yield table_row(["---", *(["---:"] * len(found)), "---"])
     for row in topic_rows.rows(workload):
         cells = [
-            " ".join(
-                part for part in (cell.full, cell.mark, cell.lost and f"lost {cell.lost}") if part
-            )
+            " ".join(part for part in (cell.full, cell.mark, cell.missing) if part)
             for cell in row.cells
         ]
         yield table_row(map(escape, [row.arm, *cells, row.worst or "–"]))
@@ -345,7 +343,9 @@ def _table(workload: Workload) -> Iterable[str]:
     ]
     yield table_row(header)
     yield table_row(["---", *(["---:"] * len(shown)), "---", "---:", "---"])
-    for arm in workload.arms:
+    for place, arm in enumerate(workload.arms):
+        if family := columns.family_begins(workload, place):
+            yield table_row([f"*{family}*", *([""] * (len(header) - 1))])
         cells = [f"{escape(arm.label)} {escape(marks(arm))}".rstrip()]
         cells += [escape(fmt.metric(arm.metrics.get(metric or "")).full) for _, metric in shown]
         floor = fmt.ratio(arm.times_floor)

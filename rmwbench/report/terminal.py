@@ -411,7 +411,9 @@ def _table(workload: Workload, shown: tuple[Column, ...], *, released: bool, jud
     if judged:
         table.add_column("× floor", justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
-    for arm in workload.arms:
+    for place, arm in enumerate(workload.arms):
+        if family := columns.family_begins(workload, place):
+            table.add_row(Text(family, style="dim italic"))
         cells: list[Text] = [
             Text(f"{arm.label}{marks(arm)}", style="dim" if arm.role == "floor" else "")
         ]

@@ -15,8 +15,6 @@ from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.interim import topics_of
-from rmwbench.analysis.verdicts.likeness import Likeness
-from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
@@ -34,10 +32,10 @@ Topic = str | None
 @dataclass(frozen=True, kw_only=True)
 class Judged:
     """A campaign's arms with their verdicts. `arms`: workload -> its arms; `topics`: workload ->
-    what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict; `shared`:
-    workload -> topic -> what all arms say of the scatter; `likenesses`: of how much neighbouring
-    blocks resemble each other, `pooled` over all. `at`: when it was judged, and with how much of
-    the error; `rules` are those of the whole report. `machine_bound`: workload -> blocks that no
+    what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict; `evidence`:
+    what each group of a unit tells of the scatter, and how much neighbouring blocks resemble each
+    other. `at`: when it was judged, and with how much of the error; `rules` are those of the whole
+    report. `machine_bound`: workload -> blocks that no
     verdict uses."""
 
     campaign: Campaign
@@ -48,9 +46,7 @@ class Judged:
     arms: Mapping[str, list[ArmReport]]
     topics: Mapping[str, list[Topic]]
     verdicts: Mapping[str, Mapping[Topic, Mapping[str, best.Verdict]]]
-    shared: Mapping[str, Mapping[Topic, Prior]]
-    likenesses: Mapping[str, Mapping[Topic, Likeness]]
-    pooled: Likeness
+    evidence: best.Evidence
     rules: best.Rules
     at: JudgedAt
     contenders: int
@@ -105,7 +101,6 @@ def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
     compared = {
         unit(w, t): [a.judged[t] for a in arms[w]] for w, found in topics.items() for t in found
     }
-    known = best.evidence(compared)
     return Judged(
         campaign=campaign,
         plan=plan,
@@ -115,11 +110,7 @@ def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
         arms=arms,
         topics=topics,
         verdicts={w: {t: verdicts[unit(w, t)] for t in found} for w, found in topics.items()},
-        shared={w: {t: known.priors[unit(w, t)] for t in found} for w, found in topics.items()},
-        likenesses={
-            w: {t: known.likenesses[unit(w, t)] for t in found} for w, found in topics.items()
-        },
-        pooled=known.pooled,
+        evidence=best.evidence(compared),
         rules=rules,
         at=at,
         contenders=sum(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.analysis.verdicts import best, gains, sequential
@@ -39,7 +40,7 @@ from rmwbench.results.shown import (
 )
 from rmwbench.results.shown import Judged as RatioJudged
 from rmwbench.results.workload import chart_points, effects, groups, outcomes, topics
-from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.arm import ArmReport, floors
 from rmwbench.results.workload.growth import growths
 from rmwbench.results.workload.interop import matrix
 from rmwbench.results.workload.own_cost import own_share
@@ -97,8 +98,8 @@ def summarise(
 
 def _correlation(found: Judged) -> BlockCorrelation | None:
     """Over the whole report; what a workload tells by itself is used there."""
-    alike = found.pooled
-    inflates = any(one.inflates for of in found.likenesses.values() for one in of.values())
+    alike = found.evidence.pooled
+    inflates = any(one.inflates for one in found.evidence.likenesses.values())
     if alike.correlation is None or alike.error is None:
         return None
     return BlockCorrelation(value=alike.correlation, error=alike.error, inflates=inflates)
@@ -133,35 +134,26 @@ def _workload(
     w: Comparison, found: Judged, rules: best.Rules, own_cost: OwnCosts | None
 ) -> Workload:
     """Without what is judged over the whole report: effects and tuning."""
-    arms, verdicts, at = found.arms[w.name], found.verdicts[w.name], found.at
+    verdicts, at = found.verdicts[w.name], found.at
+    arms = sorted(found.arms[w.name], key=lambda a: list(best.Family).index(a.family))
     facts = [a.facts for a in arms]
     unlike, old = flags(facts), outdated(facts)
-    floor = next((a for a in arms if a.floor), None)
+    floor = floors(arms)
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
     lost = {t: {a.name: _lost(a.judged[t]) for a in arms} for t in by_topic}
-    overall = over_topics(by_topic, lost, words(w.primary_metric))
+    of_family = {a.name: a.family for a in arms}
+    overall = over_topics(by_topic, lost, words(w.primary_metric), of_family)
     shown = tuple(
         a.shown(
             overall[a.name].verdict if by_topic else verdicts[None][a.name],
             overall[a.name].topic if by_topic else None,
             unlike[a.name],
             a.name in old,
-            floor,
+            floor.get(a.family),
         )
         for a in arms
     )
     of_topics = topics.shown(arms, w.primary_metric, verdicts)
-    resolved = [
-        _resolution(
-            [a.judged[t] for a in arms],
-            at,
-            rules,
-            found.contenders,
-            found.shared[w.name][t],
-            found.likenesses[w.name][t],
-        )
-        for t in verdicts
-    ]
     payload_bytes = max((a.payload_bytes or 0 for a in arms), default=None)
     return Workload(
         workload=w.name,
@@ -173,7 +165,7 @@ def _workload(
         topic_names=tuple(dict.fromkeys(name for a in arms for name in a.topic_names)),
         matrix=matrix(shown),
         judged=at,
-        resolution=resolved[0] if len(resolved) == 1 else _least_resolved(list(by_topic), resolved),
+        resolution=_least_resolved(_resolutions(w.name, arms, list(verdicts), found, rules)),
         tuning=(),
         effects=(),
         # unlike topics together have no curve
@@ -217,6 +209,30 @@ def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Effe
         return []
     there = f"{other}{name.removeprefix(str(asked.get('name')))}"
     return effects.beside(name, arms[name], arms[there], str(other)) if there in arms else []
+
+
+def _resolutions(
+    workload: str,
+    arms: Sequence[ArmReport],
+    judged_topics: Sequence[str | None],
+    found: Judged,
+    rules: best.Rules,
+) -> dict[tuple[str | None, best.Family | None], Resolution]:
+    """(topic or None for the whole, family or None where there is one) -> what was resolved."""
+    out = {}
+    for topic in judged_topics:
+        groups = best.groups({unit(workload, topic): [a.judged[topic] for a in arms]})
+        contend = {g: of for g, of in groups.items() if not all(a.floor for a in of)}
+        for group, members in contend.items():
+            out[topic, group[1] if len(contend) > 1 else None] = _resolution(
+                members,
+                found.at,
+                rules,
+                found.contenders,
+                found.evidence.priors[group],
+                found.evidence.likenesses[group],
+            )
+    return out
 
 
 def _resolution(
@@ -292,16 +308,23 @@ def _at_look(at: JudgedAt, rules: best.Rules, blocks: int) -> tuple[JudgedAt, be
     return replace(at, blocks=blocks, alpha=alpha, look=look), replace(rules, alpha=alpha)
 
 
-def _least_resolved(names: list[str], found: list[Resolution]) -> Resolution:
-    """Of the topic in which the least could be told apart: what holds there holds in all."""
+def _least_resolved(
+    found: Mapping[tuple[str | None, best.Family | None], Resolution],
+) -> Resolution:
+    """Where the least could be told apart: what holds there holds everywhere."""
 
-    def ratio(place: int) -> float:
-        value = found[place].resolvable_ratio
+    def ratio(of: tuple[str | None, best.Family | None]) -> float:
+        value = found[of].resolvable_ratio
         return math.inf if value is None else value
 
-    place = max(range(len(found)), key=ratio)
-    text = f"The topic that resolves least is {names[place]}. {found[place].text}"
-    return replace(found[place], topic=names[place], text=text)
+    several = [of for of in found if found[of].comparisons] or list(found)
+    least = max(several, key=ratio)
+    topic, family = least
+    if len(found) == 1 and topic is None:
+        return found[least]
+    where = " ".join(x for x in (topic, f"by {family}" if family else "") if x)
+    text = f"What resolves least is {where}. {found[least].text}" if where else found[least].text
+    return replace(found[least], topic=topic, text=text)
 
 
 def _level(at: JudgedAt) -> str:

@@ -34,18 +34,14 @@ def test_where_two_arms_of_four_took_another_path_the_others_are_not_said_not_to
     assert flags(arms)["a"] == ["its bytes went through UDP, those of others through shared memory"]
 
 
-def test_who_writes_into_lent_memory_is_not_compared_silently_with_who_copies():
+def test_who_writes_into_lent_memory_is_unlike_nobody_of_its_own_family():
     copies = replace(TYPED, written="copy")
-    loans = replace(copies, arm="c", written="loan")
-    assert flags([copies, replace(copies, arm="b"), loans]) == {
-        "a": [],
-        "b": [],
-        "c": [
-            "its publisher writes into memory that its middleware lends, those of most others into "
-            "memory of its own, which is copied"
-        ],
-    }
-    assert between(copies, loans) == [
+    loans = replace(copies, arm="c", written="loan", take="lent")
+    other = replace(loans, arm="d", path="shm", take="typed")
+    assert flags([copies, replace(copies, arm="b"), loans]) == {"a": [], "b": [], "c": []}
+    found = flags([copies, replace(copies, arm="b"), loans, other])
+    assert found["a"] == found["b"] == [] and len(found["c"]) == len(found["d"]) == 1
+    assert between(copies, replace(loans, take="typed")) == [
         "publishers write: into memory of its own, which is copied in A, into memory that its "
         "middleware lends in B"
     ]
@@ -73,9 +69,9 @@ def test_what_was_measured_before_it_was_granted_is_not_compared():
 
 
 def test_versions_of_one_middleware_beside_each_other_are_told():
-    old = Facts("dds-2.9", family="dds", version="2.9.1", release_date="2023-01-19")
-    new = Facts("dds", family="dds", version="3.3.0", release_date="2025-07-10")
-    other = Facts("other", family="other", version="1.0", release_date="2025-08-01")
+    old = Facts("dds-2.9", library="dds", version="2.9.1", release_date="2023-01-19")
+    new = Facts("dds", library="dds", version="3.3.0", release_date="2025-07-10")
+    other = Facts("other", library="other", version="1.0", release_date="2025-08-01")
     found = flags([old, new, other])
     assert found["dds"] == ["version 3.3.0, others of it here 2.9.1"]
     assert found["dds-2.9"] == [

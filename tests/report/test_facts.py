@@ -11,10 +11,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from rmwbench.analysis.metrics.fates import Counts, Fates
+from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.ordered_by import TIME
 from rmwbench.analysis.verdicts.over_topics import over_topics
-from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.analysis.verdicts.verdict import Arm, By, Family, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
@@ -42,21 +44,34 @@ def arms(draw, few=1):
             b: math.inf if lost >= 500 else level * math.exp(spread * noise[b])
             for b in range(BLOCKS - kept, BLOCKS)
         }
+        missing = {b: lost + b % 2 if 0 < lost < 1000 else lost for b in primary}
+        kind = draw(st.sampled_from((0, 1, 2, 3)))
         found.append(
             Arm(
                 name,
                 primary,
-                {b: (lost + b % 2 if 0 < lost < 1000 else lost, 1000) for b in primary},
+                {b: (count, 1000) for b, count in missing.items()},
                 reliable=False,
+                fates={b: split(kind, count) for b, count in missing.items()},
+                family=draw(st.sampled_from((*[Family.COPY] * 3, Family.LOAN))),
             )
         )
     return found
 
 
+def split(kind, missing):
+    """Of a thousand messages the missing ones: lost, never sent, half of each, or lost with some
+    more that were late."""
+    unsent = {1: missing, 2: missing // 2}.get(kind, 0)
+    by = {UnsentBy.CALL: unsent} if unsent else {}
+    late = 20 if kind == 3 and 0 < missing < 900 else 0
+    return Counts(1000, missing - unsent, late, unsent, by)
+
+
 def document(arm, verdict):
     """As the show document has the arm: its metric over all blocks, whatever blocks the others
     have."""
-    values = list(arm.primary.values())
+    values, unsent_by = list(arm.primary.values()), {}
     metrics = {
         PRIMARY: {"unit": "ns", "no_data": "none"},
         "undelivered": {"unit": "fraction", "no_data": "none"},
@@ -69,15 +84,27 @@ def document(arm, verdict):
         lost = sum(k for k, _ in arm.undelivered.values()) / sum(
             n for _, n in arm.undelivered.values()
         )
-        metrics = {
-            PRIMARY: {"unit": "ns", "value": shown, "low": shown, "high": shown},
-            "undelivered": {"unit": "fraction", "value": lost, "low": lost, "high": lost},
+        whole = sum(arm.fates.values(), Counts())
+        fates = whole.fates()
+        fractions = {
+            "undelivered": lost,
+            "loss": fates.lost,
+            "late_share": fates.late,
+            "never_sent_share": fates.never_sent,
         }
+        metrics = {PRIMARY: {"unit": "ns", "value": shown, "low": shown, "high": shown}}
+        metrics |= {
+            name: {"unit": "fraction", "value": value, "low": value, "high": value}
+            for name, value in fractions.items()
+        }
+        unsent_by = dict(whole.unsent_by)
     return {
         "arm": arm.name,
         "role": "contender",
+        "family": arm.family,
         "qos": "best_effort",
         "metrics": metrics,
+        "unsent_by": unsent_by,
         "times_floor": {"no_data": "none"},
         "trials": {"done": len(values)},
         "verdict": verdict,
@@ -109,12 +136,17 @@ def workload(found, verdicts):
 
 def robot(by_topic):
     """A workload with topics, judged with one budget over all of them."""
+    families = {arm.name: arm.family for arm in next(iter(by_topic.values()))}
+    by_topic = {
+        topic: [replace(arm, family=families[arm.name]) for arm in found]
+        for topic, found in by_topic.items()
+    }
     verdicts = best.judge(by_topic, Rules(minutes_per_block=1.0))
     parts = [
         part(found, verdicts[name]) | {"topic": name, "judged": True}
         for name, found in by_topic.items()
     ]
-    overall = over_topics(verdicts)
+    overall = over_topics(verdicts, families=families)
     arms = [
         arm
         | {
@@ -134,16 +166,17 @@ def check(fact, part):
     verdict = {name: arm.verdict.verdict for name, arm in of.items()}
     primary = {name: said.primary(arm, part) for name, arm in of.items()}
     lost = {name: fmt.finite(arm.value("undelivered")) for name, arm in of.items()}
+    fates = {name: said.fates_of(arm, part) for name, arm in of.items()}
     with_data = {name for name in of if verdict[name] != "no data"}
     match fact:
         case said.Best(arm, own):
-            assert tells_its_loss(own, lost[arm])
+            assert tells_its_fates(own, fates[arm])
             assert all(primary[arm] <= primary[other] for other in with_data)
             assert (
                 all(verdict[other] == "worse" for other in with_data - {arm}) and len(with_data) > 1
             )
-        case said.BestByLoss(arm, faster, own):
-            assert tells_its_loss(own, lost[arm])
+        case said.BestByDelivery(arm, faster, own):
+            assert tells_its_fates(own, fates[arm])
             assert all(
                 primary[other] < primary[arm] and lost[other] > lost[arm] for other in faster
             )
@@ -152,8 +185,8 @@ def check(fact, part):
             assert all(
                 primary[other] < primary[arm] and verdict[other] == "worse" for other in smaller
             )
-        case said.LosesLeast(arm, _, own):
-            assert own == lost[arm]
+        case said.DeliversMost(arm, _, own):
+            assert own == fates[arm]
             assert math.isinf(primary[arm]) and all(
                 verdict[other] == "worse" for other in with_data - {arm}
             )
@@ -161,13 +194,15 @@ def check(fact, part):
             assert with_data == {arm, *failing} and set(absent) == of.keys() - with_data
             assert verdict[arm] == "alone" and all(verdict[one] == "undecided" for one in failing)
         case said.OnlyOne(arm, own):
-            assert tells_its_loss(own, lost[arm]) and verdict[arm] == "alone"
+            assert tells_its_fates(own, fates[arm]) and verdict[arm] == "alone"
             assert any(v == "worse" for v in verdict.values())
-        case said.Equal(found, faster, losses):
+        case said.Equal(found, faster, told):
             assert found and all(verdict[arm] == "equivalent" for arm in found)
-            assert all(verdict[arm] == "worse" and of[arm].verdict.by == "loss" for arm in faster)
+            assert all(
+                verdict[arm] == "worse" and of[arm].verdict.by == By.DELIVERY for arm in faster
+            )
             for arm in found:
-                assert tells_its_loss(dict(losses).get(arm), lost[arm])
+                assert tells_its_fates(dict(told).get(arm), fates[arm])
         case said.Between(found, all_arms):
             assert all(verdict[arm] == "undecided" for arm in found)
             assert all_arms == (not any(v == "worse" for v in verdict.values()))
@@ -176,8 +211,9 @@ def check(fact, part):
                 assert verdict[arm] == "worse" and of[arm].verdict.against == against
                 assert of[arm].verdict.by == "primary"
                 assert ratio is None or 1.05 < ratio == of[arm].verdict.ratio.value
-        case said.LosesMore(arm, against, fraction):
-            assert verdict[arm] == "worse" and fraction == lost[arm] and lost[arm] > lost[against]
+        case said.DeliversLess(arm, against, own):
+            assert verdict[arm] == "worse" and own == fates[arm] and lost[arm] > lost[against]
+            assert own.undelivered == pytest.approx(lost[arm])
         case said.Pairs(deliver, count, others):
             cells = {cell.arm: cell.outcome for cell in part.matrix.cells}
             assert deliver + sum(len(pairs) for _, pairs in others) == count == len(cells)
@@ -203,10 +239,11 @@ def check(fact, part):
             check_over_topics(fact, part, verdict)
 
 
-def tells_its_loss(told, lost):
-    """Whether the fraction that a sentence tells of the arm that it praises is what it loses, and
-    is told where it is one per cent or more."""
-    return told == (lost if lost is not None and lost >= said.LOSS_TOLD else None)
+def tells_its_fates(told, fates):
+    """Whether what a sentence tells of the arm that it praises is what became of its messages, and
+    is told where one per cent or more did not arrive."""
+    worth = max(fates.undelivered, fates.late) >= said.LOSS_TOLD
+    return told == (fates if worth else None)
 
 
 def check_over_topics(fact, part, verdict):
@@ -226,12 +263,12 @@ def check_over_topics(fact, part, verdict):
             assert all(
                 in_topic[topic][arm].verdict == "best" for arm, found in best_in for topic in found
             )
-        case said.AtWorst(arm, topic, ratio, fraction):
+        case said.AtWorst(arm, topic, ratio, fates):
             found = in_topic[topic][arm]
-            assert found.verdict == "worse" and (fraction is not None) == (found.by == "loss")
+            assert found.verdict == "worse" and (fates is not None) == (found.by == By.DELIVERY)
             assert ratio is None or ratio == found.ratio.value
-            assert fraction is not None or not any(
-                t[arm].verdict == "worse" and t[arm].by == "loss" for t in in_topic.values()
+            assert fates is not None or not any(
+                t[arm].verdict == "worse" and t[arm].by == By.DELIVERY for t in in_topic.values()
             )
         case _:
             raise AssertionError(f"a fact that no test reads back: {fact}")
@@ -253,11 +290,15 @@ def check_words(text, part):
     }
     assert set(NUMBER.findall(text)) <= allowed, (text, allowed)
     lone = said.by_verdict(part)
-    if len(lone.get("alone", [])) == 1:
+    if len(lone.get("alone", [])) == len(said.families(part)) == 1:
         assert "the best" not in text and "fastest" not in text
 
 
 def read_back(part):
+    return [fact for _, family in said.families(part) for fact in read_back_family(family)]
+
+
+def read_back_family(part):
     found = said.of_workload(part)
     for fact in found:
         check(fact, part)
@@ -315,17 +356,19 @@ def test_the_five_sentences_of_the_review_are_not_said_again():
         {b: 133e3 * 1.01**b for b in range(6)},
         {b: (120 + b, 1000) for b in range(6)},
         reliable=False,
+        fates={b: split(0, 120 + b) for b in range(6)},
     )
     zenoh = Arm(
         "zenoh",
         {b: 188e3 * 1.01**b for b in range(6)},
         {b: (0, 1000) for b in range(6)},
         reliable=False,
+        fates={b: split(0, 0) for b in range(6)},
     )
     found = [fast, zenoh]
     part = workload(found, best.judge({"w": found}, Rules())["w"])
     assert headline(part).answer == (
-        "Take zenoh: cyclone may be faster, but loses more; cyclone loses 12 % of its messages."
+        "Take zenoh: cyclone may be faster, but delivers less; cyclone loses 12 % of its messages."
     )
     assert best.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
     slow = Arm(
@@ -359,21 +402,26 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
         shown["trials"] |= {"failed": failed + 1, "failures": by}
         shown["trials"]["done"] = 12 - failed
     (fact,) = [
-        one for one in said.of_workload(typed(Workload, found)) if isinstance(one, said.LosesMore)
+        one
+        for one in said.of_workload(typed(Workload, found))
+        if isinstance(one, said.DeliversLess)
     ]
-    assert (fact.arm, fact.failed, fact.lost) == ("flaky", 7, 7 / 12)
-    assert fact.clause(TIME) == "flaky loses 58 % of its messages (all of those of 7 failed trials)"
+    assert (fact.arm, fact.fates) == ("flaky", Fates(failed=7, trials=12))
+    assert fact.fates.undelivered == pytest.approx(7 / 12)
+    assert fact.clause(TIME) == "flaky fails in 7 of 12 trials"
 
 
 def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
     """It said `loses 51 % of its messages (all of those of 5 failed trials)`."""
-    undelivered = {"unit": "fraction", "value": 0.02, "low": 0.01, "high": 0.03}
-    found = {"trials": {"done": 5, "failed": 5}, "metrics": {"undelivered": undelivered}}
+    loss = {"unit": "fraction", "value": 0.02, "low": 0.01, "high": 0.03}
+    found = {"trials": {"done": 5, "failed": 5}, "metrics": {"loss": loss}}
     arm = typed(TopicArm, found)
     part = typed(Topic, {"primary_metric": PRIMARY})
-    assert (said.lost_of(arm, part), said.own_failures(arm)) == (0.02, 0)
+    assert said.fates_of(arm, part) == Fates(lost=0.02, trials=5)
     found["trials"]["lost"] = 5
-    assert said.lost_of(typed(TopicArm, found), part) == 0.51
+    both = said.fates_of(typed(TopicArm, found), part)
+    assert both == Fates(lost=0.02, failed=5, trials=10)
+    assert both.undelivered == pytest.approx(0.51)
 
 
 def test_of_a_chain_the_loss_along_it_is_told():
@@ -383,8 +431,8 @@ def test_of_a_chain_the_loss_along_it_is_told():
     def arm(name, median, lost, verdict):
         values = {
             ALONG: ("ns", median),
-            "undelivered": ("fraction", lost / 2),
-            "end_to_end_undelivered": ("fraction", lost),
+            "loss": ("fraction", lost / 2),
+            "end_to_end_loss": ("fraction", lost),
         }
         metrics = {
             metric: {"unit": unit, "value": value, "low": value, "high": value}
@@ -393,16 +441,16 @@ def test_of_a_chain_the_loss_along_it_is_told():
         shown = {"arm": name, "qos": "reliable, keep_all, volatile", "metrics": metrics}
         return shown | {"trials": {"done": BLOCKS}, "verdict": verdict}
 
-    worse = {"verdict": "worse", "by": "loss", "against": "sound"}
+    worse = {"verdict": "worse", "by": "delivery", "against": "sound"}
     arms = [arm("sound", 2e6, 0.0, {"verdict": "best"}), arm("lossy", 1e6, 0.2, worse)]
     part = {"workload": "chain", "primary_metric": ALONG, "arms": arms}
     *_, fact = said.of_workload(typed(Workload, part))
-    assert fact == said.LosesMore("lossy", "sound", 0.2)
+    assert fact == said.DeliversLess("lossy", "sound", Fates(lost=0.2, trials=BLOCKS))
     undecided = {"verdict": "undecided", "against": "sound"}
     arms[:] = [arm("sound", 2e6, 0.0, undecided), arm("lossy", 1e6, 0.2, undecided)]
     shown = typed(Shown, {"workloads": [part]})
     lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
-    assert any("not everything was delivered: lossy 20 %." in line.text for line in lines)
+    assert any("reliable, and yet messages were lost: lossy 20 %." in line.text for line in lines)
 
 
 def test_tuning_is_told_by_what_the_workload_is_judged_by():

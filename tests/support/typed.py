@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
@@ -51,6 +52,8 @@ def _empty(kind: Any) -> Any:
         return None
     if get_origin(kind) is Literal:
         return "no data" if "no data" in get_args(kind) else get_args(kind)[0]
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next(iter(kind))
     if get_origin(kind) is tuple:
         return ()
     if get_origin(kind) is Mapping:

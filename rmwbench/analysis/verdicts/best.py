@@ -2,12 +2,13 @@
 
 Multiple comparison with the best (Hsu, Ann. Stat. 9, 1981; Hsu, Multiple Comparisons, 1996, ch. 4)
 on paired block log-ratios, with variances that the report's comparisons share (variances.py): an
-arm is `worse` when some other arm beats it, with Bonferroni over the k−1 others, so that the claim
-"the true best is worse" is the one that is controlled. Over the whole report the arms' p values go
-through Holm's procedure (Scand. J. Stat. 6, 1979), valid under any dependence and also when arms
-tie. `equivalent` is an intersection–union test (Berger, Technometrics 24, 1982): not slower than
-*any* other arm by more than the margin; its own Holm family. Each of the two kinds of claim is thus
-wrong somewhere in a report with at most probability alpha.
+arm is `worse` when some other arm of its family (by copy, by loan) beats it, with Bonferroni over
+the k−1 others, so that the claim "the true best is worse" is the one that is controlled. Over the
+whole report the arms' p values go through Holm's procedure (Scand. J. Stat. 6, 1979), valid under
+any dependence and also when arms tie. `equivalent` is an intersection–union test (Berger,
+Technometrics 24, 1982): not slower than *any* other arm of its family by more than the margin; its
+own Holm family. Each of the two kinds of claim is thus wrong somewhere in a report with at most
+probability alpha.
 
 Loss is judged first, by per-block differences, because a fast middleware that loses messages is not
 fast. An infinite quantile has no ratio: it is compared by sign.
@@ -24,11 +25,23 @@ from rmwbench.analysis.verdicts.pairs import Pairs, pairs
 from rmwbench.analysis.verdicts.pairs import evidence as pairs_evidence
 from rmwbench.analysis.verdicts.ratio import ratio, sign_flip, spread, unpaired
 from rmwbench.analysis.verdicts.variances import Prior
-from rmwbench.analysis.verdicts.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import Arm, By, Family, NoRatio, Ratio, Rules, Verdict
 from rmwbench.analysis.verdicts.wording import Judged, never, word
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Workload -> arm -> verdict."""
+Group = tuple[str, Family]
+"""A workload and a family: the arms that are compared with each other."""
+
+
+def groups(workloads: Mapping[str, Sequence[Arm]]) -> dict[Group, list[Arm]]:
+    """In the order of the workloads; by copy before by loan. A family without arms is left out."""
+    return {
+        (workload, family): found
+        for workload, arms in workloads.items()
+        for family in Family
+        if (found := [arm for arm in arms if arm.family is family])
+    }
 
 
 def judge(
@@ -43,39 +56,47 @@ def judge(
     contenders = _contenders(workloads)
     found = dict(zip(contenders, pairs(list(contenders.values()), rules), strict=True))
     judged = _judged(contenders, found, rules)
-    out: dict[str, dict[str, Verdict]] = {}
-    for workload, arms in workloads.items():
-        out[workload] = {}
-        earlier = decided.get(workload, {})
-        verdicts = word(judged[workload], rules, earlier)
-        for arm in arms:
-            if arm.floor:
-                out[workload][arm.name] = Verdict(
-                    "reference",
-                    None,
-                    None,
-                    "a raw operating-system primitive: what any middleware is measured against",
-                )
-            elif arm.name in verdicts:
-                out[workload][arm.name] = verdicts[arm.name]
-            elif arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
-                out[workload][arm.name] = earlier[arm.name]  # its blocks are left out by now
-            elif works_never(arm):
-                best = _leader(arms, out[workload] | verdicts)
-                out[workload][arm.name] = never(arm, best, rules, earlier.get(arm.name))
-            else:
-                why = arm.barred or "no trial of this arm was completed with enough messages"
-                out[workload][arm.name] = Verdict("no data", None, None, why)
-    return out
+    told: dict[str, dict[str, Verdict]] = {w: {} for w in workloads}
+    for group, tests in judged.items():
+        told[group[0]] |= word(tests, rules, decided.get(group[0], {}))
+    return {
+        w: {arm.name: _verdict(arm, arms, told[w], rules, decided.get(w, {})) for arm in arms}
+        for w, arms in workloads.items()
+    }
+
+
+def _verdict(
+    arm: Arm,
+    arms: Sequence[Arm],
+    told: Mapping[str, Verdict],
+    rules: Rules,
+    earlier: Mapping[str, Verdict],
+) -> Verdict:
+    """`told`: of those arms of the workload that were tested; `earlier`: of an earlier look."""
+    if arm.floor:
+        return Verdict(
+            "reference",
+            None,
+            None,
+            "a raw operating-system primitive: what any middleware is measured against",
+        )
+    if arm.name in told:
+        return told[arm.name]
+    if arm.name in earlier and earlier[arm.name].verdict in ("worse", "equivalent"):
+        return earlier[arm.name]  # its blocks are left out by now
+    if works_never(arm):
+        return never(arm, _leader(arms, told), rules, earlier.get(arm.name))
+    why = arm.barred or "no trial of this arm was completed with enough messages"
+    return Verdict("no data", None, None, why)
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """What moderates the variances of each workload, and how much neighbouring blocks resemble each
-    other: in each workload, and over all of them."""
+    """What moderates the variances of each group, and how much neighbouring blocks resemble each
+    other: in each group, and over all of them."""
 
-    priors: Mapping[str, Prior]
-    likenesses: Mapping[str, Likeness]
+    priors: Mapping[Group, Prior]
+    likenesses: Mapping[Group, Likeness]
     pooled: Likeness
 
 
@@ -90,11 +111,12 @@ def evidence(workloads: Mapping[str, Sequence[Arm]]) -> Evidence:
     )
 
 
-def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[str, list[Arm]]:
+def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[Group, list[Arm]]:
     running = {
-        w: [a for a in arms if not a.floor and not works_never(a)] for w, arms in workloads.items()
+        group: [a for a in arms if not a.floor and not works_never(a)]
+        for group, arms in groups(workloads).items()
     }
-    return {w: [a for a in counted(arms) if a.primary] for w, arms in running.items()}
+    return {group: [a for a in counted(arms) if a.primary] for group, arms in running.items()}
 
 
 def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
@@ -109,8 +131,8 @@ def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
 
 
 def _judged(
-    contenders: Mapping[str, Sequence[Arm]], found: Mapping[str, Pairs], rules: Rules
-) -> dict[str, dict[str, Judged]]:
+    contenders: Mapping[Group, Sequence[Arm]], found: Mapping[Group, Pairs], rules: Rules
+) -> dict[Group, dict[str, Judged]]:
     """The tests of all arms. Nobody is slower than, or has to keep up with, one that is decided to
     lose more than it; which those are is decided over the whole report, by Bonferroni first and
     then by what Holm's procedure makes of it."""
@@ -127,13 +149,16 @@ def _judged(
 
 
 def _with_families(
-    contenders: Mapping[str, Sequence[Arm]],
-    found: Mapping[str, Pairs],
+    contenders: Mapping[Group, Sequence[Arm]],
+    found: Mapping[Group, Pairs],
     rules: Rules,
-    lossier: Mapping[str, np.ndarray],
-) -> dict[str, dict[str, Judged]]:
+    lossier: Mapping[Group, np.ndarray],
+) -> dict[Group, dict[str, Judged]]:
     """The tests of all arms, with what the two Holm families of the report make of them."""
-    judged = {w: _tests(w, arms, found[w], rules, lossier[w]) for w, arms in contenders.items()}
+    judged = {
+        group: _tests(group[0], arms, found[group], rules, lossier[group])
+        for group, arms in contenders.items()
+    }
     _judge_families([j for arms in judged.values() for j in arms.values()], rules.alpha)
     return judged
 
@@ -207,6 +232,7 @@ def _holm(
 __all__ = [
     "Arm",
     "By",
+    "Family",
     "NoRatio",
     "Ratio",
     "Rules",

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 from rmwbench.analysis.metrics.aggregate import (
     Trial,
     clock_bound,
+    counts_of,
     fraction_of,
     judged_loss,
     trial_value,
@@ -27,6 +28,7 @@ from rmwbench.analysis.metrics.comparisons import (
     is_reliable,
     loads,
 )
+from rmwbench.analysis.metrics.fates import Counts
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
@@ -221,12 +223,12 @@ def leaving(
     return tuple(sorted(gone - wanted))
 
 
-Facts = tuple[int, float | None, tuple[int, int], float]
+Facts = tuple[int, float | None, tuple[int, int], float, Counts]
 
 
 def facts(trial: Trial, primary: str) -> Facts:
     """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks'
-    bound of the primary metric): what a verdict takes of a trial.
+    bound of the primary metric, what became of its messages): what a verdict takes of a trial.
     """
     entry = GLOSSARY[primary]
     return (
@@ -234,6 +236,7 @@ def facts(trial: Trial, primary: str) -> Facts:
         trial_value(entry, trial),
         fraction_of(judged_loss(primary), trial),
         clock_bound(entry, trial),
+        counts_of(primary, trial),
     )
 
 
@@ -269,12 +272,20 @@ def arm(
     return best.Arm(
         name,
         {block: value for block, value, *_ in blocks if value is not None and value > 0},
-        {block: fraction for block, _, fraction, _ in blocks if fraction[1]},
+        {block: fraction for block, _, fraction, *_ in blocks if fraction[1]},
         is_floor(cell),
         reliable,
-        {block: bound for block, *_, bound in blocks if bound},
+        {block: bound for block, _, _, bound, _ in blocks if bound},
         frozenset() if untimed else failed - {block for block, *_ in blocks},
+        family=family_of(cell),
+        fates={block: counts for block, *_, counts in blocks if counts.wanted},
     )
+
+
+def family_of(cell: Row) -> best.Family:
+    """By loan where its publishers were asked to write into memory that the middleware lends."""
+    arm = loads(cell["definition"]).get("arm") or {}
+    return best.Family.LOAN if arm.get("loan") else best.Family.COPY
 
 
 def is_untimed(cell: Row) -> bool:

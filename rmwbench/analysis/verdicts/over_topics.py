@@ -3,10 +3,11 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
-from rmwbench.analysis.verdicts.verdict import By, NoRatio, Ratio, Verdict
+from rmwbench.analysis.verdicts.verdict import By, Family, NoRatio, Ratio, Verdict
 
 
 @dataclass(frozen=True)
@@ -24,20 +25,33 @@ Lost = Mapping[str, Mapping[str, float]]
 
 
 def over_topics(
-    found: Mapping[str, Mapping[str, Verdict]], lost: Lost | None = None, order: Words = TIME
+    found: Mapping[str, Mapping[str, Verdict]],
+    lost: Lost | None = None,
+    order: Words = TIME,
+    families: Mapping[str, Family] = MappingProxyType({}),
 ) -> dict[str, Overall]:
     """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in
     any topic, because a robot needs all of them; undecided where any is open; else equivalent, or
     best where every other contender is worse in some topic. It claims nothing that is not claimed
     of a topic, so it costs no error of its own. `lost` only says which topic is the worst, `order`
-    what is smaller in words."""
+    what is smaller in words; `families`: arm -> whom it is compared with, by copy if not named."""
     arms = list(dict.fromkeys(arm for by_arm in found.values() for arm in by_arm))
     per = {arm: {t: by[arm] for t, by in found.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
     worse = {a for a in contenders if any(v.verdict == "worse" for v in per[a].values())}
     gone = {arm: {t: by.get(arm, 0.0) for t, by in (lost or {}).items()} for arm in arms}
     return {
-        arm: _overall(per[arm], worse >= set(contenders) - {arm}, gone[arm], order) for arm in arms
+        arm: _overall(
+            per[arm],
+            all(
+                other in worse or families.get(other) != families.get(arm)
+                for other in contenders
+                if other != arm
+            ),
+            gone[arm],
+            order,
+        )
+        for arm in arms
     }
 
 
@@ -62,7 +76,7 @@ def _overall(
         reason = "worse in no topic, and every other contender is decided to be worse in one"
         return Overall(Verdict("best", known.against, known.ratio, reason), topic)
     reason = (
-        f"in none of {len(per)} topics {order.than} any other arm that loses as little by more than "
+        f"in none of {len(per)} topics {order.than} any other arm that delivers as much by more than "
         "the margin"
     )
     return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)
@@ -70,11 +84,11 @@ def _overall(
 
 def _worst(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
     """Loss is judged first; then the largest ratio."""
-    by_loss = {t: v for t, v in per.items() if v.by is By.LOSS}
+    by_loss = {t: v for t, v in per.items() if v.by is By.DELIVERY}
     topic = max(by_loss or per, key=lambda t: (lost.get(t, 0.0) if by_loss else 0.0, _size(per[t])))
     v = per[topic]
     reason = f"worse in {len(per)} of {of} topics, most in {topic}: {v.reason}"
-    return Overall(Verdict("worse", v.against, v.ratio, reason, by=v.by), topic)
+    return Overall(Verdict("worse", v.against, v.ratio, reason, by=v.by, fates=v.fates), topic)
 
 
 def _furthest(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
@@ -87,7 +101,7 @@ def _furthest(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) ->
 
 
 def _size(v: Verdict) -> float:
-    """How much slower; without a ratio (lost messages reach the quantile) it is the largest."""
+    """How much slower; without a ratio (messages that did not arrive reach the quantile) it is the largest."""
     if isinstance(v.ratio, Ratio):
         return v.ratio.value
     return math.inf if isinstance(v.ratio, NoRatio) else 0.0

@@ -2,12 +2,24 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from enum import StrEnum
+from functools import reduce
+from operator import add
 from typing import Any
 
+from rmwbench.analysis.metrics.fates import Counts, Fates
 from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
+
+
+class Family(StrEnum):
+    """What publishers do with a payload: hand it over to be copied, or write it into memory that
+    the middleware lends. These are two kinds of work, so each has a best, and a floor, of its
+    own."""
+
+    COPY = "copy"
+    LOAN = "loan"
 
 
 @dataclass(frozen=True)
@@ -22,7 +34,8 @@ class Arm:
     comes without values then. `order`: the words for what is smaller. `since`: block -> after how
     many blocks of the campaign it counts, where a look had passed before it ran. `busy`: block of
     each done trial -> whether it was machine-bound, where that matters; `left_out`: the blocks that
-    no arm of the comparison has for it (disturbed.py).
+    no arm of the comparison has for it (disturbed.py). `family`: whom it is compared with. `fates`:
+    block of each done trial -> what became of its messages, where that was counted.
     """
 
     name: str
@@ -37,6 +50,16 @@ class Arm:
     since: Mapping[int, int] = field(default_factory=dict)
     busy: Mapping[int, bool] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
+    family: Family = Family.COPY
+    fates: Mapping[int, Counts] = field(default_factory=dict)
+
+    def fates_together(self) -> Fates | None:
+        """Over its blocks, with those that it lost; None where they were not counted."""
+        found = [counts for block, counts in self.fates.items() if block in self.undelivered]
+        if not found:
+            return None
+        failed = len(self.failed - self.fates.keys())
+        return reduce(add, found).fates(failed=failed, trials=len(found) + failed)
 
 
 @dataclass(frozen=True)
@@ -69,10 +92,10 @@ class NoRatio:
 
 
 class By(StrEnum):
-    """By what an arm is worse: it loses more, it is slower (its primary metric is larger), or it
+    """By what an arm is worse: it delivers less, it is slower (its primary metric is larger), or it
     never works."""
 
-    LOSS = "loss"
+    DELIVERY = "delivery"
     PRIMARY = "primary"
     FAILURE = "failure"
 
@@ -81,7 +104,8 @@ class By(StrEnum):
 class Verdict:
     """`verdict`: best | equivalent | worse | undecided | alone | reference | no data.
     `minutes_to_decide`: length of a campaign that would decide it. `by`: what made it worse; None
-    for all others.
+    for all others. `fates`: of one that delivers less, what became of the rest; None where that
+    was not counted.
     """
 
     verdict: str
@@ -90,6 +114,7 @@ class Verdict:
     reason: str
     minutes_to_decide: float | None = None
     by: By | None = None
+    fates: Fates | None = None
 
     def document(self) -> dict[str, Any]:
         return {
@@ -101,6 +126,7 @@ class Verdict:
             if self.minutes_to_decide is None
             else finite(self.minutes_to_decide),
             "by": None if self.by is None else str(self.by),
+            "fates": None if self.fates is None else asdict(self.fates),
         }
 
 

@@ -247,7 +247,7 @@ def make_plan(
         seed=seed,
         cells=tuple(cells),
         comparisons=tuple(
-            _comparison(key, group, _contenders(able[key]), in_report, looks or (blocks,))
+            _comparison(key, group, _rivals(able[key]), in_report, looks or (blocks,))
             for key, group in grouped.items()
         ),
         blocks=blocks,
@@ -377,6 +377,12 @@ def _trials(
 
 def _contenders(group: Sequence[Cell]) -> int:
     return sum(not cell.arm.is_floor for cell in group)
+
+
+def _rivals(group: Sequence[Cell]) -> int:
+    """The contenders of its largest family: arms by copy and by loan are judged apart."""
+    by_loan = sum(not cell.arm.is_floor and cell.arm.loan for cell in group)
+    return max(by_loan, _contenders(group) - by_loan)
 
 
 def _comparison(

@@ -9,12 +9,12 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.fates import HELD, Fates
 from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.model import Conclusion
-from rmwbench.results.shown import AnyArm, Part, Shown, Workload
+from rmwbench.results.shown import AnyArm, Part, Shown, Topic, Workload
 from rmwbench.results.workload.losses import slow
 from rmwbench.results.workload.own_cost import LARGE
 from rmwbench.words import numbers as fmt
@@ -63,9 +63,12 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
     if topics:
         said = headline(w)
         lines.append(("conclude", f"{said.answer} {said.detail}".rstrip()))
-    for topic in topics:
-        lines += [(kind, f"{topic.topic}: {text}") for kind, text in _decided(topic, margin)]
-    lines += [] if topics else _decided(w, margin)
+    for part in topics or (w,):
+        where = f"{part.topic}: " if isinstance(part, Topic) else ""
+        for opening, of_family in facts.families(part):
+            lines += [
+                (kind, f"{where}{opening}{text}") for kind, text in _decided(of_family, margin)
+            ]
     lines += _tuning(w)
     arms = facts.contenders(w)
     for a in w.arms:
@@ -106,7 +109,7 @@ def _decided(part: Part, margin: float) -> list[Said]:
     order = words(part.primary_metric)
     found = facts.of_workload(part)
     not_said = (
-        facts.Open | facts.Between | facts.Alone | facts.NoData | facts.Unable | facts.LosesMore
+        facts.Open | facts.Between | facts.Alone | facts.NoData | facts.Unable | facts.DeliversLess
     )
     lines: list[Said] = []
     if decided := [fact for fact in found if not isinstance(fact, not_said)]:
@@ -115,8 +118,8 @@ def _decided(part: Part, margin: float) -> list[Said]:
             text = f"{text.removesuffix('.')} (the margin is {margin * 100:.2g} %)."
         lines.append(("conclude", text))
     for fact in found:
-        if isinstance(fact, facts.LosesMore):
-            why = f"{fact.clause(order)}, more than {fact.against}"
+        if isinstance(fact, facts.DeliversLess):
+            why = f"{fact.clause(order)}: less is delivered than by {fact.against}"
             lines.append(
                 ("conclude", f"As configured, do not use {fact.arm} for this traffic: {why}.")
             )
@@ -127,24 +130,30 @@ def _decided(part: Part, margin: float) -> list[Said]:
             )
         elif isinstance(fact, facts.Alone | facts.NoData):
             lines.append(("caution", facts.sentence([fact], order)))
-    others = [a for a in facts.contenders(part) if not facts.is_by_loss(a)]
-    return lines + _losses(others, judged_loss(part.primary_metric))
+    others = [a for a in facts.contenders(part) if not facts.is_by_delivery(a)]
+    return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others])
 
 
-def _losses(arms: Sequence[AnyArm], metric: str) -> list[Said]:
-    """What was lost without deciding a verdict, by the metric that these judge it by; best effort
-    apart from what was asked to be reliable."""
+def _undelivered(found: Sequence[tuple[AnyArm, Fates]]) -> list[Said]:
+    """What was lost or never sent without deciding a verdict; best effort apart from what was asked
+    to be reliable. What was late is told of the whole workload (`slow`)."""
     reliable: list[str] = []
     best_effort: list[str] = []
-    for a in arms:
-        undelivered = fmt.finite(a.value(metric))
-        if undelivered:
+    for a, fates in found:
+        if fates.lost:
             group = reliable if str(a.qos).startswith("reliable") else best_effort
-            group.append(f"{a.arm} {fmt.percent(undelivered)}")
+            group.append(f"{a.arm} {fmt.percent(fates.lost)}")
     lines: list[Said] = []
+    if unsent := [(a.arm, fates) for a, fates in found if fates.never_sent]:
+        told = [
+            f"{arm} {fmt.percent(fates.never_sent)}"
+            + (f" ({HELD[fates.held_by]})" if fates.held_by else "")
+            for arm, fates in unsent
+        ]
+        lines.append(("caution", f"Due and never sent: {'; '.join(told)}."))
     if reliable:
-        text = f"Asked to be reliable, and yet not everything was delivered: {'; '.join(reliable)}."
-        if any("keep_last" in str(a.qos) for a in arms):
+        text = f"Asked to be reliable, and yet messages were lost: {'; '.join(reliable)}."
+        if any("keep_last" in str(a.qos) for a, _ in found):
             text += (
                 " With keep last, a reader that pauses for longer than its history may have "
                 "messages overwritten."

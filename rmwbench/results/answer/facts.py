@@ -6,15 +6,16 @@ report makes against the report's own numbers (tests/report/test_facts.py), with
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, overload
 
-from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
+from rmwbench.analysis.metrics.fates import Fate, Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import Words
-from rmwbench.analysis.verdicts.verdict import By
+from rmwbench.analysis.verdicts.verdict import By, Family
 from rmwbench.results.explain.model import VerdictName
 from rmwbench.results.shown import (
     AnyArm,
@@ -29,32 +30,32 @@ from rmwbench.results.shown import (
 from rmwbench.words import numbers as fmt
 
 LOSS_TOLD = 0.01
-"""Whoever is named first and loses as much is not praised without that."""
+"""Whoever is named first and does not deliver as much is not praised without that."""
 
 
 @dataclass(frozen=True)
 class Best:
     """Every other contender with data is decided to be worse, and none has a smaller primary
-    metric. `lost`: the fraction of its messages that it loses itself, where it is worth telling."""
+    metric. `fates`: what became of its messages that did not arrive, where it is worth telling."""
 
     arm: str
-    lost: float | None = None
+    fates: Fates | None = None
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} is the {order.best}{_although(self.lost)}"
+        return f"{self.arm} is the {order.best}{_although(self.fates)}"
 
     def advice(self, order: Words) -> str:
-        return f"take {self.arm}: it is the {order.best}{_although(self.lost)}"
+        return f"take {self.arm}: it is the {order.best}{_although(self.fates)}"
 
 
 @dataclass(frozen=True)
-class BestByLoss:
+class BestByDelivery:
     """Every other contender with data is decided to be worse; `faster` have a smaller primary
-    metric and are worse for what they lose. `lost`: as of `Best`."""
+    metric and are worse for what they do not deliver. `fates`: as of `Best`."""
 
     arm: str
     faster: tuple[str, ...]
-    lost: float | None = None
+    fates: Fates | None = None
 
     def clause(self, order: Words) -> str:
         return f"{self.arm} is the best: {self._others()}"
@@ -63,9 +64,9 @@ class BestByLoss:
         return f"take {self.arm}: {self._others()}"
 
     def _others(self) -> str:
-        lose = "loses" if len(self.faster) == 1 else "lose"
-        too = "" if self.lost is None else f"; {self.arm} itself loses {fmt.percent(self.lost)}"
-        return f"{names(self.faster)} may be faster, but {lose} more{too}"
+        deliver = "delivers" if len(self.faster) == 1 else "deliver"
+        too = "" if self.fates is None else f"; {self.arm} itself {self.fates.verbs()}"
+        return f"{names(self.faster)} may be faster, but {deliver} less{too}"
 
 
 @dataclass(frozen=True)
@@ -86,17 +87,18 @@ class BestByBlocks:
 
 
 @dataclass(frozen=True)
-class LosesLeast:
-    """The best by its losses (`lost` of all); its primary metric (`title`) is infinite, so it is
-    not fast."""
+class DeliversMost:
+    """The best by what it delivers; its primary metric (`title`) is infinite, so it is not fast."""
 
     arm: str
     title: str
-    lost: float
+    fates: Fates
 
     def clause(self, order: Words) -> str:
-        least = f"loses least, {fmt.percent(self.lost)} of its messages"
-        return f"{self.arm} {least}, and its {self.title} is infinite too"
+        return (
+            f"{self.arm} delivers most, although it {self.fates.verbs()}, and its {self.title} is "
+            "infinite too"
+        )
 
 
 @dataclass(frozen=True)
@@ -128,27 +130,27 @@ class Alone:
 @dataclass(frozen=True)
 class OnlyOne:
     """The only contender of which trials came to their end; that others do not work is decided.
-    `lost`: as of `Best`."""
+    `fates`: as of `Best`."""
 
     arm: str
-    lost: float | None = None
+    fates: Fates | None = None
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} is the only arm that works here{_although(self.lost)}"
+        return f"{self.arm} is the only arm that works here{_although(self.fates)}"
 
     def advice(self, order: Words) -> str:
-        return f"take {self.arm}: it is the only arm that works here{_although(self.lost)}"
+        return f"take {self.arm}: it is the only arm that works here{_although(self.fates)}"
 
 
 @dataclass(frozen=True)
 class Equal:
     """Each is decided not to be slower than any other arm by more than the margin, but for `faster`,
-    which are worse for what they lose. `losses`: (arm, the fraction of its messages), where it is
-    worth telling."""
+    which are worse for what they do not deliver. `fates`: (arm, as of `Best`), where it is worth
+    telling."""
 
     arms: tuple[str, ...]
     faster: tuple[str, ...] = ()
-    losses: tuple[tuple[str, float], ...] = ()
+    fates: tuple[tuple[str, Fates], ...] = ()
 
     def clause(self, order: Words) -> str:
         if len(self.arms) == 1:
@@ -161,13 +163,13 @@ class Equal:
         return f"take {names(self.arms, 'or')}: they are {self._together(order)}"
 
     def _alone(self, order: Words) -> str:
-        others = "any other that loses as little" if self.faster else "any other"
-        lost = self.losses[0][1] if self.losses else None
-        return f"not {order.than} {others} by more than the margin{_although(lost)}"
+        others = "any other that delivers as much" if self.faster else "any other"
+        own = self.fates[0][1] if self.fates else None
+        return f"not {order.than} {others} by more than the margin{_although(own)}"
 
     def _together(self, order: Words) -> str:
-        told = [f"{arm} loses {fmt.percent(lost)}" for arm, lost in self.losses]
-        although = f", although {names(told)} of their messages" if told else ""
+        told = [f"{arm} {fates.verbs()}" for arm, fates in self.fates]
+        although = f", although {names(told)}" if told else ""
         return f"equally {order.alike}, within the margin{although}"
 
 
@@ -193,7 +195,7 @@ class Between:
 @dataclass(frozen=True)
 class Slower:
     """Decided by the primary metric: (arm, its ratio to `against`), the nearest first; None: by
-    sign, where lost messages reach the metric. `lead`: whether `against` is who the sentence is
+    sign, where messages that did not arrive reach the metric. `lead`: whether `against` is who the sentence is
     about."""
 
     against: str
@@ -225,23 +227,20 @@ class Slower:
 
 
 @dataclass(frozen=True)
-class LosesMore:
-    """Decided by loss: the fraction of its messages that the arm did not deliver, all of those of
-    its `failed` trials among them."""
+class DeliversLess:
+    """Decided by delivery: what became of the arm's messages that did not arrive."""
 
     arm: str
     against: str
-    lost: float
-    failed: int = 0
+    fates: Fates
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} loses {fmt.percent(self.lost)} of its messages{self.why}"
+        return f"{self.arm} {self.fates.verbs() or f'delivers less than {self.against}'}"
 
     @property
-    def why(self) -> str:
-        return (
-            f" (all of those of {fmt.counted(self.failed, 'failed trial')})" if self.failed else ""
-        )
+    def loses_only(self) -> bool:
+        """Whether it lost them all, so that a share is all there is to say."""
+        return self.fates == Fates(lost=self.fates.lost, trials=self.fates.trials)
 
 
 @dataclass(frozen=True)
@@ -317,16 +316,16 @@ class NoneInAll:
 @dataclass(frozen=True)
 class AtWorst:
     """An arm's worst topic, in which it is decided to be worse: by its ratio to the best there, by
-    the fraction that it loses there, or by sign (both None)."""
+    what it does not deliver there, or by sign (both None)."""
 
     arm: str
     topic: str
     ratio: float | None
-    lost: float | None
+    fates: Fates | None
 
     def clause(self, order: Words) -> str:
-        if self.lost is not None:
-            return f"{self.arm} loses {fmt.percent(self.lost)} of {self.topic}"
+        if self.fates is not None:
+            return f"{self.arm} {self.fates.verbs(self.topic)}"
         if self.ratio is not None:
             return (
                 f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} (in {self.topic})"
@@ -389,7 +388,7 @@ class Limits:
 
 
 Fact = (
-    Best | BestByLoss | BestByBlocks | LosesLeast | Alone | OnlyOne | Equal | Between | Slower | LosesMore
+    Best | BestByDelivery | BestByBlocks | DeliversMost | Alone | OnlyOne | Equal | Between | Slower | DeliversLess
     | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
 )  # fmt: skip
 
@@ -397,24 +396,27 @@ Fact = (
 _OWN_WORDS = ("take ", "all ", "no arm ", "nothing ", "only ", "which ")
 
 
-def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> str:
+def sentence(
+    facts: Iterable[Fact], order: Words, *, advise: bool = False, opening: str = ""
+) -> str:
     """The facts as one sentence; empty where there are none. `advise`: it may say what to take,
     which is for a whole workload: nobody takes another arm for each topic. What begins with an
-    arm's name keeps its spelling."""
+    arm's name keeps its spelling. `opening`: what stands before it, such as `By copy: `."""
     clauses: list[str] = []
     losing = False
     for fact in facts:
-        if losing and isinstance(fact, LosesMore):
-            clauses[-1] += f", {fact.arm} {fmt.percent(fact.lost)}{fact.why}"
+        is_loss = isinstance(fact, DeliversLess) and fact.loses_only
+        if losing and isinstance(fact, DeliversLess) and is_loss:
+            clauses[-1] += f", {fact.arm} {fmt.percent(fact.fates.lost)}"
         else:
             clauses.append(
                 getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order)
             )
-        losing = isinstance(fact, LosesMore)
+        losing = is_loss
     text = "; ".join(clauses)
-    if text.startswith(_OWN_WORDS):
+    if text.startswith(_OWN_WORDS) and not opening:
         text = text[0].upper() + text[1:]
-    return f"{text}." if text else ""
+    return f"{opening}{text}." if text else ""
 
 
 @overload
@@ -423,6 +425,27 @@ def contenders(part: Workload) -> list[Arm]: ...
 def contenders(part: Topic) -> list[TopicArm]: ...
 def contenders(part: Part) -> list[Any]:
     return [arm for arm in part.arms if arm.role != "floor"]
+
+
+@overload
+def families(part: Workload) -> list[tuple[str, Workload]]: ...
+@overload
+def families(part: Topic) -> list[tuple[str, Topic]]: ...
+def families(part: Part) -> list[tuple[str, Any]]:
+    """(how a sentence about it opens, the part of one family): arms by copy and by loan are judged
+    apart, so each has a sentence. The whole, without an opening, where there is one family."""
+    there = [family for family in Family if any(a.family is family for a in contenders(part))]
+    if len(there) < 2:
+        return [("", part)]
+    return [(f"By {family}: ", _of_family(part, family)) for family in there]
+
+
+def _of_family(part: Any, family: Family) -> Any:
+    arms = tuple(arm for arm in part.arms if arm.family is family)
+    if isinstance(part, Workload):
+        topics = tuple(_of_family(topic, family) for topic in part.topics)
+        return replace(part, arms=arms, topics=topics)
+    return replace(part, arms=arms)
 
 
 def by_verdict(workload: Part) -> dict[str, list[AnyArm]]:
@@ -439,7 +462,7 @@ def verdict_of(arm: AnyArm) -> VerdictName:
 def of_workload(workload: Part) -> list[Fact]:
     """What is decided first, then what is open, then what has no data. Of a workload with topics
     that are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who
-    talks to whom, since nobody takes the fastest pair."""
+    talks to whom, since nobody takes the fastest pair. `workload` has one family (`families`)."""
     if isinstance(workload, Workload):
         if workload.matrix:
             return [_pairs(workload.matrix)]
@@ -460,7 +483,7 @@ def of_workload(workload: Part) -> list[Fact]:
         faster = [
             arm
             for arm in by.get("worse", [])
-            if is_by_loss(arm) and primary(arm, workload) < slowest
+            if is_by_delivery(arm) and primary(arm, workload) < slowest
         ]
         facts.append(_equal(by["equivalent"], workload, faster))
         undecided = [arm.arm for arm in by.get("undecided", [])]
@@ -486,8 +509,8 @@ def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list
         return [Alone(lead.arm, tuple(arm.arm for arm in absent), failing)]
     still: list[Fact] = [Open(failing)] if failing else []
     works = all(map(is_by_failure, worse))
-    lost = _worth_telling(lead, part)
-    first: Fact = OnlyOne(lead.arm, lost) if works else _best(lead, worse, part)
+    fates = _worth_telling(lead, part)
+    first: Fact = OnlyOne(lead.arm, fates) if works else _best(lead, worse, part)
     return [first, *_worse(worse, lead.arm, part), *still, *_without_data(absent)]
 
 
@@ -497,19 +520,19 @@ def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
     return [*([NoData(absent)] if absent else []), *([Unable(unable)] if unable else [])]
 
 
-def _although(lost: float | None) -> str:
-    return "" if lost is None else f", although it loses {fmt.percent(lost)} of its messages"
+def _although(fates: Fates | None) -> str:
+    return "" if fates is None else f", although it {fates.verbs()}"
 
 
-def _worth_telling(arm: AnyArm, part: Part) -> float | None:
-    lost = lost_of(arm, part)
-    return lost if lost >= LOSS_TOLD else None
+def _worth_telling(arm: AnyArm, part: Part) -> Fates | None:
+    fates = fates_of(arm, part)
+    return fates if max(fates.undelivered, fates.late) >= LOSS_TOLD else None
 
 
 def _equal(equal: Sequence[AnyArm], part: Part, faster: Sequence[AnyArm] = ()) -> Equal:
     told = ((arm.arm, _worth_telling(arm, part)) for arm in equal)
-    losses = tuple((arm, lost) for arm, lost in told if lost is not None)
-    return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), losses)
+    fates = tuple((arm, own) for arm, own in told if own is not None)
+    return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), fates)
 
 
 def _pairs(matrix: Matrix) -> Pairs:
@@ -523,23 +546,23 @@ def _pairs(matrix: Matrix) -> Pairs:
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
     if is_endless(best, workload):
         title = title_of(workload.primary_metric)
-        return LosesLeast(best.arm, title, lost_of(best, workload))
-    lost = _worth_telling(best, workload)
+        return DeliversMost(best.arm, title, fates_of(best, workload))
+    fates = _worth_telling(best, workload)
     smaller = [arm for arm in worse if primary(arm, workload) < primary(best, workload)]
     if not smaller:
-        return Best(best.arm, lost)
+        return Best(best.arm, fates)
     listed = tuple(arm.arm for arm in smaller)
-    if all(is_by_loss(arm) for arm in smaller):
-        return BestByLoss(best.arm, listed, lost)
+    if all(is_by_delivery(arm) for arm in smaller):
+        return BestByDelivery(best.arm, listed, fates)
     return BestByBlocks(best.arm, listed)
 
 
 def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
-    """Those behind the lead first, then those behind others, then those that lose more. `lead`:
+    """Those behind the lead first, then those behind others, then those that deliver less. `lead`:
     whom the sentence is about; None where it is about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
     for arm in worse:
-        if not (is_by_loss(arm) or is_by_failure(arm)):
+        if not (is_by_delivery(arm) or is_by_failure(arm)):
             value = _ratio(arm)
             by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)
@@ -552,10 +575,8 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
         for against in order
     ]
     for arm in worse:
-        if is_by_loss(arm):
-            facts.append(
-                LosesMore(arm.arm, str(arm.verdict.against), lost_of(arm, part), own_failures(arm))
-            )
+        if is_by_delivery(arm):
+            facts.append(DeliversLess(arm.arm, str(arm.verdict.against), fates_of(arm, part)))
     return [*facts, *_do_not_work(worse)]
 
 
@@ -600,17 +621,17 @@ def _ratio(arm: AnyArm) -> float | None:
 
 def _severity(arm: AnyArm) -> tuple[bool, float]:
     value = _ratio(arm)
-    return is_by_loss(arm), inf if value is None else value
+    return is_by_delivery(arm), inf if value is None else value
 
 
 def _at_worst(arm: Arm, workload: Workload) -> AtWorst:
     topic = str(arm.verdict.topic)
-    lost = None
-    if is_by_loss(arm):
+    fates = None
+    if is_by_delivery(arm):
         (there,) = [t for t in workload.topics if t.topic == topic]
         (own,) = [a for a in there.arms if a.arm == arm.arm]
-        lost = lost_of(own, there)
-    return AtWorst(arm.arm, topic, _ratio(arm), lost)
+        fates = fates_of(own, there)
+    return AtWorst(arm.arm, topic, _ratio(arm), fates)
 
 
 def _best_in(workload: Workload) -> tuple[tuple[str, tuple[str, ...]], ...]:
@@ -668,13 +689,20 @@ def primary(arm: AnyArm, workload: Part) -> float:
     return inf if value is None else value
 
 
-def lost_of(arm: AnyArm, part: Part) -> float:
-    """The fraction of its messages that a verdict of `part` judges (`judged_loss`): what its done
-    trials did not deliver, and all of as many in each block that it lost by its own fault
-    (verdicts/failing.py)."""
-    undelivered = fmt.finite(arm.value(judged_loss(part.primary_metric))) or 0.0
-    done, failed = arm.trials.done, own_failures(arm)
-    return (undelivered * done + failed) / (done + failed) if failed else undelivered
+def fates_of(arm: AnyArm, part: Part) -> Fates:
+    """What became of its messages that a verdict of `part` judges: the fractions that the tables
+    have, of its done trials, and beside them the trials that it failed by its own fault."""
+    known = fates_in(part.primary_metric)
+    lost, late, never_sent = (fmt.finite(arm.value(name)) or 0.0 for name in known)
+    failed = own_failures(arm)
+    return Fates(
+        lost=lost,
+        late=late,
+        never_sent=never_sent,
+        held_by=main_cause(arm.unsent_by) if never_sent else None,
+        failed=failed,
+        trials=arm.trials.done + failed,
+    )
 
 
 def own_failures(arm: AnyArm) -> int:
@@ -684,8 +712,15 @@ def own_failures(arm: AnyArm) -> int:
     return len({x.block for x in arm.trials.failures if lost_by_its_arm(x)})
 
 
-def is_by_loss(arm: AnyArm) -> bool:
-    return verdict_of(arm) == "worse" and arm.verdict.by == By.LOSS
+BY_FATE: Mapping[Fate | None, str] = {
+    Fate.LOST: "by loss",
+    Fate.NEVER_SENT: "by what it never sent",
+    Fate.FAILED: "by failed trials",
+}
+
+
+def is_by_delivery(arm: AnyArm) -> bool:
+    return verdict_of(arm) == "worse" and arm.verdict.by == By.DELIVERY
 
 
 def is_by_failure(arm: AnyArm) -> bool:
@@ -693,19 +728,28 @@ def is_by_failure(arm: AnyArm) -> bool:
 
 
 def by_what(arm: AnyArm) -> str:
-    """What stands beside `worse`: its ratio, or that it was judged before any, since `worse 0.44×`
-    reads like a contradiction. Empty where neither is known, and beside other verdicts."""
-    if is_by_loss(arm):
-        return "by loss"
+    """What stands beside `worse`: its ratio, or the fate that it was judged by before any, since
+    `worse 0.44×` reads like a contradiction. Empty where neither is known, and beside other
+    verdicts."""
+    if is_by_delivery(arm):
+        fates = arm.verdict.fates
+        return BY_FATE.get(fates.main if fates else None, "by delivery") + _failed(arm)
     if is_by_failure(arm):
         return "by failure"
     shown = fmt.ratio(arm.verdict.ratio)
     return shown.text if verdict_of(arm) == "worse" and shown.state == "measured" else ""
 
 
+def _failed(arm: AnyArm) -> str:
+    """`, 1 of 5 trials failed`: they are in the verdict, and in no fraction of a table."""
+    failed = own_failures(arm)
+    of = fmt.counted(arm.trials.done + failed, "trial")
+    return f", {failed} of {of} failed" if failed else ""
+
+
 def by_what_whole(arm: AnyArm) -> str:
     """The same with the interval, beside any verdict that rests on a ratio: for tables."""
-    if is_by_loss(arm) or is_by_failure(arm):
+    if is_by_delivery(arm) or is_by_failure(arm):
         return by_what(arm)
     shown = fmt.ratio(arm.verdict.ratio)
     on_ratio = verdict_of(arm) in ("worse", "undecided", "equivalent")

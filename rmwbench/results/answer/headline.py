@@ -5,7 +5,8 @@ It is made from the typed facts of `facts.py` and from nothing else, so it never
 the verdicts do.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
@@ -32,9 +33,9 @@ class Headline:
 
 _TONES = {
     said.Best: "decided",
-    said.BestByLoss: "decided",
+    said.BestByDelivery: "decided",
     said.BestByBlocks: "decided",
-    said.LosesLeast: "decided",
+    said.DeliversMost: "decided",
     said.OnlyOne: "decided",
     said.OverTopics: "decided",
     said.Pairs: "decided",
@@ -47,10 +48,8 @@ _TONES = {
 
 def headline(workload: Part, condition: Condition | None = None) -> Headline:
     """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it
-    has any."""
-    order = words(workload.primary_metric)
-    limits = said.limits(condition)
-    kept = "" if limits is None else said.sentence([limits], order)
+    has any. A sentence per family."""
+    kept = said.limits(condition)
     contenders = said.contenders(workload)
     if contenders and all(is_untimed(arm) for arm in contenders):
         return Headline(
@@ -58,31 +57,51 @@ def headline(workload: Part, condition: Condition | None = None) -> Headline:
             "Times beside them are not results.",
             "none",
         )
+    found = [_of_family(opening, part) for opening, part in said.families(workload)]
+    one = found[0] if len(found) == 1 else _together(found)
+    if kept is None:
+        return one
+    facts = (kept, *one.facts) if one.facts else ()
+    return replace(one, facts=facts, limits=said.sentence([kept], words(workload.primary_metric)))
+
+
+def _together(found: Sequence[Headline]) -> Headline:
+    """Of the families of one workload."""
+    tones = [one.tone for one in found]
+    return Headline(
+        " ".join(one.answer for one in found),
+        " ".join(one.detail for one in found if one.detail),
+        next(tone for tone in ("open", "shared", "decided", "none") if tone in tones),
+        tuple(fact for one in found for fact in one.facts),
+        lead=found[0].answer,
+        rest=" ".join(one.answer for one in found[1:]),
+    )
+
+
+def _of_family(opening: str, workload: Part) -> Headline:
+    order = words(workload.primary_metric)
     found = said.of_workload(workload)
     if not found:
+        text = "no arm delivered enough to compare."
         return Headline(
-            "No arm delivered enough to compare.", "See the failures below.", "none", (), kept
+            f"{opening}{text}" if opening else text.capitalize(), "See the failures below.", "none"
         )
-    facts = (*found,) if limits is None else (limits, *found)
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
     here = [fact for fact in found if fact not in worst]
     advise = not isinstance(workload, Topic)
-    text = said.sentence(here, order, advise=advise)
+    text = said.sentence(here, order, advise=advise, opening=opening)
+    tone = _TONES.get(type(found[0]), "open")
     if worst:
-        detail = f"Each other arm at its worst: {said.sentence(worst, order)}"
-        if isinstance(found[0], said.NoneInAll):
-            detail = detail.replace("Each other arm", "Each arm", 1)
-        return Headline(
-            text or detail, detail if text else "", _TONES.get(type(found[0]), "open"), facts, kept
-        )
+        each = "Each arm" if isinstance(found[0], said.NoneInAll) else "Each other arm"
+        detail = f"{each} at its worst: {said.sentence(worst, order)}"
+        return Headline(text or f"{opening}{detail}", detail if text else "", tone, (*found,))
     several = len(here) > 1
     return Headline(
         text,
         _detail(workload, found[0]),
-        _TONES.get(type(found[0]), "open"),
-        facts,
-        kept,
-        lead=said.sentence(here[:1], order, advise=advise) if several else "",
+        tone,
+        (*found,),
+        lead=said.sentence(here[:1], order, advise=advise, opening=opening) if several else "",
         rest=said.sentence(here[1:], order, advise=advise) if several else "",
     )
 

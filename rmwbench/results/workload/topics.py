@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Topic, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
-from rmwbench.results.workload.arm import ArmReport, per_trial, verdict_of
+from rmwbench.results.workload.arm import ArmReport, floors, per_trial, unsent_by, verdict_of
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
@@ -54,7 +54,7 @@ def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
 def _topic(
     topic: measured.Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
 ) -> Topic:
-    floor = next((arm for arm in arms if arm.floor), None)
+    floor = floors(arms)
     trials = {arm.name: arm.trials_in(topic.name) for arm in arms}
     return Topic(
         topic=topic.name,
@@ -71,7 +71,7 @@ def _topic(
                 arm,
                 topic.name,
                 trials[arm.name],
-                floor,
+                floor.get(arm.family),
                 verdict_in(topic.name, arm, verdicts),
             )
             for arm in arms
@@ -99,6 +99,7 @@ def _arm(
         profile=arm.cell["profile"],
         release_date=arm.cell["release_date"],
         role="floor" if arm.floor else "contender",
+        family=arm.family,
         cell=arm.cell["cell"],
         qos=arm.qos_of(topic),
         trials=TopicTrials(
@@ -110,6 +111,7 @@ def _arm(
         ),
         under_way=sum(t.messages.ledger.under_way for t in trials),
         missing=sum(t.messages.ledger.undelivered for t in trials),
+        unsent_by=unsent_by(trials),
         metrics=metrics_in(trials),
         per_trial=per_trial(values),
         times_floor=arm.times_floor(floor, topic),

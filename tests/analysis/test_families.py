@@ -1,0 +1,74 @@
+"""Arms by copy and by loan do different work: each family has a best, a floor and a sentence of its
+own, and nothing is decided between the two."""
+
+from dataclasses import replace
+
+from rmwbench.analysis.verdicts import best, sequential
+from rmwbench.analysis.verdicts.over_topics import over_topics
+from rmwbench.analysis.verdicts.verdict import Arm, Family, Rules
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.shown import Workload
+from tests.report.test_facts import part
+from tests.support.typed import typed
+
+BLOCKS = 8
+
+
+def arm(name: str, level: float, family: Family, **changed) -> Arm:
+    """Blocks scatter by some per cent, in an order of its own."""
+    noise = [1 + 0.02 * ((7 * block + len(name)) % 5 - 2) for block in range(BLOCKS)]
+    blocks = range(BLOCKS)
+    sent = {b: (0, 1000) for b in blocks}
+    found = Arm(name, {b: level * noise[b] for b in blocks}, sent, family=family)
+    return replace(found, **changed)
+
+
+COPYING = [arm("a", 100.0, Family.COPY), arm("bb", 300.0, Family.COPY)]
+LOANED = [arm("ccc", 10.0, Family.LOAN), arm("dddd", 30.0, Family.LOAN)]
+
+
+def test_each_family_has_its_best_and_nobody_is_worse_than_an_arm_of_the_other():
+    found = best.judge({"w": COPYING + LOANED}, Rules())["w"]
+    assert [v.verdict for v in found.values()] == ["best", "worse", "best", "worse"]
+    assert found["bb"].against == "a" and found["dddd"].against == "ccc"
+
+
+def test_a_lone_arm_of_a_family_is_alone_however_slow_it_is():
+    found = best.judge({"w": [*LOANED, COPYING[1]]}, Rules())["w"]
+    assert found["bb"].verdict == "alone"
+
+
+def test_looks_keep_the_decisions_of_each_family():
+    found = sequential.judge({"w": COPYING + LOANED}, Rules(), (5, 8))["w"]
+    assert found["bb"].verdict == found["dddd"].verdict == "worse"
+    assert found["a"].verdict == found["ccc"].verdict == "best"
+
+
+def test_an_arm_that_never_works_is_so_beside_whatever_works():
+    dead = Arm("dead", {}, failed=frozenset(range(BLOCKS)), family=Family.LOAN)
+    found = best.judge({"w": [*COPYING, dead]}, Rules())["w"]
+    assert found["dead"].verdict == "worse" and found["dead"].by == "failure"
+
+
+def test_over_topics_the_best_of_a_family_is_best_in_it():
+    families = {one.name: one.family for one in COPYING + LOANED}
+    by_topic = best.judge({"x": COPYING + LOANED, "y": COPYING + LOANED}, Rules())
+    overall = over_topics(by_topic, families=families)
+    assert {name: o.verdict.verdict for name, o in overall.items()} == {
+        "a": "best",
+        "bb": "worse",
+        "ccc": "best",
+        "dddd": "worse",
+    }
+
+
+def test_the_answer_has_a_sentence_for_each_family_and_never_one_best_of_both():
+    arms = COPYING + LOANED
+    workload = typed(
+        Workload, part(arms, best.judge({"w": arms}, Rules())["w"]) | {"workload": "w"}
+    )
+    told = headline(workload)
+    assert told.answer.startswith("By copy: take a: ") and " By loan: take ccc: " in told.answer
+    assert told.lead.startswith("By copy: ") and told.rest.startswith("By loan: ")
+    alone = replace(workload, arms=workload.arms[:2])
+    assert headline(alone).answer.startswith("Take a: ")
