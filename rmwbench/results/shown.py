@@ -2,13 +2,15 @@
 render, and what `import rmwbench` offers as frames."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
 from rmwbench.analysis.metrics.topics import unit
+from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
+from rmwbench.analysis.verdicts.verdict import Family
 from rmwbench.results.explain.model import Chain, Layer, Losses, Tail, Trials, Verdict
 from rmwbench.results.fields import absent
 from rmwbench.results.machine.model import Machine
@@ -190,7 +192,9 @@ class Network:
 @dataclass(frozen=True, kw_only=True)
 class CommonArm:
     """What an arm has in a workload and in each of its topics. `per_trial`: metric -> its values;
-    `qos`: as granted; `times_floor`: its primary metric divided by the floor's."""
+    `qos`: as granted; `family`: whom it is compared with, by copy or by loan; `times_floor`: its
+    primary metric divided by that of its family's floor; `unsent_by`: messages that were due and
+    never sent, by what kept them."""
 
     arm: str
     middleware: str
@@ -199,17 +203,30 @@ class CommonArm:
     profile: str | None
     release_date: str | None
     role: Role
+    family: Family = Family.COPY
     cell: int
     qos: str | None
     metrics: Mapping[str, Metric]
+    unsent_by: Mapping[UnsentBy, int] = field(default_factory=dict)
     per_trial: Mapping[str, tuple[TrialValue, ...]]
     times_floor: Ratio
 
     def value(self, metric: str) -> float | None:
-        """Of a metric, in its unit, infinite where lost messages reach it; None where there is
-        none."""
+        """Of a metric, in its unit, infinite where messages that did not arrive reach it; None
+        where there is none."""
         found = self.metrics.get(metric)
         return None if found is None else found.value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ungranted:
+    """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
+    is the sysctl that caps it."""
+
+    side: Literal["receive", "send"]
+    asked_bytes: int
+    granted_bytes: int
+    setting: str
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +238,8 @@ class Arm(CommonArm):
     nothing, its profile is `untouched`, and Fast DDS publishes in its own mode. `losses` is None
     where every message arrived sound and in time, `chain` where nothing is relayed, `layers` where
     nothing was traced, `network` where its hosts have no links and nothing was interrupted.
-    `outdated`: more than 18 months older than the newest arm beside it."""
+    `outdated`: more than 18 months older than the newest arm beside it. `ungranted`: what its
+    configuration asks for and the kernel does not grant, so that it is not what its name says."""
 
     outdated: bool
     factors: Mapping[str, Any]
@@ -243,6 +261,7 @@ class Arm(CommonArm):
     as_installed: bool
     pair: tuple[str, str] | None
     not_supported: str | None
+    ungranted: tuple[Ungranted, ...] = ()
     trials: Trials
     losses: Losses | None
     tails: tuple[Tail, ...]
@@ -254,12 +273,16 @@ class Arm(CommonArm):
     @property
     def label(self) -> str:
         """What a table calls it: an outdated middleware that the arm is named after has its series
-        there, `fastdds 2.9 tuned`, since the name alone promises what is released today."""
+        there, `fastdds 2.9 tuned`, since the name alone promises what is released today; one that
+        is not granted what it asks for has what it got, `cyclonedds tuned (4.19 MB granted)`."""
+        got = ", ".join(quantity(one.granted_bytes, "bytes") for one in self.ungranted)
+        granted = f" ({got} granted)" if got else ""
         if not (self.outdated and self.version):
-            return self.arm
+            return self.arm + granted
         first, *rest = self.arm.split(" ")
         series = ".".join(self.version.split(".")[:2])
-        return " ".join([first, series, *rest]) if first == self.middleware else self.arm
+        name = " ".join([first, series, *rest]) if first == self.middleware else self.arm
+        return name + granted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -297,7 +320,7 @@ class Ecdf:
 
 @dataclass(frozen=True, kw_only=True)
 class Spectrum:
-    """As deep as the messages allow; None where lost messages reach the quantile."""
+    """As deep as the messages allow; None where messages that did not arrive reach the quantile."""
 
     arm: str
     quantile: tuple[float | None, ...]

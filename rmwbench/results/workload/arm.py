@@ -17,6 +17,7 @@ from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of
+from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
@@ -26,7 +27,7 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Metric, Ratio, number
-from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue
+from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue, Ungranted
 from rmwbench.results.workload import chain, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
@@ -65,6 +66,7 @@ class ArmReport:
         self.definition = loads(cell["definition"])
         self.arm: dict[str, Any] = self.definition.get("arm") or {}
         self.floor = is_floor(cell)
+        self.family = interim.family_of(cell)
         endpoints = [e for t in trials for e in small.endpoints[t.trial]]
         granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
         self.publish_mode = _one(
@@ -258,6 +260,7 @@ class ArmReport:
             profile=self.cell["profile"],
             release_date=self.cell["release_date"],
             role="floor" if self.floor else "contender",
+            family=self.family,
             cell=self.cell["cell"],
             outdated=outdated,
             factors=loads(self.cell["factors"]),
@@ -280,12 +283,14 @@ class ArmReport:
             as_installed=as_installed(self.arm, self.cell["profile"]),
             pair=pair_of(self.arm),
             not_supported=self.not_supported,
+            ungranted=tuple(Ungranted(**one) for one in self.definition.get("ungranted") or ()),
             trials=self.counts,
             losses=self.losses,
             tails=tuple(self.tails),
             network=groups.network(self.trials),
             chain=chain.chain(self.trials),
             layers=chain.layers(self.trials),
+            unsent_by=unsent_by(self.trials),
             metrics=self._metrics(),
             per_trial=per_trial(self.values),
             times_floor=self.times_floor(floor),
@@ -309,7 +314,7 @@ class ArmReport:
     def times_floor(self, floor: "ArmReport | None", topic: str | None = None) -> Ratio:
         """By the primary metric, block by block."""
         if floor is None:
-            return Ratio(no_data="the workload has no floor arm")
+            return Ratio(no_data=f"the workload has no floor arm by {self.family}")
         if floor is self:
             return Ratio(no_data="this is the floor")
         if topic is None and self.topics and self.primary in POOLED:
@@ -317,6 +322,11 @@ class ArmReport:
         mine, its = self.judged[topic], floor.judged[topic]
         bounds = mine.bounds, its.bounds
         return Ratio.of(best.ratio(mine.primary, its.primary, bounds=bounds).document())
+
+
+def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
+    """The first floor of each family."""
+    return {arm.family: arm for arm in reversed(arms) if arm.floor}
 
 
 def _in_trial(entry: Entry, trial: Trial) -> float | tuple[int, int] | None:
@@ -344,7 +354,13 @@ def verdict_of(found: best.Verdict) -> Verdict:
         reason=found.reason,
         minutes_to_decide=found.minutes_to_decide,
         by=found.by,
+        fates=found.fates,
     )
+
+
+def unsent_by(trials: Sequence[Trial]) -> dict[UnsentBy, int]:
+    """The messages that were never sent, by what kept them."""
+    return dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter()))
 
 
 def per_trial(
