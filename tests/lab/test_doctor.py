@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from rmwbench.lab.host import visible
 from rmwbench.lab.machine import processes, tries
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND, rmwbench
@@ -25,7 +26,7 @@ def doctor(before="", isolated=True, prefix=()):
         return findings(rmwbench("doctor", "--json"))
     words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor --json"
     place = private_mounts() if isolated else []
-    command = [*place, *prefix, "sh", "-ec", f"{before}\n{words}"]
+    command = [*place, *prefix, "/bin/sh", "-ec", f"{before}\n{words}"]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=300, stdin=subprocess.DEVNULL
     )
@@ -42,7 +43,6 @@ def test_small_shared_memory_and_what_dead_processes_left_in_it():
     """The file of a living process is not called a leftover, the other one is, and the command
     names it alone."""
     before = f"""
-    mount -t tmpfs -o size=64m shm /dev/shm && mount -t tmpfs tmp /tmp
     head -c 100000 /dev/zero > /dev/shm/fastrtps_dead
     mkdir -p /tmp/iceoryx2/nodes && echo x > /tmp/iceoryx2/nodes/dead
     {sys.executable} -c "
@@ -50,10 +50,11 @@ import mmap, time
 file = open('/dev/shm/fastrtps_alive', 'w+b'); file.truncate(4096)
 kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
     trap "kill $alive" EXIT
-    until test -s /dev/shm/fastrtps_alive; do sleep 0.01; done
+    until test -s /dev/shm/fastrtps_alive; do kill -0 $alive; sleep 0.01; done
     touch /dev/shm/somebody_elses
     """
-    status, found = doctor(before)
+    # what a trial sees: 64 MiB of memory for itself, and a /tmp with this checkout at most
+    status, found = doctor(before, isolated=False, prefix=visible.view())
     assert (
         status == 1
         and found["/dev/shm"]["level"] == "red"

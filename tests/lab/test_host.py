@@ -15,6 +15,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import (
+    Container,
     Exited,
     Host,
     HostBroken,
@@ -31,13 +32,18 @@ pytestmark = pytest.mark.own_host
 
 
 def run(
-    script: str, in_host: Host, executable: str = "/bin/sh", flag: str = "-c"
+    script: str,
+    in_host: Host,
+    executable: str = "/bin/sh",
+    flag: str = "-c",
+    container: Container | None = None,
 ) -> tuple[int, str]:
     """Runs a script in the host; its exit code and output."""
     out = os.memfd_create("out")
     try:
         env = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"}
-        in_host.spawn("t", Path(executable), [flag, textwrap.dedent(script)], {1: out, 2: out}, env)
+        words = [flag, textwrap.dedent(script)]
+        in_host.spawn("t", Path(executable), words, {1: out, 2: out}, env, container)
         spawned, ended = in_host.receive(10), in_host.receive(10)
         assert isinstance(spawned, Spawned) and isinstance(ended, Exited), (spawned, ended)
         return os.waitstatus_to_exitcode(ended.status), os.pread(out, 1 << 20, 0).decode()

@@ -19,6 +19,7 @@ from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.run import Campaign
 from rmwbench.codes import Code
+from rmwbench.lab.host import visible
 from rmwbench.lab.middleware import Worker
 
 AHEAD_S = 3
@@ -38,8 +39,8 @@ def why_not(worker: Worker) -> str | None:
     unshare = shutil.which("unshare")
     if unshare is None:
         return "unshare(1) is not installed"
-    if worker.executable.is_relative_to("/tmp"):
-        return "the worker lies below /tmp, which a trial does not see"
+    if not visible.is_seen(worker.executable):
+        return "a trial, which has a /tmp of its own, does not see the worker"
     done = subprocess.run(
         [unshare, "--time", "--monotonic", str(AHEAD_S), "--fork", "true"],
         capture_output=True,

@@ -2,7 +2,7 @@
 and /tmp.
 
 Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this
-trial. All that still run are told to exit, and do so in order: what is left is what nobody removes,
+trial, but for what it sees of the machine's (`rmwbench.lab.host.visible`). All that still run are told to exit, and do so in order: what is left is what nobody removes,
 a killed process's first of all.
 """
 
@@ -16,7 +16,7 @@ from typing import Any
 
 from rmwbench.campaign.trial.noting import note
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.host import Host, RemoteHost, SharedHost
+from rmwbench.lab.host import Host, RemoteHost, SharedHost, visible
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 
@@ -31,9 +31,12 @@ MOST_ROWS = 1000
 PROGRAM = """
 import marshal, os, stat
 KINDS = ((stat.S_ISREG, "file"), (stat.S_ISSOCK, "socket"), (stat.S_ISDIR, "directory"), (stat.S_ISFIFO, "fifo"))
-found, places = [], list(ARGUMENTS)
+end = ARGUMENTS.index("")
+found, places, kept = [], ARGUMENTS[:end], ARGUMENTS[end + 1:]
 while places:
     for entry in os.scandir(places.pop(0)):
+        if entry.path in kept:
+            continue
         try:
             status = entry.stat(follow_symlinks=False)
         except FileNotFoundError:
@@ -41,6 +44,8 @@ while places:
         kind = next((name for test, name in KINDS if test(status.st_mode)), "other")
         if kind == "directory":
             places.append(entry.path)
+            if any(path.startswith(entry.path + "/") for path in kept):
+                continue
         found.append((entry.path, kind, status.st_blocks * 512))
 os.write(4, marshal.dumps(found))
 """
@@ -59,7 +64,10 @@ def take_leftovers(outcome: Outcome, crew: Crew) -> None:
     near = [host for host in crew.hosts if host not in crew.hosts.remote]
     files = {host: os.memfd_create("rmwbench-leftovers", os.MFD_CLOEXEC) for host in near}
     try:
-        programs = {host: (PROGRAM, places(crew.hosts[host]), file) for host, file in files.items()}
+        programs = {
+            host: (PROGRAM, (*places(crew.hosts[host]), "", *visible.roots()), file)
+            for host, file in files.items()
+        }
         statuses = crew.run_programs(programs, LISTING_TIMEOUT_S)
         for host, file in files.items():
             if statuses[host] != 0:

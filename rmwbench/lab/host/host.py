@@ -19,7 +19,7 @@ from typing import ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.lab import open_files
-from rmwbench.lab.host import marker
+from rmwbench.lab.host import marker, visible
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -170,7 +170,8 @@ class Host:
         return [
             _INIT,
             *map(str, (fd, self.shm_bytes, tmp_bytes, targets, device, clock_offset_s)),
-            *([str(self._removes)] if self._removes else []),
+            str(self._removes or ""),
+            *visible.roots(),
         ], []
 
     def __enter__(self) -> "Host":
@@ -225,7 +226,8 @@ class Host:
 
         `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is
         /dev/null unless given. The executable is opened here: the host has a /tmp of its own, and a
-        worker may lie below ours. Raises UserError where the executable cannot be opened.
+        program may lie in ours (what it needs besides: visible.py). Raises UserError where the
+        executable cannot be opened.
         """
         try:
             opened = os.open(executable, os.O_RDONLY | os.O_CLOEXEC)

@@ -1,12 +1,13 @@
 """The init of a host: makes the namespaces, is their PID 1, starts processes on request, and takes
 everything with it when it ends.
 
-Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S
-[REMOVED]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of
+Run as `python -I -S -E init.py FD SHM_BYTES TMP_BYTES FIRST_FREE_FD DEVICE CLOCK_OFFSET_S REMOVED
+[KEPT…]`; FD is a SOCK_SEQPACKET socket to the orchestrator, and DEVICE what `eth0` is: `veth` of
 a host that is alone, with address and route; `tap` of one among several, whose descriptor goes to
 the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
 same kind; `shared` where there is no interface to make, because the host's network is the machine's
-own. REMOVED is a directory that goes at the end. Decisions:
+own. REMOVED is a directory that goes at the end, or empty; KEPT are paths below /tmp and /dev/shm
+that stay where they are (visible.py). Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
   milliseconds, and
@@ -45,7 +46,8 @@ import time
 
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME = 0x20000000, 0x40000000, 0x00000080
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REC, MS_PRIVATE = 1, 2, 4, 8, 16384, 1 << 18
+MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
+MS_REC, MS_PRIVATE = 16384, 1 << 18
 PR_SET_PDEATHSIG, SIGKILL, SIGPIPE = 1, 9, 13
 RLIMIT_MEMLOCK = 8
 EPERM = 1
@@ -58,6 +60,8 @@ DEVICE, PEER = b"eth0", b"eth0-peer"
 TUN, TUNSETIFF, IFF_TAP, IFF_NO_PI = "/dev/net/tun", 0x400454CA, 2, 0x1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
+_kept: list[str] = []
+"""Paths of the machine that this host sees below its own /tmp and /dev/shm, as its containers do."""
 
 
 class StepFailed(Exception):
@@ -78,10 +82,9 @@ def write(path, text):
         os.close(fd)
 
 
-def unshare(more):
+def unshare(flags):
     """Into new namespaces; through a user namespace of our own where that is the only way. Returns
     whether it was."""
-    flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID | more
     if _libc.unshare(flags) == 0:
         return False
     if ctypes.get_errno() != EPERM:
@@ -117,24 +120,50 @@ def mount(
     call(step, _libc.mount, source, target, kind, ctypes.c_ulong(flags), data)
 
 
-def make_mounts(shm_bytes, tmp_bytes):
+def make_mounts(shm_bytes, tmp_bytes, kept):
+    _kept.extend(kept)
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     mount_tmpfs("/dev/shm", shm_bytes)
     mount_tmpfs("/tmp", tmp_bytes)
 
 
-def mount_tmpfs(target: str, size_bytes: int | None = None, more_flags: int = 0) -> None:
-    """For everybody; of the kernel's usual size where None."""
+def mount_tmpfs(target: str, size_bytes: int | None = None, read_only: bool = False) -> None:
+    """For everybody; of the kernel's usual size where None. What is kept below `target` is found
+    there again, as writable as it was."""
     name, size = target.rpartition("/")[2], "" if size_bytes is None else f",size={size_bytes}"
-    flags = MS_NOSUID | MS_NODEV | more_flags
-    mount(
-        f"mount {target}",
-        name.encode(),
-        target.encode(),
-        b"tmpfs",
-        flags,
-        f"mode=1777{size}".encode(),
-    )
+    step, data = f"mount {target}", f"mode=1777{size}".encode()
+    flags = MS_NOSUID | MS_NODEV
+    kept = [(path, open_kept(path)) for path in _kept if path.startswith(target + "/")]
+    mount(step, name.encode(), target.encode(), b"tmpfs", flags, data)
+    for path, fd in kept:
+        bind(path, fd)
+    if read_only:
+        flags |= MS_REMOUNT | MS_RDONLY
+        mount(step, name.encode(), target.encode(), b"tmpfs", flags, data)
+
+
+def open_kept(path: str) -> int:
+    try:
+        return os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except OSError as error:
+        raise StepFailed(f"keep {path}", error.errno) from None
+
+
+def bind(path: str, fd: int) -> None:
+    """Puts the opened directory or file at that path, which is below a mount of ours."""
+    step = f"keep {path}"
+    try:
+        if os.path.isdir(f"/proc/self/fd/{fd}"):
+            os.makedirs(path, exist_ok=True)
+        else:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            os.close(os.open(path, os.O_CREAT | os.O_CLOEXEC))
+        source = f"/proc/self/fd/{fd}".encode()
+        mount(step, source, os.fsencode(path), None, MS_BIND | MS_REC)
+    except OSError as error:
+        raise StepFailed(step, error.errno) from None
+    finally:
+        os.close(fd)
 
 
 def mount_own_proc() -> bool:
@@ -309,12 +338,7 @@ def spawn(sock, request, fds):
         if program is not None:
             interpret(program, request)
         os.chdir(request["directory"])
-        try:
-            os.execve(executable, request["argv"], request["env"])
-        except FileNotFoundError:
-            # An interpreter opens it as /dev/fd/N: that of a script, or an emulator (binfmt_misc).
-            os.set_inheritable(executable, True)
-            os.execve(executable, request["argv"], request["env"])
+        execute(executable, request["argv"], request["env"])
     except (OSError, StepFailed) as error:
         sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
     finally:
@@ -346,7 +370,7 @@ def enter_container(own_ipc: bool, shm_bytes: int, uid: int) -> None:
     call("unshare for a container", _libc.unshare, CLONE_NEWNS | (CLONE_NEWIPC if own_ipc else 0))
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     if own_ipc:
-        mount_tmpfs("/dev/shm", max(shm_bytes, 4096), 0 if shm_bytes else MS_RDONLY)
+        mount_tmpfs("/dev/shm", max(shm_bytes, 4096), read_only=not shm_bytes)
     mount_tmpfs("/tmp")
     mount_own_proc()
     if uid:
@@ -368,6 +392,16 @@ def schedule(fifo_priority: int, processors: tuple[int, ...], locked: bool) -> N
         pass
     if locked:
         _libc.prlimit(0, RLIMIT_MEMLOCK, b"\xff" * 16, None)
+
+
+def execute(executable, argv, env):
+    """Becomes the opened program. Raises OSError."""
+    try:
+        os.execve(executable, argv, env)
+    except FileNotFoundError:
+        # An interpreter opens it as /dev/fd/N: that of a script, or an emulator (binfmt_misc).
+        os.set_inheritable(executable, True)
+        os.execve(executable, argv, env)
 
 
 def interpret(source, request):
@@ -506,12 +540,12 @@ def main():
     try:
         run_before_the_orchestrator()
         own_network = sys.argv[5] != "shared"
-        user_namespace = unshare(
-            (CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0)
-        )
+        flags = CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWPID
+        flags |= (CLONE_NEWTIME if clock_offset_s else 0) | (CLONE_NEWNET if own_network else 0)
+        user_namespace = unshare(flags)
         if clock_offset_s:
             shift_clock(clock_offset_s)
-        make_mounts(shm_bytes, tmp_bytes)
+        make_mounts(shm_bytes, tmp_bytes, sys.argv[8:])
         taps = []
         kind, *beside = sys.argv[5].split(",")
         if kind == "tap":
@@ -542,8 +576,8 @@ def main():
     else:
         sock.send(ready)
     serve(sock)
-    for directory in sys.argv[7:]:
-        remove(directory)
+    if removed := sys.argv[7]:
+        remove(removed)
     os._exit(0)
 
 

@@ -25,13 +25,14 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, nearest
+from rmwbench.lab.host import visible
 from rmwbench.lab.middleware import brought, ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
 from rmwbench.lab.process.worker import PROTOCOL
 from rmwbench.suite.file.shipped import PREFIX, python_programs, shipped_middlewares
 from rmwbench.suite.side import INSTALLED, SERIES, bare
 
-VARIABLE = "RMWBENCH_WORKERS"
+VARIABLE = visible.WORKERS
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0
@@ -243,7 +244,7 @@ def _describe_as_it_runs(path: Path) -> _Answer:
 
 
 def _describe(path: Path, environment: dict[str, str]) -> _Answer:
-    ask = [path, "--describe"]
+    ask = [*visible.try_in_a_trial(path), path, "--describe"]
     try:
         done = subprocess.run(
             ask,

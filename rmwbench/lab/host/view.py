@@ -1,0 +1,38 @@
+"""Runs a program as a trial sees the machine's files, and in nothing else that a trial has: what it
+says there of itself, it says in a trial.
+
+Run as `python -I -S -E view.py [KEPT…] -- PROGRAM [ARGUMENT…]`; KEPT are those of init.py, whose
+code this runs. Where no mounts can be made trials have none either, and the program runs as it is.
+"""
+
+import os
+import sys
+
+sys.path.append(os.path.dirname(os.path.abspath(__file__)))
+
+import init
+
+SHM_BYTES = TMP_BYTES = 1 << 26
+"""Of the two file systems: what says something of itself writes next to nothing."""
+
+
+def main():
+    separator = sys.argv.index("--")
+    kept, words = sys.argv[1:separator], sys.argv[separator + 1 :]
+    program = os.open(words[0], os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        init.unshare(init.CLONE_NEWNS)
+    except init.StepFailed:
+        os.execv(words[0], words)
+    os.chdir("/")
+    init.make_mounts(SHM_BYTES, TMP_BYTES, kept)
+    init.execute(program, words, dict(os.environ))
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except init.StepFailed as failure:
+        sys.exit(f"{failure.step}: {os.strerror(failure.errno)}")
+    except OSError as error:
+        sys.exit(f"in a trial, which has a /tmp of its own: {error.strerror}")
