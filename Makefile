@@ -77,9 +77,14 @@ demo: preflight setup-run
 PYTHON = rmwbench tests bench workers setup
 SHELL_SCRIPTS = $$(git ls-files setup .ci native | xargs grep -lE '^\#!/(usr/)?bin/(env )?(ba|da)?sh')
 
+# One part after the other, whatever becomes of those before it; the last lines name all that failed.
+EVERY = @MAKE="$(MAKE)" python3 setup/every.py
+
 # What a mistake in style, types or logic meets first, in a few minutes: nothing here runs traffic, and the tests that take
 # half of all untimed processor time (`long`) come later.
-check: setup-test lint-python lint-text lint-cpp types lint-rust test-untimed
+LINTS = lint-python lint-text lint-cpp types lint-rust
+check: setup-test
+	$(EVERY) $(LINTS) test-untimed
 
 ifdef T
 test: setup-test
@@ -87,8 +92,9 @@ test: setup-test
 rust: setup-run
 	@($(CARGO) test --release --quiet --locked $(T))
 else
-# Workers before the tests of `check`: some untimed ones start them, and none is to be skipped because a build is missing.
-test: preflight setup-test lint-python lint-text lint-cpp types workers check test-long test-rust test-traffic test-timed
+# Workers before the tests: some untimed ones start them, and none is to be skipped because a build is missing.
+test: preflight setup-test
+	$(EVERY) $(LINTS) workers --needing workers test-untimed test-long test-rust test-traffic test-timed
 rust: test-rust
 endif
 
@@ -148,7 +154,8 @@ test-traffic:
 test-timed:
 	@$(RUN) pytest -m timing -rR
 
-test-python: lint-python test-untimed test-long test-traffic test-timed
+test-python:
+	$(EVERY) lint-python test-untimed test-long test-traffic test-timed
 
 test-all: test
 	@setup/apt all
