@@ -7,6 +7,7 @@ A statement is known by a digest of its words, so that no sentence of a source i
 import hashlib
 import html
 import re
+from collections import Counter
 from dataclasses import dataclass
 
 from tests.claims.headings import PLAIN, headings
@@ -25,9 +26,11 @@ ASSERTS = re.compile(
 
 @dataclass(frozen=True)
 class Statement:
-    """`heading`: the last one before it, as claims files name it."""
+    """`heading`: the last one before it, as claims files name it; `place`: where below that, as
+    claims name it."""
 
     heading: str
+    place: str
     text: str
 
     @property
@@ -38,27 +41,63 @@ class Statement:
 
 def statements(name: str, text: str) -> list[Statement]:
     """In order, each digest once."""
+    found = [
+        one
+        for one in sentences(name, text)
+        if ASSERTS.search(one.text)
+        and len(WORD.findall(one.text)) >= 4
+        and not one.place.startswith("code")
+    ]
+    return list({one.digest: one for one in found}.values())
+
+
+WORD = re.compile(r"[A-Za-z]{2,}")
+PICTURE = re.compile(r"!\[[^]]*\]\([^)]*\)|<img\b[^>]*>")
+BULLET, ROW, TABBED = re.compile(r"\s*(?:[-*•]|\d+\.)\s"), re.compile(r"\s*\|"), re.compile(r".*\t")
+
+
+def sentences(name: str, text: str) -> list[Statement]:
+    """All of them in order, pictures (without text) and blocks of code among them."""
     names = iter(headings(name, text))
-    heading, found, block = "", [], []
+    heading, found, block, kind = "", [], [], "paragraph"
+    row = TABBED if name == PLAIN else ROW
     wanted = next(names, None)
-    fenced = False
+    counts: Counter[tuple[str, str]] = Counter()
+
+    def add(kind: str, parts: list[str]) -> None:
+        counts[heading, kind] += 1
+        place = f"{kind} {counts[heading, kind]}"
+        for number, part in enumerate(parts, 1):
+            at = place if len(parts) == 1 else f"{place}, sentence {number}"
+            found.append(Statement(heading, at, part))
 
     def flush() -> None:
-        found.extend(Statement(heading, one) for one in _sentences(" ".join(block)))
+        if parts := _sentences(" ".join(block)):
+            add(kind, parts)
         block.clear()
 
+    fenced = False
     for line in text.splitlines():
-        fenced ^= line.startswith("```")
-        if wanted is not None and not fenced and _is_heading(name, line, wanted):
+        if line.startswith("```"):
             flush()
-            heading, wanted = wanted, next(names, None)
-        elif fenced or not line.strip() or re.match(r"\s*(?:[-*•]|\d+\.)\s|\s*\|", line):
+            fenced = not fenced
+            kind = "code" if fenced else "paragraph"
+        elif wanted is not None and not fenced and _is_heading(name, line, wanted):
             flush()
-            block.extend([] if fenced else [line])
+            heading, wanted, kind = wanted, next(names, None), "paragraph"
+        elif fenced:
+            block.append(line)
+        elif not line.strip() or BULLET.match(line) or row.match(line):
+            flush()
+            kind = "bullet" if BULLET.match(line) else "row" if row.match(line) else "paragraph"
+            block.append(line)
         else:
             block.append(line)
+        if not fenced:
+            for _ in PICTURE.findall(line):
+                add("plot", [""])
     flush()
-    return list({one.digest: one for one in found if ASSERTS.search(one.text)}.values())
+    return found
 
 
 def _is_heading(name: str, line: str, wanted: str) -> bool:
@@ -70,7 +109,7 @@ def _is_heading(name: str, line: str, wanted: str) -> bool:
 
 
 def _sentences(block: str) -> list[str]:
-    """Without pictures, links' addresses and marks; of four words at least."""
+    """Without pictures, links' addresses and marks; those that have a word or a number."""
     bare = re.sub(r"!\[[^]]*\]\([^)]*\)|<[^>]+>|\]\([^)]*\)", " ", html.unescape(block))
     parts = re.split(r"(?<=[.!?])\s+(?=[A-Z*`\"“(])", re.sub(r"[*_`\[\]]|\\", "", bare))
-    return [" ".join(part.split()) for part in parts if len(re.findall(r"[A-Za-z]{2,}", part)) >= 4]
+    return [" ".join(part.split()) for part in parts if re.search(r"[A-Za-z0-9]{2,}", part)]

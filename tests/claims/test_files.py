@@ -39,6 +39,26 @@ def test_a_file_of_ones_own(tmp_path):
     ("old", "new", "line", "said"),
     [
         ("left: a", "left: aa", 15, "unknown side `aa`"),
+        (
+            "data not published, why: plots only",
+            "contradicted, why: x",
+            14,
+            "no place in the source",
+        ),
+        (
+            "kind: comparison\n",
+            "kind: comparison\n    inferred: from its plots\n",
+            15,
+            "not judged as its statement",
+        ),
+        ("why: plots only", "why: plots only, p: 1.5", 14, "out of range"),
+        (
+            "data not published, why: plots only",
+            "supported, why: x, p: 0.07",
+            14,
+            "the data does not tell",
+        ),
+        ("kind: comparison\n", "kind: comparison\n    place: page 3\n", 14, "place"),
         ("kind: comparison", "kind: comparision", 13, "did you mean `comparison`"),
         ("verdict: data not published", "verdict: refuted", 14, "one of supported"),
         ("id: two", "id: one", 16, "two claims have the id `one`"),

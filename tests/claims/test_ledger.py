@@ -16,7 +16,7 @@ from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import shipped_suites
 from tests.claims.headings import headings, named
 from tests.claims.shipped import FILES
-from tests.claims.statements import statements
+from tests.claims.statements import sentences, statements
 
 SOURCES = Path(__file__).parents[2].parent / "shared" / "sources"
 TESTS = [(name, claim) for name, file in FILES.items() for claim in file.items if claim.test]
@@ -92,6 +92,86 @@ def test_what_accounts_for_a_statement_exists(name):
     assert all(found for found in accounted()[name].values())
 
 
+KEPT = [name for name in FILES if name not in ELSEWHERE]
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_every_claim_has_its_place_or_is_ours(name):
+    """A verdict on a source's own sentence needs that sentence."""
+    of_source = [claim for claim in FILES[name].items if claim.inferred is None]
+    assert [claim.id for claim in of_source if claim.place is None] == []
+    by_kind = [claim.id for claim in of_source if not re.search(r"\d", claim.place)]
+    assert by_kind == [], "its text is kept, so that its place can be counted"
+
+
+@pytest.mark.parametrize("name", KEPT)
+def test_a_place_exists_and_is_that_of_its_statements(name):
+    file = FILES[name]
+    path = SOURCES / file.text
+    if not path.exists():
+        pytest.skip(f"the source's text is not here ({path}): its places cannot be looked up")
+    text = path.read_text(encoding="utf-8")
+    found = {(one.heading, one.place) for one in sentences(file.text, text)}
+    stated: dict[str, list[tuple[str, str]]] = {}
+    for one in statements(file.text, text):
+        ids = accounted()[name][one.digest]
+        for id_ in ids if isinstance(ids, list) else ():
+            stated.setdefault(id_, []).append((one.heading, one.place))
+    for claim in file.items:
+        places = (claim.place or "").split("; ") if claim.place else []
+        below = {place for heading, place in found if named(claim.heading, heading)}
+        assert set(places) <= below, f"{claim.id}: no such place below its heading"
+        its = {p for heading, p in stated.get(claim.id, ()) if named(claim.heading, heading)}
+        assert its <= set(places), f"{claim.id}: a statement that it is in, and no place of it"
+
+
+def test_a_claim_is_read_alone():
+    """In a committee's table no other one stands before it."""
+    told = [claim for file in FILES.values() for claim in file.items]
+    leaning = r"^(The same|So (do|does|is)|It |They |Neither |This )|, too\.?$| too\.$|of them:"
+    assert [claim.id for claim in told if re.search(leaning, claim.says)] == []
+    assert [claim.id for claim in told if "not said in the text" in claim.says] == []
+
+
+def test_of_a_run_that_is_absent_nothing_is_contradicted():
+    """Its numbers cannot be held against another run."""
+    about = [claim for claim in FILES["gscam-2025"].items if claim.heading == "Key Findings"]
+    judged = {claim.id: claim.published.verdict for claim in about if claim.published}
+    assert {i for i, verdict in judged.items() if verdict.startswith("contradicted")} == {
+        "gs-simplicity",  # by rmw_zenoh's documentation
+    }
+
+
+def test_a_whole_standard_is_not_tested_by_a_message_that_arrives():
+    ids = {claim.id: claim for claim in FILES["fastdds-2021"].items}
+    assert ids["fd-f5-rtps"].test is None and ids["fd-f6-security"].test is None
+
+
+def test_one_statement_in_two_places_has_one_bar():
+    ids = {claim.id: claim for claim in FILES["gscam-2025"].items}
+    assert ids["gs-requires-cyclone"].tests == ids["gs-uhd60-cyclone"].tests
+
+
+@pytest.mark.parametrize(
+    ("name", "id_", "cells"),
+    [
+        ("fastdds-2021", "fd-insignificant", 54),
+        ("fastdds-2021", "fd-f2-static", 3),
+        ("galactic-2020", "ga-231-memory", 10),
+        ("galactic-2020", "ga-231-cpu", 12),
+    ],
+)
+def test_a_statement_about_many_conditions_asks_for_all_of_them(name, id_, cells):
+    (claim,) = (claim for claim in FILES[name].items if claim.id == id_)
+    assert {test.cells.of for test in claim.tests} == {cells}
+
+
+def test_what_is_about_a_payload_that_nobody_touches_asks_for_it():
+    ids = {claim.id: claim for _, claim in TESTS}
+    for id_ in ("fd-qp-cpu-ds", "fd-qn-intra-fast"):
+        assert all(test.of_touch for test in ids[id_].tests)
+
+
 def test_a_statement_is_found_under_its_heading():
     first = "It is **faster** than the other. We thank all people here.\nHow nice it is today!"
     text = f"# A\n\n{first}\n## B\n- 5 % less is lost there\n"
@@ -142,9 +222,28 @@ def test_a_claim_about_several_cells_says_how_many(name, claim):
             assert free * workloads == 1, f"{free * workloads} cells, and no `cells: {{of: …}}`"
 
 
+def test_the_largest_categories_are_compared_with_the_others_and_not_with_a_half():
+    """What the rest takes less than half of says nothing of which of the others is the largest."""
+    (claim,) = (claim for _, claim in TESTS if claim.id == "kr-prof-small")
+    assert {test.right_metric for test in claim.tests} == {"layer_share_ros2_largest"}
+    assert all(test.level is None for test in claim.tests)
+
+
 BOTH = ("fast sync", "fast async")
 PARTS = {
     "ga-sum-spin": {(name, "cyclone", "less", "fast idle", None) for name in ("rss", "cpu_cores")},
+    "kr-prof-small": {
+        (f"layer_share_{part}", side, "greater", side, None)
+        for part in ("middleware", "notification")
+        for side in ("traced cyclone", "traced fast")
+    },
+    "kr-prof-large": {
+        ("layer_share_middleware", side, "greater", 0.5, None)
+        for side in ("traced cyclone", "traced fast")
+    },
+    "kr-frag-500k": {
+        ("end_to_end_latency_p95", side, "greater", side, None) for side in ("cyclone", "fast")
+    },
     "ga-2152-delivered": {
         ("loss", "fast async", "greater", 0.5, 0.0),
         ("loss", "fast sync", "less", 0.1, 0.0),

@@ -3,6 +3,7 @@ asked for."""
 
 import math
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -86,6 +87,38 @@ def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_i
         summary = ledger([spoken], [campaign(("w", *cells))])["summary"]
         assert (summary["states"]["holds"], summary["proxies"]["holds"]) == (1, proxies)
         assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
+
+
+@pytest.mark.parametrize(
+    ("other", "state"),
+    [
+        ([0.02, 0.01, 0.002, 0.06, 0.01], "machines differ"),  # on the other side, and far away
+        ([0.02, 0.3, 0.9, 0.06, 0.01], "does not hold"),  # an interval that has the answer in it
+        ([0.30, 0.31, 0.30, 0.32, 0.31], "does not hold"),  # the same
+    ],
+)
+def test_an_answer_that_another_machine_denies_is_none(other, state):
+    """Of two sets of as many blocks the newer one stands first: by the day alone it decides."""
+
+    def of(values, day, machine):
+        found = arm("rclcpp/a", values)
+        fraction = {
+            "unit": "fraction",
+            "value": 0.1,
+            "low": 0,
+            "high": 1,
+            "count": 5000,
+            "trials": 5,
+        }
+        metrics = {"loss": type(found.metrics["m"]).of(fraction)}
+        made = replace(found, metrics=metrics, per_trial={"loss": found.per_trial["m"]})
+        at = f"2026-11-{day}T00:00:00Z"
+        return campaign(("w", made), machine=machine, created_utc=at)
+
+    first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
+    file = asked(level=0.05, workload="w", metric="loss")
+    (claim,) = claims_of(ledger([file], [first, of(other, 26, "two")]))
+    assert claim["today"][0]["answer"] == "does not hold" and claim["state"] == state
 
 
 def test_a_proxy_says_in_what_it_is_another():

@@ -246,6 +246,12 @@ _ENTRIES = [
                 "ROS 2's layers",
                 "what rclcpp, rcl and rmw take on both sides, without the notification",
             ),
+            (
+                "ros2_largest",
+                "the largest part of ROS 2's layers",
+                "the largest of four parts, which are what rmw takes to publish, what lies above "
+                "it there, what rmw takes to take, and what lies above it there",
+            ),
             ("notification", "the notification", "from rmw_wait's return until rcl_take begins"),
             ("middleware", "the middleware", "from its own write until rmw_wait returns"),
             ("relays", "relays", "from a relay's callback until its next publish call"),

@@ -56,6 +56,7 @@ def ledger(
         "campaigns": [campaign.name for campaign in campaigns],
         "summary": {
             "claims": len(claims),
+            "inferred": sum(claim["inferred"] is not None for claim in claims),
             "opinions": sum(claim["kind"] == "opinion" for claim in claims),
             "testable": sum(claim["test"] is not None for claim in claims),
             "published": _counts(claims, "published"),

@@ -72,6 +72,8 @@ class Cell:
     code: Code | None = None
     leans: Answer | None = None
     """What the value alone would say, where there are too few blocks to decide."""
+    value_says: Answer | None = None
+    """On which side of the bar the value lies, whatever its interval."""
     blocks: int = 0
     """That both sides have."""
     part: int = 0
@@ -571,6 +573,12 @@ def _refused(
             f"an absolute number of {_class(conditions)}, which this machine is not",
         )
     for arm in sides.arms:
+        if test.of_touch and conditions.touch not in (None, arm.touch):
+            return (
+                "other_touch",
+                f"it is about a payload with `touch: {conditions.touch}`, and this one had "
+                f"`touch: {arm.touch}`",
+            )
         if arm.not_supported:
             return "not_supported", f"{arm.arm}: {arm.not_supported}"
         if why := _bound(test, arm):
@@ -643,7 +651,13 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
     if found.value is None and (found.low, found.high) == (0.0, math.inf):
         why = "no ratio: both are 0 or infinite in most blocks, or no trial has a value by itself"
         return replace(cell, answer="undecided", code="no_ratio", reason=why)
-    cell = replace(cell, value=found.value, low=found.low, high=found.high)
+    cell = replace(
+        cell,
+        value=found.value,
+        low=found.low,
+        high=found.high,
+        value_says=leaning(test, found.value),
+    )
     if found.blocks < LEAST_BLOCKS:
         why = f"{found.blocks} common block{'s' * (found.blocks != 1)}, {LEAST_BLOCKS} are needed"
         return replace(
@@ -651,7 +665,7 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
             answer="undecided",
             code="few_blocks",
             reason=why,
-            leans=leaning(test, found.value),
+            leans=cell.value_says,
         )
     answer, code = _answer(test, found)
     among = how.family.among(answer, test)

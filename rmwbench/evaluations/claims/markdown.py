@@ -196,20 +196,30 @@ def _row(claim: Mapping[str, Any], letters: Mapping[str, str]) -> str:
     said = f"`{claim['id']}` ({claim['kind']}) {claim['says']}"
     if claim["figure"]:
         said += f" *{claim['figure']}*"
+    if claim["place"]:
+        said += f" ({claim['place']})"
     if claim["kind"] == "opinion":
         return f"| {_cell(said)} | opinion | | |"
     found = here(claim, letters=letters)
     return (
         "| "
-        + " | ".join(
-            map(_cell, (said, _judged(claim["published"]), _judged(claim["corrected"]), found))
-        )
+        + " | ".join(map(_cell, (said, as_published(claim), _judged(claim["corrected"]), found)))
         + " |"
     )
 
 
+def as_published(claim: Mapping[str, Any]) -> str:
+    """What the source's own data says, or from what an inference of ours is."""
+    if claim["inferred"] is not None:
+        return f"*ours*: {claim['inferred']}"
+    return _judged(claim["published"])
+
+
 def _judged(judged: Mapping[str, Any] | None) -> str:
-    return "" if judged is None else f"**{judged['verdict']}**: {judged['why']}"
+    if judged is None:
+        return ""
+    p = "" if judged["p"] is None else f" (p = {judged['p']:g})"
+    return f"**{judged['verdict']}**: {judged['why']}{p}"
 
 
 def here(

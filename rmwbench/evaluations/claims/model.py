@@ -28,7 +28,17 @@ Settled = Literal[
     "partly supported",
     "data not published",
     "no data",
+    "undecided",
 ]
+CONTRADICTED = ("contradicted", "contradicted within the source", "partly supported")
+"""Verdicts that find fault with a sentence, which therefore must be there."""
+TOLD = ("supported", *CONTRADICTED)
+SIGNIFICANT = 0.05
+"""A difference whose p is not below it is one that the source's data does not tell."""
+PLACE = r"(paragraph|bullet|row|plot|code)( \d+(, sentence \d+)?)?"
+"""Where in the source below the claim's heading: its paragraphs, list items, rows of tables,
+pictures and blocks of code, each counted by itself from 1. Without a number where the text is not
+kept, so that nobody can count."""
 RANGES = ("within", "differs")
 """Relations to a range around the bar, which `factor` is half as wide as."""
 Scalar = str | int | float | bool
@@ -38,16 +48,34 @@ Levels = dict[str, Scalar | list[Scalar]]
 
 
 class Judged(Strict):
-    """What the source's own data says, and why: which figure, which error."""
+    """What the source's own data says, and why: which figure, which error. `p`: with which
+    probability a difference as large as theirs comes by chance, where a test was made."""
 
     verdict: Settled
     why: Text
+    p: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _tells(self) -> "Judged":
+        if self.p is not None and self.p >= SIGNIFICANT and self.verdict in TOLD:
+            raise Fault(
+                f"a difference of p = {self.p:g} is one that the data does not tell",
+                expected="`verdict: undecided`",
+                actual=self.verdict,
+                at=("verdict",),
+            )
+        return self
 
 
 class Check(Strict):
     """One comparison of two points of an importer's figures, or of a point with a number: `of`
     relation `factor` × `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`:
-    it does not."""
+    it does not.
+
+    A difference of two groups that a test does not tell is undecided. `counts`: the points are so
+    many of their `count` runs (Fisher's exact test). `answers`: they are means of ordinal answers,
+    whose shares this figure has, a series `X SERIES` for each (Mann and Whitney's test); printed
+    means are compared as printed, so this is asked of corrected ones alone."""
 
     figure: Text
     of: Annotated[tuple[str, str], Field(strict=False)]
@@ -55,6 +83,20 @@ class Check(Strict):
     relation: Relation
     than: Annotated[tuple[str, str], Field(strict=False)] | float
     factor: Annotated[float, Field(gt=0)] = 1.0
+    counts: bool = False
+    answers: str | None = None
+
+    @model_validator(mode="after")
+    def _of_two_groups(self) -> "Check":
+        key = "counts" if self.counts else "answers" if self.answers is not None else None
+        if key is not None and isinstance(self.than, float):
+            raise Fault(
+                "a test of two groups needs both",
+                expected="`than: [SERIES, X]`",
+                actual=f"{self.than:g}",
+                at=(key,),
+            )
+        return self
 
 
 class Data(Strict):
@@ -117,7 +159,8 @@ class Test(Strict):
     number of the original's hardware, which another class of machine can neither confirm nor
     refute. `existence`: it is asked whether anything happens at all (`greater`) or nothing does
     (`less`): one block above 0 decides that, and `level` is how near to nothing the interval must
-    lie.
+    lie. `of_touch`: the statement is about a payload that is treated as the source's was (its
+    `conditions`): one that is treated otherwise says nothing of it.
     """
 
     __test__ = False  # pytest collects classes by this name
@@ -136,6 +179,7 @@ class Test(Strict):
     cells: Cells | None = None
     of_machine: bool = False
     existence: bool = False
+    of_touch: bool = False
     factor: Annotated[float, Field(gt=0)] = 1.0
     times: Annotated[float, Field(gt=0)] = 1.0
     """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of
@@ -279,7 +323,8 @@ class Test(Strict):
 
 
 class Claim(Strict):
-    """A statement in our own words."""
+    """A statement in our own words: of the source, in whose text it has a `place`, or an inference
+    of ours (`inferred`), which is tested and never judged as the source's."""
 
     id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
     heading: Text
@@ -289,6 +334,12 @@ class Claim(Strict):
     """Where it differs from the file's."""
     figure: str | None = None
     """What the source printed."""
+    place: Annotated[str, Field(pattern=rf"^{PLACE}(; {PLACE})*$")] | None = None
+    """Its sentences below its heading."""
+    inferred: Text | None = None
+    """From what it was inferred, where the source does not say it."""
+    speaks_of: Annotated[int, Field(ge=1)] | None = None
+    """Of how many conditions of the original it speaks, where its tests have fewer cells."""
     published: Judged | None = None
     corrected: Judged | None = None
     data: Data | None = None
@@ -311,11 +362,14 @@ class Claim(Strict):
                     at=(extra[0],),
                 )
             return self
-        if self.published is None:
+        if self.inferred is not None:
+            self._is_ours()
+        elif self.published is None:
             raise Fault(
                 f"claim `{self.id}` has no verdict as published",
-                expected="`published: {verdict, why}`",
+                expected="`published: {verdict, why}`, or `inferred: FROM WHAT`",
             )
+        self._has_its_place()
         if (self.test is None) == (self.not_testable is None):
             raise Fault(
                 f"claim `{self.id}` says neither how it is tested nor why it is not"
@@ -342,6 +396,28 @@ class Claim(Strict):
                 at=("data",),
             )
         return self
+
+    def _is_ours(self) -> None:
+        of_source = ("published", "corrected", "data", "figure", "place")
+        extra = next((name for name in of_source if getattr(self, name) is not None), None)
+        if extra:
+            raise Fault(
+                "what the source does not say is not judged as its statement",
+                expected="no " + ", ".join(of_source),
+                actual=extra,
+                at=(extra,),
+            )
+
+    def _has_its_place(self) -> None:
+        """Of what a source did not say nothing contradicts it."""
+        for key in ("published", "corrected"):
+            judged = getattr(self, key)
+            if judged is not None and judged.verdict in CONTRADICTED and self.place is None:
+                raise Fault(
+                    f"claim `{self.id}` is {judged.verdict}, and has no place in the source",
+                    expected="`place: paragraph 2, sentence 1`, or `inferred: FROM WHAT`",
+                    at=(key,),
+                )
 
     @property
     def tests(self) -> tuple[Test, ...]:
@@ -394,6 +470,8 @@ class Claims(Strict):
     """Versions that the claims speak of, in words."""
     conditions: Conditions = Field(default_factory=Conditions)
     """The same as data, with the rest that makes an answer of today more than a proxy."""
+    lasts_s: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Suite -> how long a run of the original took, of which its figures are."""
     original: dict[str, Levels] = Field(default_factory=dict)
     """Suite -> the workloads (under `workload`) and the levels of those of its conditions that the
     original has; all where empty. The other conditions, and suites that are not named, are

@@ -33,6 +33,7 @@ Code = Literal[
     "not_supported",
     "machine_bound",
     "other_machine",
+    "other_touch",
 ]
 """Why a cell says no more than it does."""
 RULES = Rules()
@@ -112,7 +113,7 @@ class Family:
 
 
 def leaning(test: Test, value: float | None) -> Answer | None:
-    """What the value alone would say, where there are too few blocks to decide."""
+    """What the value alone would say."""
     if value is None:
         return None
     answer, _ = decided(test, None, value, value)

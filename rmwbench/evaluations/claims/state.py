@@ -15,7 +15,8 @@ STATES = {
     "does not hold": "in at least one cell the whole interval lies on the other side",
     "undecided": "an interval contains the bar or lies within the margin of it, or there are too "
     "few blocks: these trials do not tell",
-    "machines differ": "it holds on one machine and does not on another",
+    "machines differ": "it holds on one machine and does not on another, or what another one found "
+    "lies on the other side of the bar, outside of the interval that decides",
     "no data": "the metric has no value here, for the reason given",
     "open": "there is an experiment, and nothing has measured it yet",
     "not testable here": "for the reason given",
@@ -28,22 +29,20 @@ SIDE_BY_SIDE = (*DECIDED, "undecided", "no data", "machines differ")
 ANSWERS = {name: words for name, words in STATES.items() if name in SIDE_BY_SIDE}
 """Those, with what they mean."""
 OF_THE_DATA = (
-    *(
-        "supported",
-        "contradicted",
-        "contradicted within the source",
-        "partly supported",
-        "data not published",
-    ),
+    "supported",
+    "contradicted",
+    "contradicted within the source",
+    "partly supported",
+    "data not published",
 )
-"""Verdicts of the source's own data that can be asked for; its `no data` gives way to the state of
-this name."""
+"""Verdicts of the source's own data that can be asked for; its `no data` and `undecided` give way
+to the states of these names."""
 NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
 def state_of(claim: Mapping[str, Any]) -> str:
-    """By the answer with the most cells and blocks at the claim's own layer, whatever it says; unless another
-    machine decides the contrary at the same layer."""
+    """By the answer with the most cells and blocks at the claim's own layer, whatever it says;
+    unless another machine says the contrary at the same layer."""
     if claim["kind"] == "opinion":
         return "opinion"
     if claim["test"] is None:
@@ -51,8 +50,37 @@ def state_of(claim: Mapping[str, Any]) -> str:
     if not claim["today"]:
         return "open"
     first = claim["today"][0]
-    others = {one["answer"] for one in claim["today"] if one["layer"] == first["layer"]}
-    return "machines differ" if others >= set(DECIDED) else str(first["answer"])
+    others = [one for one in claim["today"][1:] if one["layer"] == first["layer"]]
+    contrary = any(_contrary(first, other) for other in others)
+    return "machines differ" if contrary else str(first["answer"])
+
+
+def _contrary(first: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+    """Whether a decided answer is denied by another machine: it decides the contrary, or what it
+    found in a cell lies on the other side of the bar, outside of what decided it."""
+    if first["answer"] not in DECIDED or first["answer"] == other["answer"]:
+        return False
+    if other["answer"] in DECIDED:
+        return True
+    found = {_place(cell): cell for cell in other["cells"] if cell["answer"] == "undecided"}
+    return any(
+        _apart(cell, found[place])
+        for cell in first["cells"]
+        if cell["answer"] == first["answer"] and (place := _place(cell)) in found
+    )
+
+
+def _place(cell: Mapping[str, Any]) -> tuple[Any, ...]:
+    return cell["part"], cell["workload"]
+
+
+def _apart(decided: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
+    ends = [decided["low"], decided["high"], cell["low"], cell["high"]]
+    if cell["code"] == "few_blocks" or any(end is None for end in ends):
+        return False
+    low, high, other_low, other_high = map(float, ends)
+    disjoint = other_high < low or high < other_low
+    return disjoint and cell["value_says"] not in (None, decided["answer"])
 
 
 def counted(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -60,7 +88,7 @@ def counted(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     `proxies`: how many of the decided ones are proxies (`judge.Today.proxy_codes`)."""
     states = Counter(map(state_of, claims))
     proxies = Counter(
-        str(claim["today"][0]["answer"])
+        state_of(claim)
         for claim in claims
         if claim["today"] and claim["today"][0]["verdict"] == "proxy"
     )

@@ -85,6 +85,7 @@ GROUPS = (
         "layers.",
         {
             "ROS 2": "layer_share_ros2",
+            "its largest part": "layer_share_ros2_largest",
             "notification": "layer_share_notification",
             "middleware": "layer_share_middleware",
             "relays": "layer_share_relays",

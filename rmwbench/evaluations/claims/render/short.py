@@ -28,8 +28,9 @@ def table(section: Mapping[str, Any] | None) -> list[tuple[str, str, str, str]]:
 
 
 def _line(item: Mapping[str, Any]) -> str:
-    published = _judged(item["of"]["published"])
-    return f"{item['of']['id']}: {item['of']['says']} (as published: {published}) {_here(item)}"
+    of = item["of"]
+    told = "ours" if of["inferred"] else f"as published: {_judged(of['published'])}"
+    return f"{of['id']}: {of['says']} ({told}) {_here(item)}"
 
 
 def _here(item: Mapping[str, Any]) -> str:

@@ -66,7 +66,8 @@ def _of_claim(
 def _in_brief(claim: Mapping[str, Any]) -> str:
     if claim["state"] == "opinion":
         return "opinion"
-    judged = [f"{key} {claim[key]['verdict']}" for key in ("published", "corrected") if claim[key]]
+    judged = ["ours"] if claim["inferred"] else []
+    judged += [f"{key} {claim[key]['verdict']}" for key in ("published", "corrected") if claim[key]]
     found = (
         claim["state"]
         if claim["state"] == "not testable here"
@@ -83,9 +84,14 @@ def _lines(
     if claim["state"] == "opinion":
         yield "opinion", "listed, not judged"
         return
+    if claim["place"]:
+        yield "place", claim["place"]
+    if claim["inferred"]:
+        yield "ours", f"not said by the source, but inferred {claim['inferred']}"
     for key in ("published", "corrected"):
         if claim[key]:
-            yield key, f"{claim[key]['verdict']}: {claim[key]['why']}"
+            p = "" if claim[key]["p"] is None else f" (p = {claim[key]['p']:g})"
+            yield key, f"{claim[key]['verdict']}: {claim[key]['why']}{p}"
     do = f" (nothing measured yet: {source['run']})" if claim["state"] == "open" else ""
     if not claim["today"]:
         yield "here", _plain(answered(claim)) + do if claim["test"] else _plain(here(claim))
