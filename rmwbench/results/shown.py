@@ -238,7 +238,8 @@ class Arm(CommonArm):
     nothing, its profile is `untouched`, and Fast DDS publishes in its own mode. `losses` is None
     where every message arrived sound and in time, `chain` where nothing is relayed, `layers` where
     nothing was traced, `network` where its hosts have no links and nothing was interrupted.
-    `outdated`: more than 18 months older than the newest arm beside it. `ungranted`: what its
+    `outdated`: more than 18 months older than the newest arm beside it, or without its vendor's
+    support, which ended in the month `support_ended`. `ungranted`: what its
     configuration asks for and the kernel does not grant, so that it is not what its name says."""
 
     outdated: bool
@@ -275,6 +276,7 @@ class Arm(CommonArm):
         """What a table calls it: an outdated middleware that the arm is named after has its series
         there, `fastdds 2.9 tuned`, since the name alone promises what is released today; one that
         is not granted what it asks for has what it got, `cyclonedds tuned (4.19 MB granted)`."""
+    support_ended: str | None = absent()
         got = ", ".join(quantity(one.granted_bytes, "bytes") for one in self.ungranted)
         granted = f" ({got} granted)" if got else ""
         if not (self.outdated and self.version):

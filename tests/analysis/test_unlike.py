@@ -86,3 +86,10 @@ def test_versions_of_one_middleware_beside_each_other_are_told():
     assert outdated([old, replace(new, floor=True)]) == set()
     assert outdated([Facts("unknown"), new]) == set()
     assert flags([new, replace(new, arm="tuned"), other])["dds"] == []
+
+
+def test_a_version_without_its_vendors_support_says_so_beside_whatever_else():
+    ended = Facts("dds", library="dds", version="3.3.0", support_ended="2026-01")
+    told = ["version 3.3.0, without its vendor's support since 2026-01"]
+    assert flags([ended])["dds"] == told and outdated([ended]) == {"dds"}
+    assert outdated([replace(ended, floor=True)]) == set()

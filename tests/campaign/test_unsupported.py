@@ -9,8 +9,10 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.unsupported import check_arms_left
+from rmwbench.campaign.record.document import oldest
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
+from rmwbench.lab.middleware.find import find_workers
 from tests.lab import fake_worker, tools
 from tests.support.command import exit_code
 from tests.support.shown import show_document
@@ -239,6 +241,19 @@ def test_the_same_reason_of_several_arms_is_said_once():
     with pytest.raises(UserError) as refused:
         check_arms_left([], {"one": "no ROS 2", "two": "no ROS 2", "three": "not built"}, "a.yaml")
     assert refused.value.actual == "one, two: no ROS 2; three: not built"
+
+
+@pytest.mark.parametrize("date", ["", None])
+def test_a_release_date_that_is_not_known_is_none_and_nothing_is_the_oldest_beside_it(
+    bench, capsys, date
+):
+    bench.install(version="1.0", release_date=date)
+    found = find_workers(["fake"])
+    assert found["fake"].description["release_date"] is None
+    assert oldest([found["fake"].description["release_date"], "2026-10-28"]) is None
+    assert oldest(["2026-10-28", "2020-01-01"]) == "2020-01-01"
+    assert exit_code("middlewares", "show", "fake") == 0
+    assert "1.0, release date not known, layer" in capsys.readouterr().out
 
 
 @pytest.mark.long

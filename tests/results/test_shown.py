@@ -1,8 +1,14 @@
 """What a table calls an arm."""
 
+import json
+from dataclasses import replace
+
 import pytest
 
+from rmwbench.bundle import Bundle
+from rmwbench.results.show import summarise
 from rmwbench.results.shown import Arm
+from tests.support import synthetic_bundle
 from tests.support.typed import typed
 
 OLD = {"arm": "fastdds tuned", "middleware": "fastdds", "version": "2.9.1", "outdated": True}
@@ -22,3 +28,37 @@ OLD = {"arm": "fastdds tuned", "middleware": "fastdds", "version": "2.9.1", "out
 )
 def test_an_outdated_middleware_has_its_series_in_the_name_of_its_arm(changed, label):
     assert typed(Arm, OLD | changed).label == label
+
+
+def test_what_is_not_granted_stands_in_the_name_wherever_the_arm_is_named():
+    wish = {"side": "receive", "asked_bytes": 1 << 24, "granted_bytes": 1 << 22, "setting": "s"}
+    arm = {"arm": "cyclonedds tuned", "middleware": "cyclonedds", "ungranted": [wish]}
+    assert typed(Arm, arm).label == "cyclonedds tuned (4.19 MB granted)"
+    assert typed(Arm, OLD | {"ungranted": [wish]}).label == "fastdds 2.9 tuned (4.19 MB granted)"
+
+
+@pytest.mark.parametrize(
+    ("month", "label"),
+    [("2026-01", "fastdds 3.3 untouched"), ("2026-11", "fastdds untouched"), (None, None)],
+)
+def test_a_middleware_has_its_bare_name_while_its_vendor_supports_that_version(
+    tmp_path, month, label
+):
+    arms = tuple(
+        replace(arm, version="3.3.0", release_date="2025-07-10")
+        if arm.middleware == "fastdds"
+        else arm
+        for arm in synthetic_bundle.ARMS
+    )
+    path = synthetic_bundle.write(tmp_path / "c", arms=arms, workloads=("imu",), blocks=2)
+    document = json.loads((path / "campaign.json").read_text())
+    for described in document["middlewares"]:
+        if described["middleware"] == "fastdds" and month:
+            described["build"]["end_of_life"] = month
+    (path / "campaign.json").write_text(json.dumps(document))
+    (workload,) = summarise(Bundle(path)).workloads
+    (arm,) = [arm for arm in workload.arms if arm.arm == "fastdds untouched"]
+    assert arm.label == (label or arm.arm)
+    ended = month == "2026-01"
+    assert arm.support_ended == (month if ended else None)
+    assert any("without its vendor's support since 2026-01" in x for x in arm.flags) == ended

@@ -38,6 +38,8 @@ class Facts:
     """`loan` or `copy`: what its publishers were asked to do, and so its family."""
     schedule: str | None = None
     """`own` or `shared`: which thread sends for a publisher; None where none could be shared."""
+    support_ended: str | None = None
+    """The month, as `2023-07`, in which its vendor's support of this version had ended."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,8 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
                 f"released {age.released}, {age.months} months before the newest here ({age.by}, "
                 f"{age.newest})"
             )
+        if a.support_ended:
+            texts.append(f"without its vendor's support since {a.support_ended}")
         if texts and a.version:
             texts[0] = f"version {a.version}, {texts[0]}"
         out[a.arm] += texts
@@ -195,9 +199,10 @@ def _different(
 
 
 def outdated(arms: Sequence[Facts]) -> set[str]:
-    """The arms that carry the flag of their age, see `flags`."""
-    ages = _ages([a for a in arms if not a.floor])
-    return {arm for arm, age in ages.items() if age.months > MONTHS}
+    """The arms that carry a flag of their age or of their vendor's support, see `flags`."""
+    contenders = [a for a in arms if not a.floor]
+    old = {arm for arm, age in _ages(contenders).items() if age.months > MONTHS}
+    return old | {a.arm for a in contenders if a.support_ended}
 
 
 def _ages(contenders: Sequence[Facts]) -> dict[str, "_Age"]:

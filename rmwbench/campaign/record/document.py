@@ -57,8 +57,8 @@ def campaign_document(
 
 def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str, Any]) -> pa.Table:
     """The table `cells`; in `definition` profiles are written out. A cell that mixes middlewares
-    has all of them in its columns, joined by ` + `, and the oldest release date. `sysctls` are
-    those of the machine that it runs on."""
+    has all of them in its columns, joined by ` + `, and the oldest release date where all are known.
+    `sysctls` are those of the machine that it runs on."""
     rows = []
     for cell in plan.cells:
         sides = distinct_sides(cell)
@@ -97,7 +97,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str,
                 "middleware": _joined(side.middleware for side in sides),
                 "layer": _joined(one["layer"] for one in described),
                 "version": _joined(one["version"] for one in described),
-                "release_date": min(one["release_date"] for one in described),
+                "release_date": oldest(one["release_date"] for one in described),
                 "profile": _joined(side.profile.name for side in sides),
                 "factors": json.dumps(dict(cell.factors)),
                 "definition": json.dumps(definition),
@@ -113,6 +113,12 @@ def _less_buffer(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> str 
 def _is_run(cell: Cell) -> bool:
     """Whether a process runs the arm's own side: overrides may cover all of them."""
     return any(side is cell.arm for side in cell.sides.values())
+
+def oldest(dates: Iterable[str | None]) -> str | None:
+    """None where one of them is not known, which might be older."""
+    known = list(dates)
+    return None if None in known else min(filter(None, known))
+
 
 
 def _joined(words: Iterable[str]) -> str:

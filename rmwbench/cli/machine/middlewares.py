@@ -189,7 +189,7 @@ def _print_list(found: dict[str, Any]) -> None:
             table.add_row(
                 f"[bold]{escape(entry['middleware'])}[/bold]",
                 escape(entry["version"]),
-                entry["release_date"][:7],
+                (entry["release_date"] or "–")[:7],
                 entry["layer"],
                 *answers,
                 f"{len(able)}/{len(NAMES)}" if able else "–",
@@ -217,8 +217,7 @@ def _print_whole(entries: list[dict[str, Any]]) -> None:
         name = f"[bold]{escape(entry['middleware'])}[/bold]"
         if entry["built"]:
             console.print(
-                f"{name} {escape(entry['version'])}, released {entry['release_date']}, layer "
-                f"{entry['layer']}"
+                f"{name} {escape(entry['version'])}, {_released(entry)}, layer {entry['layer']}"
             )
         else:
             console.print(f"{name} [yellow]not ready[/yellow]: {escape(entry['reason'])}")
@@ -229,6 +228,11 @@ def _print_whole(entries: list[dict[str, Any]]) -> None:
             table.add_row(f"  {label}", escape(text))
         console.print(table)
         console.print()
+
+
+def _released(entry: dict[str, Any]) -> str:
+    date = entry["release_date"]
+    return f"released {date}" if date else "release date not known"
 
 
 def _lines(entry: dict[str, Any]) -> list[tuple[str, str]]:

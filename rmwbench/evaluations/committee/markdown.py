@@ -156,10 +156,13 @@ def _outdated(report: Report) -> Iterator[str]:
         for part in report.measured
         for workload in part.answer.workloads
         for arm in workload.arms
-        if arm.label != arm.arm
+        if replace(arm, ungranted=()).label != arm.arm
     }
     for arm in found.values():
-        series = replace(arm, arm=arm.middleware).label
+        series = replace(arm, arm=arm.middleware, ungranted=()).label
+        why = f"released {arm.release_date}, more than {MONTHS} months before the newest beside it"
+        if arm.support_ended:
+            why = f"without its vendor's support since {arm.support_ended}"
         yield (
             f"- {escape(arm.middleware)} is version {escape(str(arm.version))}, released "
             f"{arm.release_date}, more than {MONTHS} months before the newest beside it; tables of "

@@ -276,6 +276,7 @@ def _describe(path: Path, environment: dict[str, str]) -> _Answer:
             return _Answer([], str(document.get("reason", "it has no middleware here")))
         for description in descriptions:
             _check(description)
+            description["release_date"] = description["release_date"] or None
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         return _Answer(
             [], f"--describe does not print what the worker protocol asks for: {error!r}"

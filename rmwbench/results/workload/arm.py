@@ -134,6 +134,7 @@ class ArmReport:
         return Facts(
             self.name,
             self.cell["layer"],
+        self.support_ended = self._support_ended(bundle)
             self.qos,
             self.main_path,
             self.publish_mode,
@@ -160,6 +161,7 @@ class ArmReport:
             done=by["done"],
             failed=by["failed"],
             void=by["void"],
+            self.support_ended,
             voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
             numbers=tuple(t.trial for t in self.trials),
             failures=tuple(
@@ -224,14 +226,9 @@ class ArmReport:
         own = self.arm.get("profile") or {}
         if own.get("text") is not None:
             return Configuration(format=own.get("format"), text=own["text"])
-        for described in bundle.campaign.get("middlewares") or []:
-            if (
-                described.get("middleware") == self.cell["middleware"]
-                and described.get("layer") == self.cell["layer"]
-            ):
-                for profile in described.get("profiles") or []:
-                    if profile.get("name") == self.cell["profile"]:
-                        return Configuration(format=profile.get("format"), text=profile.get("text"))
+        for profile in self._described(bundle).get("profiles") or []:
+            if profile.get("name") == self.cell["profile"]:
+                return Configuration(format=profile.get("format"), text=profile.get("text"))
         return None
 
     def shown(
@@ -243,6 +240,25 @@ class ArmReport:
         floor: "ArmReport | None",
     ) -> Arm:
         """`topic`: the one that the verdict rests on, where the workload is judged by several."""
+    def _described(self, bundle: Bundle) -> Mapping[str, Any]:
+        """What the worker said of itself; empty where that is not kept, or the arm is of several."""
+        return next(
+            (
+                one
+                for one in bundle.campaign.get("middlewares") or []
+                if one.get("middleware") == self.cell["middleware"]
+                and one.get("layer") == self.cell["layer"]
+            ),
+            {},
+        )
+
+    def _support_ended(self, bundle: Bundle) -> str | None:
+        """The month in which the vendor's support of this version had ended when the campaign was
+        made; None also where nobody says when it ends."""
+        month = (self._described(bundle).get("build") or {}).get("end_of_life")
+        ended = month and month < (bundle.campaign.get("created_utc") or "")[:7]
+        return str(month) if ended else None
+
         if interim.is_untimed(self.cell) and not self.floor:
             verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
         flags = (
@@ -293,6 +309,7 @@ class ArmReport:
             unsent_by=unsent_by(self.trials),
             metrics=self._metrics(),
             per_trial=per_trial(self.values),
+            support_ended=self.support_ended,
             times_floor=self.times_floor(floor),
             verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
         )

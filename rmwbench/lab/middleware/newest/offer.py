@@ -27,10 +27,12 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
     version = described["version"]
     if numbers(version) >= numbers(recipe.newest.below):
         return None
+    released = described["release_date"]
+    dated = f" of {released[:7]}" if released else ""
     return (
-        f"{recipe.middleware}: this is {version} of {described['release_date'][:7]}, which the "
-        f"system has. Debian's newest source package `{recipe.newest.source}` can be built beside "
-        f"it, in {build.cost(recipe)}: rmwbench middlewares build {recipe.middleware} --newest"
+        f"{recipe.middleware}: this is {version}{dated}, which the system has. Debian's newest "
+        f"source package `{recipe.newest.source}` can be built beside it, in {build.cost(recipe)}: "
+        f"rmwbench middlewares build {recipe.middleware} --newest"
     )
 
 
