@@ -178,7 +178,7 @@ class _Trial(TypedDict):
     trial: Number
     cell: Number
     block: Number
-    status: Literal["done", "failed", "void"]
+    status: Literal["done", "failed", "void", "settling"]
 
 
 class _TrialMore(_Trial, total=False):

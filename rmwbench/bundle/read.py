@@ -31,7 +31,7 @@ UNREADABLE = (OSError, pa.ArrowException, UnicodeDecodeError)
 
 @dataclass(frozen=True)
 class TrialLine:
-    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`), reason, names of
+    """A trial as the journal has it: numbers, status (`done`, `failed`, `void`, `settling`), reason, names of
     its tables; the number of the void trial that it `repeats`, and the `cause` (`machine`, `no
     match`, `no delivery`); who is at fault for a failure, and the codes of the reasons
     (rmwbench/codes.py), in their order; and after how many blocks the campaign had been judged

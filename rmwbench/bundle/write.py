@@ -192,8 +192,8 @@ class BundleWriter:
         again: bool | None = None,
         voids: Sequence[int] = (),
     ) -> None:
-        """Writes a trial's tables and then its journal line. `status` is `done`, `failed` or
-        `void`.
+        """Writes a trial's tables and then its journal line. `status` is `done`, `failed`, `void`,
+        or `settling` of one with a longer window, which no block has.
 
         `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where
         it failed before its window, `repeats` the number of such a trial whose place this one
@@ -202,7 +202,7 @@ class BundleWriter:
         whether its block runs again, and `voids` are the block's trials that are void with it. The
         line has none of them where it is None or empty.
         """
-        if status not in ("done", "failed", "void"):
+        if status not in ("done", "failed", "void", "settling"):
             raise ValueError(f"status {status}")
         if status != "done" and not reason:
             raise ValueError(f"a {status} trial needs its reason")

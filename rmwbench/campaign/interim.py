@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.interim import Looks, leaving
 from rmwbench.analysis.verdicts.interim import rules as rules_of
@@ -108,6 +109,11 @@ class Judge:
         cells = leaving(verdicts, self._looks.cells, units)
         took_ns = time.monotonic_ns() - begun_ns
         return seen(self._plan, blocks, alpha, ended, verdicts, took_ns, units, cells)
+
+    def rising(self) -> dict[int, Drift]:
+        """Cell -> how its latency rises within its window, over all that has run."""
+        self._looks.arms()
+        return self._looks.rising()
 
 
 def seen(

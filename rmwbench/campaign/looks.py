@@ -5,6 +5,7 @@ rest."""
 
 from collections.abc import Callable
 
+from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.course import DROPPED, Course
 from rmwbench.campaign.interim import Judge, Look
@@ -31,6 +32,14 @@ class InterimLooks:
     ):
         self._plan, self._course, self._writer, self._races = plan, course, writer, races
         self._judging: Judging = judging or Judge(plan, writer.directory)
+
+    def rising(self) -> dict[int, Drift]:
+        """Cell -> how its latency rises within its window; none where somebody else judges, or
+        records contradict their format."""
+        try:
+            return self._judging.rising() if isinstance(self._judging, Judge) else {}
+        except UserError:
+            return {}  # the report will say it
 
     def take(self, progress: Progress, elapsed_s: float, *, over: bool) -> None:
         """Judges the look that is due; with time `over` the last of them is at the blocks that

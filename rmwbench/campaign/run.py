@@ -12,6 +12,7 @@ import time
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Protocol
 
 from rich.console import Console
@@ -21,10 +22,12 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course, Spoilt
 from rmwbench.campaign.looks import InterimLooks, Judging
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
+from rmwbench.campaign.plan import buffers
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress
 from rmwbench.campaign.record.document import machine_table
 from rmwbench.campaign.record.write import write_trial
+from rmwbench.campaign.settling import Settling
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt
@@ -34,6 +37,7 @@ from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.left_out import told_left_out
 from rmwbench.suite.seed import derive_seed
+from rmwbench.typed import as_typed
 from rmwbench.words.numbers import counted
 
 
@@ -137,6 +141,8 @@ class Campaign:
         if self.plan.cut is not None:
             progress.say(escape(self.plan.cut.text))
         progress.unsupported(self.plan.unsupported)
+        for text in buffers.told(self.plan.cells, self.workers, self.described.get("sysctls", {})):
+            progress.say(f"not granted: {escape(as_typed(text))}")
         tally = Tally()
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append({"type": "created", "resource": hosts})
@@ -181,6 +187,10 @@ class Campaign:
                     if host is not None and self.course.next is not following:
                         host.close()
                         host = None
+                current = None
+                if self.hold is None and self.course.finished:
+                    with signals.interruptible():
+                        self._settling(progress).run(looks.rising())
             except Stopped as stopped:
                 stopped_by = stopped.name
             finally:
@@ -202,6 +212,16 @@ class Campaign:
             if not stopped_by:
                 self.writer.append({"type": "finished"})
         return tally.ending(stopped_by)
+
+    def _settling(self, progress: Progress) -> Settling:
+        return Settling(
+            self.plan,
+            self.workers,
+            self.writer,
+            partial(order, self),
+            self._left_s,
+            lambda text: progress.say(escape(text)),
+        )
 
     def _left_s(self) -> float:
         """What its time still holds: that of its plan, which a resumed campaign has not, or of who

@@ -4,12 +4,13 @@ trials: what `show` and `explain` answer from.
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
+from rmwbench.analysis.metrics.aggregate import Trial, trial_value
+from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
@@ -20,7 +21,7 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
 from rmwbench.results.selection import Selection
-from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look
+from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look, Settling
 from rmwbench.results.workload.arm import ArmReport, judge_by
 from rmwbench.results.workload.tails import of_worst
 from rmwbench.suite.left_out import told_left_out
@@ -72,6 +73,7 @@ def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
     for line in lines:
         if line.cell in lines_of:
             lines_of[line.cell].append(line)
+    settling = _settling(bundle, measured.keys(), small)
     tails = of_worst(bundle, measured, lines, small)
     workloads = comparisons(plan, cells)
     arms = {
@@ -85,6 +87,7 @@ def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
                 bundle,
                 w.primary_metric,
                 tails.get(c["cell"], ()),
+                settling.get(c["cell"]),
             )
             for c in w.cells
         ]
@@ -121,6 +124,24 @@ def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
             for w, reports in arms.items()
         },
     )
+
+
+def _settling(bundle: Bundle, cells: Collection[int], small: Small) -> dict[int, Settling]:
+    """Cell -> what the longest of its windows beyond the suite's found, of those that had one."""
+    out: dict[int, Settling] = {}
+    lines = (x for x in bundle.trials("settling") if x.cell in cells)
+    for evidence in bundle.evidence(lines, small):
+        trial = measure_trial(evidence)
+        drifts = [one.messages.drift for one in (trial, *trial.topics.values())]
+        median = trial_value(GLOSSARY[PRIMARY], trial)
+        window_s = (trial.window_ns or 0) / 1e9
+        if evidence.cell not in out or out[evidence.cell].window_s < window_s:
+            out[evidence.cell] = Settling(
+                window_s=window_s,
+                rises=any(drift is not None and drift.rises for drift in drifts),
+                response_p50_ns=median if not trial.topics else None,
+            )
+    return out
 
 
 def _asked(

@@ -28,6 +28,7 @@ from rmwbench.analysis.metrics.comparisons import (
     is_reliable,
     loads,
 )
+from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import Counts
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
@@ -40,6 +41,8 @@ from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 
+LATENCIES = ("response_latency", "consumed_latency", "service_latency")
+"""A primary metric of these is no number where the latency rises within the window."""
 MARGIN = 0.05
 """The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are
 equivalent."""
@@ -100,6 +103,16 @@ class Looks:
         }
         return {key: cell for key, cell in names.items() if key[1] not in tied}
 
+    def rising(self) -> dict[int, Drift]:
+        """Cell -> how its latency rises within the window, in its worst topic; of what `arms` has
+        read."""
+        out = {}
+        for cell, found in self._found.items():
+            drifts = [one for topic in found.drifts if (one := found.drift(topic)) is not None]
+            if rising := [one for one in drifts if one.rises]:
+                out[cell] = max(rising, key=lambda one: one.end_ns / one.begin_ns)
+        return out
+
     def arms(self) -> dict[str, list[best.Arm]]:
         """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
         order of their cells, from all trials that the journal has by now: what a look sees of
@@ -144,10 +157,12 @@ class Looks:
 @dataclass
 class Found:
     """What a cell's done trials say so far: of the workload (topic None), and of each topic that is
-    judged apart. `busy`: block -> whether its trial was machine-bound; `order` has the words of the
+    judged apart. `drifts`: of the same, trial by trial, how its latency rose or fell within the
+    window; `busy`: block -> whether its trial was machine-bound; `order` has the words of the
     primary metric."""
 
     blocks: dict[str | None, list["Facts"]] = field(default_factory=dict)
+    drifts: dict[str | None, list[Drift | None]] = field(default_factory=dict)
     reliable: dict[str | None, bool] = field(default_factory=dict)
     busy: dict[int, bool] = field(default_factory=dict)
     order: Words = TIME
@@ -163,12 +178,22 @@ class Found:
         self.order = words(primary)
         self.busy[trial.block] = bound
         self.blocks.setdefault(None, []).append(facts(trial, primary))
+        in_time = GLOSSARY[primary].source in LATENCIES
+        self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
         judged = [row for row in endpoints if not focus or row["topic"] in focus]
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)
         if trial.topics:
             self.reliable |= {one.name: one.reliable for one in judged_topics(endpoints, focus)}
         for name, of_topic in trial.topics.items():
             self.blocks.setdefault(name, []).append(facts(of_topic, primary))
+            drift = of_topic.messages.drift if in_time else None
+            self.drifts.setdefault(name, []).append(drift)
+
+    def drift(self, topic: str | None) -> Drift | None:
+        """Of the arm; None where it is stationary. A whole of unlike topics has none."""
+        if topic is None and len(self.drifts) > 1:
+            return None
+        return of_arm(self.drifts.get(topic, ()))
 
     def arm(self, name: str, cell: Row, topic: str | None, lines: Sequence[Line] = ()) -> best.Arm:
         """`lines`: of all finished trials of its cell; a block that the arm lost is lost in every

@@ -11,6 +11,7 @@ from math import inf
 from typing import Any, overload
 
 from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
+from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fate, Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
@@ -23,6 +24,7 @@ from rmwbench.results.shown import (
     Condition,
     Matrix,
     Part,
+    Settling,
     Topic,
     TopicArm,
     Workload,
@@ -237,10 +239,50 @@ class DeliversLess:
     def clause(self, order: Words) -> str:
         return f"{self.arm} {self.fates.verbs() or f'delivers less than {self.against}'}"
 
+
+@dataclass(frozen=True)
+class NotStationary:
+    """Their latency rises or falls within the window, so its quantiles are moments of a ramp and no
+    factor is told. `slower`: they are decided to be slower all the same; `all_arms`: no contender
+    with data has a stationary latency."""
+
+    ramps: tuple[tuple[str, Drift, Settling | None], ...]
+    slower: bool = False
+    all_arms: bool = False
+
     @property
-    def loses_only(self) -> bool:
-        """Whether it lost them all, so that a share is all there is to say."""
-        return self.fates == Fates(lost=self.fates.lost, trials=self.fates.trials)
+    def arms(self) -> tuple[str, ...]:
+        return tuple(arm for arm, *_ in self.ramps)
+
+    def clause(self, order: Words) -> str:
+        verb = "is" if len(self.ramps) == 1 else "are"
+        also = f"{order.than.removesuffix(' than')} and " if self.slower else ""
+        rise = all(drift.rises for _, drift, _ in self.ramps)
+        move = "rises" if rise else "falls" if len(self.ramps) == 1 else "rises or falls"
+        told = "; ".join(_ramp(drift, found) for _, drift, found in self.ramps[:3])
+        if self.all_arms and rise:
+            return (
+                f"no arm carries this: the latency of {names(self.arms)} rises within the window "
+                f"({told})"
+            )
+        return (
+            f"{names(self.arms)} {verb} {also}not stationary: the latency {move} within the window "
+            f"({told})"
+        )
+
+
+def _ramp(drift: Drift, found: Settling | None) -> str:
+    """`5.00 to 500 ms`, and what a longer window found."""
+    begin, end = (fmt.quantity(value, "ns") for value in (drift.begin_ns, drift.end_ns))
+    text = f"{begin} to {end}"
+    if found is None:
+        return text
+    window = fmt.quantity(found.window_s * 1e9, "ns")
+    if found.rises:
+        return f"{text}, growing on in one of {window}"
+    at = found.response_p50_ns
+    middle = "" if at is None else f" at about {fmt.quantity(at, 'ns')}"
+    return f"{text}, settled{middle} in one of {window}"
 
 
 @dataclass(frozen=True)
@@ -389,7 +431,7 @@ class Limits:
 
 Fact = (
     Best | BestByDelivery | BestByBlocks | DeliversMost | Alone | OnlyOne | Equal | Between | Slower | DeliversLess
-    | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
+    | NotStationary | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
 )  # fmt: skip
 
 
@@ -405,7 +447,7 @@ def sentence(
     clauses: list[str] = []
     losing = False
     for fact in facts:
-        is_loss = isinstance(fact, DeliversLess) and fact.loses_only
+        is_loss = isinstance(fact, DeliversLess) and fact.fates.loses_only
         if losing and isinstance(fact, DeliversLess) and is_loss:
             clauses[-1] += f", {fact.arm} {fmt.percent(fact.fates.lost)}"
         else:
@@ -474,6 +516,16 @@ def of_workload(workload: Part) -> list[Fact]:
         return []
     if verdict_of(lead) == "alone":
         return _alone(lead, by, workload)
+    drifting = [arm for arm in contenders(workload) if arm.drift is not None]
+    rising = [arm for arm in drifting if arm.drift and arm.drift.rises]
+    with_data = [arm for arm in contenders(workload) if primary(arm, workload) < inf]
+    if rising and len(rising) == len(with_data):
+        return [
+            _not_stationary(rising, all_arms=True),
+            *_less_delivered(by.get("worse", []), workload),
+            *_do_not_work(by.get("worse", [])),
+            *_without_data(by.get("no data", [])),
+        ]
     facts: list[Fact] = []
     undecided = [arm.arm for arm in by.get("undecided", []) if arm is not lead]
     if by.get("best"):
@@ -496,9 +548,22 @@ def of_workload(workload: Part) -> list[Fact]:
     )
     ahead = lead.arm if taken and not isinstance(facts[0], Between) else None
     facts += _worse(by.get("worse", []), ahead, workload)
+    if standing := [arm for arm in drifting if verdict_of(arm) != "worse"]:
+        facts.append(_not_stationary(standing))
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
+
+
+def _not_stationary(
+    arms: Sequence[AnyArm], *, slower: bool = False, all_arms: bool = False
+) -> NotStationary:
+    ramps = tuple(
+        (arm.arm, arm.drift, arm.settling if isinstance(arm, Arm) else None)
+        for arm in arms
+        if arm.drift is not None
+    )
+    return NotStationary(ramps, slower, all_arms)
 
 
 def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list[Fact]:
@@ -561,8 +626,10 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
     """Those behind the lead first, then those behind others, then those that deliver less. `lead`:
     whom the sentence is about; None where it is about several."""
     by_against: dict[str, list[tuple[str, float | None]]] = {}
-    for arm in worse:
-        if not (is_by_delivery(arm) or is_by_failure(arm)):
+    by_primary = [arm for arm in worse if not (is_by_delivery(arm) or is_by_failure(arm))]
+    drifting = [arm for arm in by_primary if arm.drift is not None]
+    for arm in by_primary:
+        if arm not in drifting:
             value = _ratio(arm)
             by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)
@@ -574,10 +641,17 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
         )
         for against in order
     ]
-    for arm in worse:
-        if is_by_delivery(arm):
-            facts.append(DeliversLess(arm.arm, str(arm.verdict.against), fates_of(arm, part)))
-    return [*facts, *_do_not_work(worse)]
+    if drifting:
+        facts.append(_not_stationary(drifting, slower=True))
+    return [*facts, *_less_delivered(worse, part), *_do_not_work(worse)]
+
+
+def _less_delivered(worse: Iterable[AnyArm], part: Part) -> list[DeliversLess]:
+    return [
+        DeliversLess(arm.arm, str(arm.verdict.against), fates_of(arm, part))
+        for arm in worse
+        if is_by_delivery(arm)
+    ]
 
 
 def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
@@ -736,6 +810,8 @@ def by_what(arm: AnyArm) -> str:
         return BY_FATE.get(fates.main if fates else None, "by delivery") + _failed(arm)
     if is_by_failure(arm):
         return "by failure"
+    if arm.drift is not None:
+        return "not stationary" if verdict_of(arm) == "worse" else ""
     shown = fmt.ratio(arm.verdict.ratio)
     return shown.text if verdict_of(arm) == "worse" and shown.state == "measured" else ""
 
@@ -749,7 +825,7 @@ def _failed(arm: AnyArm) -> str:
 
 def by_what_whole(arm: AnyArm) -> str:
     """The same with the interval, beside any verdict that rests on a ratio: for tables."""
-    if is_by_delivery(arm) or is_by_failure(arm):
+    if is_by_delivery(arm) or is_by_failure(arm) or arm.drift is not None:
         return by_what(arm)
     shown = fmt.ratio(arm.verdict.ratio)
     on_ratio = verdict_of(arm) in ("worse", "undecided", "equivalent")

@@ -27,7 +27,15 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Metric, Ratio, number
-from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue, Ungranted
+from rmwbench.results.shown import (
+    Arm,
+    ArmVerdict,
+    Configuration,
+    PathShare,
+    Settling,
+    TrialValue,
+    Ungranted,
+)
 from rmwbench.results.workload import chain, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
@@ -58,6 +66,7 @@ class ArmReport:
         bundle: Bundle,
         primary: str,
         tails: tuple[Tail, ...] = (),
+        settling: Settling | None = None,
     ):
         self.host = bundle.host
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
@@ -125,16 +134,16 @@ class ArmReport:
             for name, e in GLOSSARY.items()
         }
         self.configuration = self._configuration(bundle)
+        self.support_ended = self._support_ended(bundle)
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
-        self.tails = tails
+        self.tails, self.settling = tails, settling
 
     @property
     def facts(self) -> Facts:
         return Facts(
             self.name,
             self.cell["layer"],
-        self.support_ended = self._support_ended(bundle)
             self.qos,
             self.main_path,
             self.publish_mode,
@@ -152,6 +161,7 @@ class ArmReport:
             self.cell["version"],
             None if (loan := self.arm.get("loan")) is None else ("loan" if loan else "copy"),
             self.schedule,
+            self.support_ended,
         )
 
     @property
@@ -161,7 +171,6 @@ class ArmReport:
             done=by["done"],
             failed=by["failed"],
             void=by["void"],
-            self.support_ended,
             voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
             numbers=tuple(t.trial for t in self.trials),
             failures=tuple(
@@ -231,15 +240,6 @@ class ArmReport:
                 return Configuration(format=profile.get("format"), text=profile.get("text"))
         return None
 
-    def shown(
-        self,
-        verdict: best.Verdict,
-        topic: str | None,
-        unlike: list[str],
-        outdated: bool,
-        floor: "ArmReport | None",
-    ) -> Arm:
-        """`topic`: the one that the verdict rests on, where the workload is judged by several."""
     def _described(self, bundle: Bundle) -> Mapping[str, Any]:
         """What the worker said of itself; empty where that is not kept, or the arm is of several."""
         return next(
@@ -259,6 +259,15 @@ class ArmReport:
         ended = month and month < (bundle.campaign.get("created_utc") or "")[:7]
         return str(month) if ended else None
 
+    def shown(
+        self,
+        verdict: best.Verdict,
+        topic: str | None,
+        unlike: list[str],
+        outdated: bool,
+        floor: "ArmReport | None",
+    ) -> Arm:
+        """`topic`: the one that the verdict rests on, where the workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
             verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
         flags = (
@@ -300,6 +309,7 @@ class ArmReport:
             pair=pair_of(self.arm),
             not_supported=self.not_supported,
             ungranted=tuple(Ungranted(**one) for one in self.definition.get("ungranted") or ()),
+            support_ended=self.support_ended,
             trials=self.counts,
             losses=self.losses,
             tails=tuple(self.tails),
@@ -309,8 +319,9 @@ class ArmReport:
             unsent_by=unsent_by(self.trials),
             metrics=self._metrics(),
             per_trial=per_trial(self.values),
-            support_ended=self.support_ended,
             times_floor=self.times_floor(floor),
+            drift=self.found.drift(None),
+            settling=self.settling,
             verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
         )
 

@@ -115,6 +115,7 @@ def _arm(
         metrics=metrics_in(trials),
         per_trial=per_trial(values),
         times_floor=arm.times_floor(floor, topic),
+        drift=arm.found.drift(topic),
         verdict=verdict_of(verdict),
     )
 

@@ -1,0 +1,75 @@
+"""Is a latency one number, or a moment of a ramp? Where messages queue up within the window, each
+waits longer than the one before, and a quantile of them depends on when one stops measuring.
+
+The messages of a pair are taken in the order of sending, in ten parts of equal size; the latency of
+a part is the median of what arrived of it. A trial drifts where the parts rise, or fall, at most of
+the steps (Kendall's tau of at least 0.6 over ten, which a series without trend reaches, either way,
+in 1.7 % of cases: Kendall, Biometrika 30, 1938) and the last two are apart from the first two by at
+least half of their own middle. One stall does neither. An arm drifts where at least half of its
+trials do in the same direction, and three at least: by chance in one of several thousand arms.
+
+`stability.py` asks the same of a queue, in messages, at an overload; here the latency is asked, in
+any campaign, and falling is a drift too.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+PARTS = 10
+FEWEST = 2 * PARTS
+"""Messages of a pair: a part has two."""
+TREND = 0.6
+RISE = 0.5
+FEWEST_TRIALS = 3
+
+
+@dataclass(frozen=True)
+class Drift:
+    """`begin_ns`, `end_ns`: the latency of the first and of the last fifth of the messages; of an
+    arm the medians over the `trials` that drift, `of` so many."""
+
+    begin_ns: float
+    end_ns: float
+    trials: int = 1
+    of: int = 1
+
+    @property
+    def rises(self) -> bool:
+        return self.end_ns > self.begin_ns
+
+
+def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
+    """Of one trial: the pair whose latency changes by the largest factor; None where none drifts.
+    `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never arrived."""
+    found = [one for of_pair in latencies if (one := _of_pair(of_pair)) is not None]
+    return max(found, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
+
+
+def _of_pair(latency_ns: np.ndarray) -> Drift | None:
+    if len(latency_ns) < FEWEST:
+        return None
+    arrived = [part[np.isfinite(part)] for part in np.array_split(latency_ns, PARTS)]
+    if not all(len(part) for part in arrived):
+        return None  # too much is missing to tell how long a part took
+    medians = np.array([np.median(part) for part in arrived])
+    i, j = np.triu_indices(PARTS, 1)
+    trend = float(np.sign(medians[j] - medians[i]).mean())
+    begin, end = float(np.median(medians[:2])), float(np.median(medians[-2:]))
+    if abs(trend) < TREND or (end > begin) != (trend > 0) or min(begin, end) <= 0:
+        return None
+    return Drift(begin, end) if abs(end - begin) >= RISE * float(np.median(medians)) else None
+
+
+def of_arm(trials: Sequence[Drift | None]) -> Drift | None:
+    """Of an arm, from each of its done trials; None where it is stationary, or nobody can tell."""
+    for rises in (True, False):
+        same = [one for one in trials if one is not None and one.rises is rises]
+        if len(same) >= FEWEST_TRIALS and 2 * len(same) >= len(trials):
+            begin, end = (
+                float(np.median([getattr(one, name) for one in same]))
+                for name in ("begin_ns", "end_ns")
+            )
+            return Drift(begin, end, len(same), len(trials))
+    return None

@@ -1,0 +1,133 @@
+"""A latency that rises within the window is a moment of a ramp; one that scatters is not."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.metrics.drift import FEWEST, Drift, drift, of_arm
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.results.answer import facts
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.shown import Settling, Workload
+from tests.report.test_facts import part
+from tests.support.typed import typed
+
+MS = 1e6
+
+
+def test_a_ramp_is_told_with_where_it_begins_and_ends():
+    ramp = np.linspace(5 * MS, 500 * MS, 21)
+    found = drift([ramp])
+    assert found is not None and found.rises
+    assert found.begin_ns < 70 * MS and found.end_ns > 440 * MS
+
+
+def test_a_serial_queue_that_serves_more_slowly_than_it_is_filled_drifts():
+    """One server of 40 ms, a message each 33 ms."""
+    due = np.arange(30) * 33 * MS
+    done, free = [], 0.0
+    for at in due:
+        free = max(free, at) + 40 * MS
+        done.append(free)
+    assert drift([np.array(done) - due]) is not None
+
+
+def test_a_queue_that_is_full_and_stays_so_does_not():
+    assert drift([np.full(30, 300 * MS) + np.tile([1.0, -1.0], 15) * 30 * MS]) is None
+
+
+def test_noise_of_any_size_rarely_drifts_and_an_arm_of_it_never():
+    rng = np.random.default_rng(3)
+    trials = [drift([rng.lognormal(0, 1, 21) * MS]) for _ in range(2000)]
+    assert np.mean([one is not None for one in trials]) < 0.03
+    arms = [of_arm(trials[at : at + 6]) for at in range(0, 1998, 6)]
+    assert not any(arms)
+
+
+def test_one_stall_is_no_drift():
+    calm = np.full(100, MS)
+    calm[60:66] = 80 * MS
+    assert drift([calm]) is None
+
+
+def test_what_never_arrived_is_left_to_the_losses():
+    ramp = np.linspace(5 * MS, 500 * MS, 40)
+    ramp[::3] = np.inf
+    assert drift([ramp]) is not None
+    assert drift([np.full(40, np.inf)]) is None
+
+
+@pytest.mark.parametrize("count", [0, 1, FEWEST - 1])
+def test_too_few_messages_tell_nothing(count):
+    assert drift([np.linspace(MS, 100 * MS, count)]) is None
+
+
+def test_a_latency_that_falls_drifts_too():
+    found = drift([np.linspace(100 * MS, 2 * MS, 40)])
+    assert found is not None and not found.rises
+
+
+def test_an_arm_drifts_with_half_of_its_trials_in_one_direction_and_three_at_least():
+    up, down = Drift(MS, 10 * MS), Drift(10 * MS, MS)
+    assert of_arm([up, up]) is None
+    assert of_arm([up, up, up, None, None, None, None]) is None
+    assert of_arm([up, up, down, down, None]) is None
+    assert of_arm([up, up, up, down, None]) == Drift(MS, 10 * MS, 3, 5)
+    assert of_arm([]) is None
+
+
+def workload(levels, drifts):
+    arms = [
+        Arm(name, {b: level * (1 + 0.01 * b) for b in range(6)}, {b: (0, 100) for b in range(6)})
+        for name, level in levels.items()
+    ]
+    verdicts = best.judge({"w": arms}, Rules())["w"]
+    whole = typed(Workload, part(arms, verdicts) | {"workload": "w"})
+    shown = tuple(replace(arm, drift=drifts.get(arm.arm)) for arm in whole.arms)
+    return replace(whole, arms=shown)
+
+
+RAMP = Drift(5 * MS, 500 * MS, 5, 6)
+
+
+def test_an_arm_on_a_ramp_has_no_factor_in_the_sentence_nor_beside_its_verdict():
+    found = workload({"calm": 2 * MS, "slow": 4 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
+    assert headline(found).answer == (
+        "Take calm: it is the fastest; slow takes 2.00× as long; ramp is slower and not "
+        "stationary: the latency rises within the window (5.00 ms to 500 ms)."
+    )
+    (ramp,) = (arm for arm in found.arms if arm.arm == "ramp")
+    assert facts.by_what(ramp) == facts.by_what_whole(ramp) == "not stationary"
+
+
+def test_what_a_longer_window_found_is_told():
+    found = workload({"calm": 2 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
+    calm, ramp = found.arms
+    for settling, told in (
+        (Settling(window_s=2.8, rises=True, response_p50_ns=None), "growing on in one of 2.80 s"),
+        (
+            Settling(window_s=2.8, rises=False, response_p50_ns=530 * MS),
+            "settled at about 530 ms in one of 2.80 s",
+        ),
+    ):
+        shown = replace(found, arms=(calm, replace(ramp, settling=settling)))
+        assert told in headline(shown).answer
+
+
+def test_where_every_arm_is_on_a_ramp_none_is_advised():
+    found = workload({"a": 100 * MS, "b": 300 * MS}, {"a": RAMP, "b": RAMP})
+    (fact,) = facts.of_workload(found)
+    assert fact.all_arms and fact.arms == ("a", "b")
+    assert headline(found).answer.startswith("No arm carries this: ")
+    assert headline(found).tone == "open"
+
+
+def test_a_best_arm_that_drifts_is_told_so():
+    found = workload({"a": 2 * MS, "b": 8 * MS}, {"a": Drift(1 * MS, 3 * MS, 6, 6)})
+    assert [type(fact) for fact in facts.of_workload(found)] == [
+        facts.Best,
+        facts.Slower,
+        facts.NotStationary,
+    ]
