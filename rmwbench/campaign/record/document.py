@@ -114,11 +114,11 @@ def _is_run(cell: Cell) -> bool:
     """Whether a process runs the arm's own side: overrides may cover all of them."""
     return any(side is cell.arm for side in cell.sides.values())
 
+
 def oldest(dates: Iterable[str | None]) -> str | None:
     """None where one of them is not known, which might be older."""
     known = list(dates)
     return None if None in known else min(filter(None, known))
-
 
 
 def _joined(words: Iterable[str]) -> str:

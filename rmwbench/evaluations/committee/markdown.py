@@ -164,8 +164,7 @@ def _outdated(report: Report) -> Iterator[str]:
         if arm.support_ended:
             why = f"without its vendor's support since {arm.support_ended}"
         yield (
-            f"- {escape(arm.middleware)} is version {escape(str(arm.version))}, released "
-            f"{arm.release_date}, more than {MONTHS} months before the newest beside it; tables of "
+            f"- {escape(arm.middleware)} is version {escape(str(arm.version))}, {why}; tables of "
             f"the sections' own pages call it {escape(series)}."
         )
 
