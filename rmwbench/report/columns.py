@@ -36,6 +36,7 @@ MEMORY = Column("memory", "PSS", ("pss",), "cost")
 
 SERVICE = Column("service", "service p50", ("service_latency_p50",), "beside")
 CONSUMED = Column("consumed", "consumed p50", ("consumed_latency_p50",), "beside")
+WRITING = Column("writing", "writing p50", ("writing_p50",), "beside")
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
 BESIDE = (SERVICE, CONSUMED)
@@ -43,6 +44,9 @@ BESIDE = (SERVICE, CONSUMED)
 before the publish call (writing the payload, or a late schedule) or after the message was taken
 (reading it) is part of the answer."""
 APART = 1.1
+OWN_SHARE = 0.1
+"""Writing the payload is shown where it is more than so much of some arm's response latency, or of
+its processor time per message: it is the instrument's, and as much in every arm."""
 TOPIC = (
     MEDIAN,
     TAIL,
@@ -88,12 +92,12 @@ def of(part: Part) -> tuple[Column, ...]:
     if is_idle(part):
         return IDLE
     if isinstance(part, Topic):
-        place = TOPIC.index(LOSS) + 1
-        return (*TOPIC[:place], *_fates(part), *TOPIC[place:])
+        place = TOPIC.index(LOSS)
+        return (*TOPIC[:place], *_writing(part), LOSS, *_fates(part), *TOPIC[place + 1 :])
     if is_by_topic(part):
         return (CPU, MEMORY)
     primary = part.primary_metric
-    everywhere = (*COLUMNS, *BESIDE, NEVER_SENT, LATE, *ASKED_FOR)
+    everywhere = (*COLUMNS, *BESIDE, WRITING, NEVER_SENT, LATE, *ASKED_FOR)
     known = {name for column in everywhere for name in column.metrics}
     entry = GLOSSARY.get(primary)
     own = (
@@ -103,6 +107,7 @@ def of(part: Part) -> tuple[Column, ...]:
     )
     there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
+    beside += _writing(part)
     return (*own, MEDIAN, TAIL, *beside, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
 
 
@@ -113,6 +118,17 @@ def _fates(part: Part) -> list[Column]:
         for column in (NEVER_SENT, LATE)
         if any(fmt.finite(arm.value(column.metrics[0])) for arm in part.arms)
     ]
+
+
+def _writing(part: Part) -> list[Column]:
+    """Our own part of what an arm's numbers say, where it is large."""
+    return [WRITING] if any(_is_written_long(arm) for arm in part.arms) else []
+
+
+def _is_written_long(arm: AnyArm) -> bool:
+    own = fmt.finite(arm.value(WRITING.metrics[0]))
+    wholes = (fmt.finite(arm.value(column.metrics[0])) for column in (MEDIAN, CPU))
+    return bool(own) and any(whole and own > OWN_SHARE * whole for whole in wholes)
 
 
 def family_begins(part: Part, place: int) -> str:

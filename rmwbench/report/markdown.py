@@ -122,6 +122,9 @@ def _head(doc: Shown) -> Iterable[str]:
     campaign, machine = doc.campaign, doc.machine
     yield f"# {escape(campaign.title or campaign.suite or 'campaign')}"
     yield ""
+    for text in done.whole_failures(doc):
+        yield f"**{escape(text)}**"
+        yield ""
     counts = ", ".join(done.counts(campaign))
     yield (
         f"{escape(machine.summary)} · {str(campaign.created_utc)[:10]} · {counts} · "

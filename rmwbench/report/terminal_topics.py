@@ -34,7 +34,7 @@ def print_topics(workload: Workload, console: Console) -> None:
         if judged
         else "shown and not judged: the workload is judged by another metric"
     )
-    console.print(Text(f"by topic: {metric}, lost; {key}", style="dim"))
+    console.print(Text(f"by topic: {metric}, what did not arrive; {key}", style="dim"))
     told = (f"{topic.topic}: {topics.facts(topic)}" for topic in workload.topics)
     console.print(Text("; ".join(told), style="dim"))
     console.print()
@@ -56,9 +56,11 @@ def _across(workload: Workload) -> Table:
 def _down(workload: Workload) -> Table:
     """A line per topic and arm: no number is cut in a narrow terminal."""
     table = plain_table()
-    for head in ("topic", "arm", "", "lost", "verdict"):
+    for head in ("topic", "arm", "", "not arrived", "verdict"):
         table.add_column(
-            head, justify="right" if head in ("", "lost") else "left", no_wrap=head != "arm"
+            head,
+            justify="right" if head == "" else "left",
+            no_wrap=head in ("topic", "", "verdict"),
         )
     rows = topic_rows.rows(workload)
     for place, topic in enumerate(workload.topics):
@@ -67,5 +69,7 @@ def _down(workload: Workload) -> Table:
             verdict = Text(
                 f"{cell.verdict} {cell.what}".strip(), style=_STYLES.get(cell.verdict, "")
             )
-            table.add_row("" if n else topic.topic, row.arm, cell.value, cell.lost or "–", verdict)
+            table.add_row(
+                "" if n else topic.topic, row.arm, cell.value, cell.missing or "–", verdict
+            )
     return table

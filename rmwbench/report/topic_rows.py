@@ -1,5 +1,5 @@
 """The topics of a workload as a matrix: arms down, topics across, in each place the primary metric,
-what was lost, and a mark for the verdict. One place, so that terminal, page and Markdown agree.
+what did not arrive, and a mark for the verdict. One place, so that terminal, page and Markdown agree.
 """
 
 from dataclasses import dataclass
@@ -22,13 +22,13 @@ KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 
 @dataclass(frozen=True)
 class Cell:
-    """An arm in a topic: `value` of the primary metric, what was `lost` (empty for nothing), the
-    `verdict`, its `mark` (empty where the topic is not judged), by `what` a worse one is worse,
-    `full` with the interval, `reason`."""
+    """An arm in a topic: `value` of the primary metric, what did not arrive in `missing` (`lost
+    12 %`, `never sent 28 %`; empty where all did), the `verdict`, its `mark` (empty where the topic
+    is not judged), by `what` a worse one is worse, `full` with the interval, `reason`."""
 
     value: str
     full: str
-    lost: str
+    missing: str
     verdict: str
     mark: str
     what: str
@@ -38,7 +38,7 @@ class Cell:
     def text(self) -> str:
         """`175 ms ✗`, and in a second line `lost 12 %`."""
         value = f"{self.value} {self.mark}".rstrip()
-        return f"{value}\nlost {self.lost}" if self.lost else value
+        return f"{value}\n{self.missing}" if self.missing else value
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def _cell(topic: Topic, arm: TopicArm) -> Cell:
     return Cell(
         "never" if shown.state == "never" else shown.text,
         shown.full,
-        fmt.metric(arm.metrics["undelivered"]).text if fmt.finite(arm.value("undelivered")) else "",
+        facts.fates_of(arm, topic).short(),
         verdict if topic.judged else "",
         MARKS.get(verdict, "") if topic.judged else "",
         facts.by_what(arm),

@@ -87,7 +87,7 @@ class Ratio:
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a
-    worse arm is worse by (loss, primary, failure)."""
+    worse arm is worse by (delivery, primary, failure)."""
 
     verdict: str
     against: str | None

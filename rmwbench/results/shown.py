@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
@@ -190,6 +191,17 @@ class Network:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Settling:
+    """What one trial with a longer window found, of an arm whose latency rises within that of the
+    suite. `rises`: it still does. `response_p50_ns`: of that trial alone, so without an interval;
+    None for a workload of unlike topics."""
+
+    window_s: float
+    rises: bool
+    response_p50_ns: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
 class CommonArm:
     """What an arm has in a workload and in each of its topics. `per_trial`: metric -> its values;
     `qos`: as granted; `family`: whom it is compared with, by copy or by loan; `times_floor`: its
@@ -210,6 +222,7 @@ class CommonArm:
     unsent_by: Mapping[UnsentBy, int] = field(default_factory=dict)
     per_trial: Mapping[str, tuple[TrialValue, ...]]
     times_floor: Ratio
+    drift: Drift | None = None
 
     def value(self, metric: str) -> float | None:
         """Of a metric, in its unit, infinite where messages that did not arrive reach it; None
@@ -266,6 +279,7 @@ class Arm(CommonArm):
     support_ended: str | None = absent()
     trials: Trials
     losses: Losses | None
+    settling: Settling | None = None
     tails: tuple[Tail, ...]
     network: Network | None
     chain: Chain | None
@@ -516,7 +530,8 @@ class OwnCost:
 class Workload:
     """A comparison: a workload, with its levels in brackets where the suite has factors. `topics`
     is empty where there is one topic or only ones that are alike; `topic_names`: those that it is
-    judged by. `machine_bound_blocks`: blocks that no verdict uses."""
+    judged by. `machine_bound_blocks`: blocks that no verdict uses. `steady_s`: how long the steady
+    window of a trial is."""
 
     workload: str
     title: str
@@ -533,6 +548,7 @@ class Workload:
     charts: Charts
     own_cost: OwnCost | None
     machine_bound_blocks: tuple[int, ...]
+    steady_s: float | None = absent()
 
 
 Part = Workload | Topic

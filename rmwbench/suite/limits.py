@@ -21,9 +21,14 @@ from pydantic import Field, field_validator, model_validator
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.scalar import Scalar
 
+OF_MESSAGES = ("undelivered", "loss", "late_share", "never_sent_share")
+"""All that did not arrive, and its three fates: lost, late (of what was sent), never sent (of what
+was due)."""
 FRACTIONS = (
-    *("undelivered", "loss", "lost_after_first"),
+    *OF_MESSAGES,
+    "lost_after_first",
     *("end_to_end_undelivered", "end_to_end_loss"),
+    *("end_to_end_late_share", "end_to_end_never_sent_share"),
 )
 QUANTILES = (
     *(f"{name}_latency_p{q}" for name in ("response", "service", "consumed") for q in (50, 90, 99)),
@@ -58,7 +63,7 @@ def key_of(metric: str) -> str:
 METRICS = (*FRACTIONS, *TIMES, *COSTS)
 _METRIC_OF = {key_of(metric): metric for metric in METRICS}
 KEYS = tuple(_METRIC_OF)
-OF_TOPICS = (*FRACTIONS[:2], *(name for name in QUANTILES if not name.startswith("end_to_end")))
+OF_TOPICS = (*OF_MESSAGES, *(name for name in QUANTILES if not name.startswith("end_to_end")))
 """What a topic has by itself: end to end, to recover and to cost is of several."""
 TOPIC_KEYS = tuple(key_of(metric) for metric in OF_TOPICS)
 

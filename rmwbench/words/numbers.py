@@ -53,7 +53,7 @@ def commands(text: str) -> list[tuple[str, bool]]:
 
 
 class Interval(Protocol):
-    """A value with its interval; None where absent, infinite where lost messages reach it."""
+    """A value with its interval; None where absent, infinite where messages that did not arrive reach it."""
 
     @property
     def value(self) -> float | None: ...
@@ -129,7 +129,7 @@ def metric(value: Metric | None) -> Shown:
         why = (
             "in half of the trials or more it did not happen before the end"
             if _is_of_trials(value)
-            else "lost messages reach this quantile"
+            else "messages that did not arrive reach this quantile"
         )
         return Shown(never(value), "", f"{why}; {_basis(value)}", "never")
     return Shown(quantity(number, unit), _interval(number, value), _basis(value), "measured")

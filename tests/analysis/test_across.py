@@ -173,7 +173,7 @@ def test_who_drops_messages_is_not_called_faster():
     lossy = ask(losses(*[0] * 10), losses(*[100] * 10), entry=LOSS, group="g")
     latency, loss = judge([fast, lossy], RULES)
     assert (latency.verdict, loss.verdict) == ("undecided", "worse")
-    assert "loses more" in latency.reason
+    assert "delivers less" in latency.reason
     other, _ = judge([fast, ask(lossy.a, lossy.b, entry=LOSS, group="another cell")], RULES)
     assert other.verdict == "better"
 

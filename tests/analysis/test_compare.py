@@ -130,8 +130,8 @@ def test_an_equivalent_arm_is_not_said_to_be_as_fast_as_one_that_loses_more():
     verdicts = judge({"w": [*alike, lossy]}, RULES)["w"]
     for name in "ab":
         assert verdicts[name].verdict == "equivalent"
-        assert "slower than any other arm that loses as little" in verdicts[name].reason
-    assert "30 percentage points more than a" in verdicts["lossy"].reason
+        assert "slower than any other arm that delivers as much" in verdicts[name].reason
+    assert "30 percentage points less delivered than by a" in verdicts["lossy"].reason
     verdicts = judge({"w": alike}, RULES)["w"]
     assert "slower than any other arm by more" in verdicts["a"].reason
 

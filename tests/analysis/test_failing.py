@@ -38,7 +38,7 @@ def test_an_arm_that_fails_in_most_blocks_is_worse_by_loss():
     verdicts = judge({"w": [arm("flaky", 1e6, 12, failed=range(2, 12)), arm("steady", 1.4e6, 12)]})[
         "w"
     ]
-    assert (verdicts["flaky"].verdict, verdicts["flaky"].by) == ("worse", By.LOSS)
+    assert (verdicts["flaky"].verdict, verdicts["flaky"].by) == ("worse", By.DELIVERY)
     assert verdicts["steady"].verdict == "best"
 
 

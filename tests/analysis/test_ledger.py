@@ -135,7 +135,7 @@ def test_every_wanted_message_has_exactly_one_fate(case):
         + ledger.failed
         + ledger.never_sent
     )
-    assert ledger.undelivered == ledger.not_delivered + ledger.failed + ledger.never_sent
+    assert ledger.undelivered == ledger.gone + ledger.late + ledger.unsent
 
 
 @settings(max_examples=300, deadline=None)

@@ -135,7 +135,7 @@ def test_who_is_worse_nowhere_is_best_only_where_all_others_are_worse_somewhere(
     }
     assert over_topics({"x": one, "y": two})["a"].verdict.verdict == "best"
     assert over_topics({"x": one, "y": one})["a"].verdict.verdict == "equivalent"
-    assert "any other arm that loses as little" in over_topics({"x": one})["a"].verdict.reason
+    assert "any other arm that delivers as much" in over_topics({"x": one})["a"].verdict.reason
 
 
 def test_one_open_topic_leaves_the_arm_open_for_the_longest_time():

@@ -67,7 +67,7 @@ def test_a_reliable_stream_that_is_only_slow_loses_nothing():
     assert (
         ledger.wanted == 30 and ledger.delivered + ledger.under_way == 30 and ledger.under_way == 7
     )
-    assert (ledger.lost, ledger.not_delivered, ledger.undelivered) == (0, 0, 0)
+    assert (ledger.lost, ledger.gone, ledger.undelivered) == (0, 0, 0)
     response = samples["response_latency"]
     assert response.exact[0.5] == pytest.approx(400e6) and math.isinf(response.values[-1])
     assert samples["response_latency"].count == 30

@@ -15,7 +15,7 @@ NEVER = "inf"
 
 
 def metrics(p90, lost):
-    found = {"undelivered": {"unit": "fraction", "value": lost, "low": lost, "high": lost}}
+    found = {"loss": {"unit": "fraction", "value": lost, "low": lost, "high": lost}}
     return found | {P90: {"unit": "ns", "value": p90, "low": p90, "high": p90}}
 
 
@@ -52,7 +52,7 @@ def flood(**more):
     return workload(
         arm(first, "undecided", NEVER, 0.28, **more),
         arm(second, "undecided", NEVER, 0.28, first, **more),
-        arm(third, "worse", NEVER, 0.82, first, "loss", **more),
+        arm(third, "worse", NEVER, 0.82, first, "delivery", **more),
     )
 
 
@@ -83,7 +83,7 @@ def test_nobody_is_called_what_all_of_them_are(more, nobody):
 
 @pytest.mark.parametrize("lost", [0.0, 0.02, MOST_LOST])
 def test_whoever_carries_the_traffic_is_told_as_in_every_report(lost):
-    part = workload(arm("a", "best", 2e6, lost, "b"), arm("b", "worse", NEVER, 0.5, "a", "loss"))
+    part = workload(arm("a", "best", 2e6, lost, "b"), arm("b", "worse", NEVER, 0.5, "a", "delivery"))
     assert answer(part) == headline(part)
     assert answer(part).answer.startswith("Take a: ")
 
@@ -116,10 +116,10 @@ def test_the_best_that_loses_much_beside_one_that_does_not_is_told_and_not_advis
 
 
 def test_a_metric_that_few_lost_messages_make_infinite_is_not_carried_either():
-    part = workload(arm("a", "best", NEVER, 0.02, "b"), arm("b", "worse", NEVER, 0.05, "a", "loss"))
+    part = workload(arm("a", "best", NEVER, 0.02, "b"), arm("b", "worse", NEVER, 0.05, "a", "delivery"))
     found = answer(part).answer
     assert found.startswith("No RMW as installed carries this: a loses 2 % of its messages, b 5 %;")
-    assert "; with a and b lost messages reach the " in found
+    assert "; with a and b messages that did not arrive reach the " in found
 
 
 def test_who_does_not_work_and_who_was_not_run_stand_behind_it():
@@ -137,7 +137,7 @@ def test_trials_that_failed_are_named_where_they_are_what_was_lost():
     flaky = {"done": 4, "failed": 1, "failures": failures}
     part = workload(arm("a", "undecided", 2e6, trials=flaky), arm("b", "undecided", 2e6, 0.0, "a"))
     assert answer(part).answer.endswith(
-        "Before choosing: a loses 20 % (with all of 1 failed trial) of its messages."
+        "Before choosing: a fails in 1 of 5 trials."
     )
 
 
@@ -150,7 +150,7 @@ def test_of_several_topics_the_one_in_which_an_arm_loses_most_counts():
             "primary_metric": P90,
             "arms": [
                 of_topic("a", "undecided", first),
-                of_topic("b", "worse", second, "a", "loss"),
+                of_topic("b", "worse", second, "a", "delivery"),
             ],
         }
 
@@ -158,7 +158,7 @@ def test_of_several_topics_the_one_in_which_an_arm_loses_most_counts():
         found = arm(name, verdict, 2e6, lost, against, by)
         return {key: found[key] for key in ("arm", "role", "trials", "metrics", "verdict")}
 
-    b = arm("b", "worse", None, 0.1, "a", "loss")
+    b = arm("b", "worse", None, 0.1, "a", "delivery")
     b["verdict"]["topic"] = "front"
     part = workload(
         arm("a", "undecided", None, 0.05),

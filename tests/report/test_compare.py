@@ -420,7 +420,7 @@ def test_loss_comes_first_whatever_metrics_are_named(tmp_path):
         {"pss": "undecided", "undelivered": "worse"},
         {"pss": "undecided", "undelivered": "better"},
     ]
-    assert "B loses more" in answer.rows[0].reason
+    assert "B delivers less" in answer.rows[0].reason
     assert (answer.exit_code, turned.exit_code) == (1, 2)
 
 

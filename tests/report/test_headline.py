@@ -35,12 +35,12 @@ def arm(name, verdict, p50, against=None, ratio=None, role="contender", minutes=
 
 
 def losing(name, p50):
-    return with_loss(arm(name, "worse", p50, "a", by="loss"), 0.12)
+    return with_loss(arm(name, "worse", p50, "a", by="delivery"), 0.12)
 
 
 def with_loss(found, lost):
     found["trials"] = {"done": 6}
-    found["metrics"]["undelivered"] = {"unit": "fraction", "value": lost, "low": lost, "high": lost}
+    found["metrics"]["loss"] = {"unit": "fraction", "value": lost, "low": lost, "high": lost}
     return found
 
 
@@ -187,7 +187,7 @@ def test_the_best_by_loss_is_not_called_the_fastest():
         workload(arm("a", "best", 3e4, "b"), losing("b", 2e4), arm("c", "worse", 9e4, "a", 3.0))
     )
     assert found.answer == (
-        "Take a: b may be faster, but loses more; c takes 3.00× as long; b loses 12 % of its "
+        "Take a: b may be faster, but delivers less; c takes 3.00× as long; b loses 12 % of its "
         "messages."
     )
 
@@ -201,14 +201,14 @@ def test_who_loses_much_is_not_praised_without_that():
     alike = with_loss(arm("a", "equivalent", 3e4), 0.079)
     found = headline(workload(alike, losing("b", 2e4), arm("c", "undecided", 4e4, "a", 1.2)))
     assert found.lead == (
-        "Take a: it is not slower than any other that loses as little by more than the margin, "
+        "Take a: it is not slower than any other that delivers as much by more than the margin, "
         "although it loses 7.9 % of its messages."
     )
     two = with_loss(arm("b", "equivalent", 2.1e4, "a"), 0.02), arm("c", "worse", 9e4, "a", 4.5)
     found = headline(workload(with_loss(arm("a", "equivalent", 2e4), 0.012), *two))
     assert found.lead == (
-        "Take a or b: they are equally fast, within the margin, although a loses 1.2 % and b loses "
-        "2 % of their messages."
+        "Take a or b: they are equally fast, within the margin, although a loses 1.2 % of its "
+        "messages and b loses 2 % of its messages."
     )
     little = headline(workload(with_loss(arm("a", "best", 2e4), 0.002), losing("b", 3e4)))
     assert little.lead == "Take a: it is the fastest."
@@ -223,14 +223,14 @@ def test_many_names_are_counted():
 
 
 def test_who_never_gets_there_is_not_called_the_fastest():
-    """Out of range with a new address: nobody recovers, and one loses less for it."""
+    """Out of range with a new address: nobody recovers, and one delivers more for it."""
     best, worse = with_loss(arm("a", "best", 1.0, "b"), 0.06), losing("b", 1.0)
     for one in (best, worse):
         one["metrics"]["response_latency_p50"] |= {"value": "inf", "low": "inf", "high": "inf"}
     found = headline(workload(best, worse))
     assert found.answer == (
-        "a loses least, 6 % of its messages, and its median response is infinite too; b loses 12 % "
-        "of its messages."
+        "a delivers most, although it loses 6 % of its messages, and its median response is infinite "
+        "too; b loses 12 % of its messages."
     )
     assert found.detail == ""
 
@@ -255,10 +255,17 @@ def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
     slower, open_ = arm("c", "worse", 9e4, "a", 4.5), arm("d", "undecided", 4e4, "a", 1.2)
     best = arm("a", "best", 3e4, "b", 0.9)
     arms = typed(Workload, workload(best, by_loss, slower, open_)).arms[1:]
-    assert [facts.by_what(one) for one in arms] == ["", "by loss", "4.50×", ""]
+    assert [facts.by_what(one) for one in arms] == ["", "by delivery", "4.50×", ""]
+    for fates, told in (
+        ({"lost": 0.1, "never_sent": 0.05}, "by loss"),
+        ({"lost": 0.1, "never_sent": 0.28, "held_by": "call"}, "by what it never sent"),
+        ({"failed": 2, "trials": 5}, "by failed trials"),
+    ):
+        by_loss["verdict"]["fates"] = fates
+        assert facts.by_what(typed(Workload, workload(by_loss)).arms[1]) == told
     assert [facts.by_what_whole(one) for one in arms] == [
         "",
-        "by loss",
+        "by delivery",
         "4.50× [4.50–4.50]",
         "1.20× [1.20–1.20]",
     ]

@@ -13,7 +13,7 @@ from tests.support.typed import typed
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
     metrics = {"response_latency_p50": {"unit": "ns", "value": median}} if median else {}
     metrics |= {
-        name: {"unit": "fraction" if name == "undelivered" else "messages", "value": v}
+        name: {"unit": "fraction" if name.startswith(("loss", "late", "never")) else "messages", "value": v}
         for name, v in wrong.items()
     }
     return {
@@ -49,11 +49,11 @@ def matrix(*arms):
     ("one", "outcome", "reason"),
     [
         (arm("a", "b"), "delivers", ""),
-        (arm("a", "b", undelivered=0.03), "degraded", "lost 3 %"),
+        (arm("a", "b", loss=0.03), "degraded", "lost 3 %"),
         (
-            arm("a", "b", undelivered=0.0, under_way=12.0),
+            arm("a", "b", loss=0.0, late_share=0.12),
             "degraded",
-            "12 per trial still under way",
+            "12 % still under way",
         ),
         (
             arm("a", "b", reordered=2.0, duplicates=1.5),
@@ -107,7 +107,7 @@ def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
         arm(*sides, median=None, done=0, failures=[failed("no match")])
         for sides in (("a", "b"), ("b", "a"))
     ]
-    found = workload([arm("a", "a"), *silent, arm("b", "b", undelivered=0.5)])
+    found = workload([arm("a", "a"), *silent, arm("b", "b", loss=0.5)])
     assert headline(found).answer == (
         "1 of 4 pairs deliver every message; b → b is degraded; a → b and b → a never match."
     )
@@ -142,7 +142,7 @@ def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
 
 
 def test_a_lossy_pair_whose_median_is_infinite_has_words_and_no_shade():
-    lossy = arm("a", "b", undelivered=0.9)
+    lossy = arm("a", "b", loss=0.9)
     lossy["metrics"]["response_latency_p50"]["value"] = "inf"
     ((_, row), *_) = interop.shown(workload([lossy, arm("b", "a")]))
     cell = next(cell for cell in row if cell and cell.arm == "a → b")

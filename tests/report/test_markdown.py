@@ -27,7 +27,7 @@ def test_charts_stand_beside_the_text_and_carry_their_experiment(tmp_path):
     written = write_markdown(shown, tmp_path / "report.md")
     text = (tmp_path / "report.md").read_text()
     svgs = [path for path in written if path.suffix == ".svg"]
-    assert len(svgs) == len([path for path in written if path.suffix == ".png"]) == 7
+    assert len(svgs) == len([path for path in written if path.suffix == ".png"]) == 8
     for svg in svgs:
         assert f"({svg.parent.name}/{svg.name})" in text
         content = svg.read_text()

@@ -11,7 +11,6 @@ import pytest
 from rmwbench.report.chart import charts, over_time, style
 from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.explain.figures import explained
-from rmwbench.results.explain.model import Losses
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Arm, Charts, Workload
 from tests.report.example_document import example
@@ -26,7 +25,9 @@ def shown():
 def test_every_workload_has_its_figures(shown):
     for workload in shown.workloads:
         drawn = {figure.key: figure.spec for figure in figures(workload)}
-        assert list(drawn) == ["comparison", "spectrum", "ecdf", "series", "loss", "cpu", "memory"]
+        unsent = ["never_sent"] if workload.workload == "pointcloud" else []
+        latencies = ["comparison", "spectrum", "ecdf", "series"]
+        assert list(drawn) == [*latencies, "loss", *unsent, "cpu", "memory"]
         for key, spec in drawn.items():
             assert spec is not None or key == "loss"
 
@@ -50,8 +51,8 @@ def test_a_colour_of_a_chart_has_a_dark_counterpart(shown):
 
 
 def test_no_loss_is_a_sentence_and_loss_is_a_chart(shown):
-    assert charts.loss(shown.workloads[0], "undelivered") is None
-    rows = charts.loss(shown.workloads[1], "undelivered")["datasets"]["rows"]
+    assert charts.fate(shown.workloads[0], "loss", "lost") is None
+    rows = charts.fate(shown.workloads[1], "loss", "lost")["datasets"]["rows"]
     assert {row["arm"]: row["value"] for row in rows}["cyclonedds tuned"] == 0.122
 
 
@@ -232,11 +233,12 @@ def test_a_curve_from_which_messages_never_arrive_goes_up_and_one_with_few_messa
 def test_what_was_under_way_is_not_said_to_have_arrived(shown):
     workload = shown.workloads[0]
     assert "arrived." in caption(workload, "loss")
-    waiting = typed(Losses, {"wanted": 600, "under_way": 30})
+    late = Metric(unit="fraction", value=0.05, low=0.02, high=0.1, count=600, trials=6)
     first, *others = workload.arms
-    workload = replace(workload, arms=(replace(first, losses=waiting), *others))
-    text = caption(workload, "loss")
-    assert "every one" not in text and f"{first.arm} 30 messages" in text
+    slow = replace(first, metrics={**first.metrics, "late_share": late})
+    workload = replace(workload, arms=(slow, *others))
+    assert "every one" not in caption(workload, "loss")
+    assert [f.key for f in figures(workload) if f.spec and f.key in ("loss", "late")] == ["late"]
 
 
 def test_where_no_trial_was_done_nobody_knows_what_was_lost(shown):

@@ -127,7 +127,7 @@ def test_loss_is_split_and_said(document):
     lost = sum(metrics[f"lost_{part}"]["value"] for part in ("start", "middle", "end"))
     assert lost * 6 == pytest.approx(metrics["loss"]["value"] * 180, rel=1e-4)
     assert re.search(
-        r"not everything was delivered: .*cyclonedds untouched [0-9.]+ %", texts(document)
+        r"reliable, and yet messages were lost: .*cyclonedds untouched [0-9.]+ %", texts(document)
     )
     assert "Asked to be reliable" in texts(document)
 

@@ -70,10 +70,10 @@ def test_the_failing_camera_is_not_hidden_behind_the_imu(document):
     camera = arm(topic(document, "front"), "cyclonedds")
     assert 1.6e8 < camera["metrics"]["response_latency_p50"]["value"] < 2e8
     assert 0.08 < camera["metrics"]["undelivered"]["value"] < 0.15
-    assert (camera["verdict"]["verdict"], camera["verdict"]["by"]) == ("worse", "loss")
+    assert (camera["verdict"]["verdict"], camera["verdict"]["by"]) == ("worse", "delivery")
     assert arm(topic(document, "imu"), "cyclonedds")["verdict"]["verdict"] == "best"
     overall = arm(whole(document), "cyclonedds")["verdict"]
-    assert (overall["verdict"], overall["topic"], overall["by"]) == ("worse", "front", "loss")
+    assert (overall["verdict"], overall["topic"], overall["by"]) == ("worse", "front", "delivery")
     assert "front" in overall["reason"]
 
 
@@ -193,7 +193,7 @@ def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
     explained = printed(print_explanations, found, 200)
     for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
-    assert "front: worse by loss; response 1" in explained
+    assert "front: worse by delivery; response 1" in explained
     assert [one.topic for one in found[0].topics] == list(FLOWS)
     written = json.loads(json.dumps(answer_document(found), allow_nan=False))
     read = TypeAdapter(tuple[Explanation, ...]).validate_python(written)
@@ -239,7 +239,7 @@ def test_who_loses_more_of_the_camera_is_not_called_better_in_the_other_topics(b
     for topic in ("imu", "commands"):
         row = rows[topic, "response_latency_p50"]
         assert row.verdict == "undecided" and row.ratio.high < 0.9
-        assert "B loses more" in row.reason
+        assert "B delivers less" in row.reason
 
 
 def test_an_arm_that_failed_in_every_trial_is_told_without_topics_to_measure(tmp_path):

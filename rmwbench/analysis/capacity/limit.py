@@ -33,7 +33,7 @@ LATENCIES = {
     "consumed": "consumed_latency",
     "publish": "publish_call",
 }
-FRACTIONS = ("loss", "undelivered")
+FRACTIONS = ("loss", "undelivered", "late_share", "never_sent_share")
 UNIT_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
 SEARCHED = frozenset(
     {*FRACTIONS, "longest_stall"}
@@ -80,8 +80,8 @@ class Condition:
         return math.ceil(EXPECTED_AT_LIMIT / self.below - 1e-6) if entry.kind == "fraction" else 2
 
     def value(self, trial: Trial) -> float | None:
-        """The trial's value, +inf where lost messages reach it, at the upper end of what the hosts'
-        clocks leave open; None where the trial has too few messages."""
+        """The trial's value, +inf where messages that did not arrive reach it, at the upper end of
+        what the hosts' clocks leave open; None where the trial has too few messages."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
             sample = trial.messages.samples.get(entry.source)
@@ -216,8 +216,8 @@ def of_limits(document: Mapping[str, Any], where: str) -> Limit:
         raise UserError(
             f"a search does not judge `{unknown[0]}`",
             where=where,
-            expected="percentiles of response, service, consumed and publish; loss, undelivered, "
-            "longest_stall",
+            expected="percentiles of response, service, consumed and publish; loss, late_share, "
+            "never_sent_share, undelivered, longest_stall",
             actual=", ".join(unknown),
         )
     return Limit(tuple(Condition(metric, at_most) for metric, at_most in found.items()))
@@ -291,17 +291,22 @@ def _metric(what: str, part: str) -> str:
         return "loss"
     if words in (["undelivered"], ["not", "delivered"]):
         return "undelivered"
+    if words == ["late"]:
+        return "late_share"
+    if words == ["never", "sent"]:
+        return "never_sent_share"
     if words in (["stall"], ["longest", "stall"]):
         return "longest_stall"
     percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]
     rest = [w for w in words if w not in percentiles]
-    known = [*LATENCIES, *FRACTIONS, "stall", "median"]
+    known = [*LATENCIES, "loss", "undelivered", "late", "never sent", "stall", "median"]
     if len(percentiles) != 1 or len(rest) > 1:
         wrong = next((w for w in rest if w not in known), what)
         raise UserError(
             f"`{part}`: unknown metric `{what}`",
             where=WHERE,
-            expected="pNN with " + ", ".join(LATENCIES) + "; or loss, undelivered, stall",
+            expected="pNN with " + ", ".join(LATENCIES) + "; or loss, late, never sent, "
+            "undelivered, stall",
             fix=did_you_mean(wrong, known),
         )
     stem = LATENCIES.get(rest[0] if rest else "response")

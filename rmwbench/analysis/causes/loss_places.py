@@ -1,4 +1,4 @@
-"""Where messages were lost: each place that a message passes, what was counted there, and what
+"""Where messages went missing: each place that a message passes, what was counted there, and what
 nobody counted.
 
 Places count in units of their own. A message dropped in a reader's queue is one message; a datagram
@@ -13,7 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rmwbench.analysis.records.ledger import Ledger
+from rmwbench.analysis.metrics.fates import HELD
+from rmwbench.analysis.records.ledger import Ledger, UnsentBy
 
 
 @dataclass(frozen=True)
@@ -161,12 +162,10 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
 
 def _before_the_wire(ledger: Ledger) -> list[Place]:
     out = []
-    if ledger.never_sent:
-        text = (
-            "the schedule wanted them, and the publisher had not got to them when the trial "
-            "ended: it cannot keep up"
-        )
-        out.append(_exact("schedule", ledger.never_sent, text))
+    for by, count in ledger.unsent_by.items():
+        if by is not UnsentBy.REFUSED:
+            text = f"they were due and never sent: {HELD[by]}"
+            out.append(_exact("schedule", count, text))
     if ledger.failed:
         text = "the publish call returned an error: the middleware did not take them"
         out.append(_exact("publish call", ledger.failed, text))

@@ -3,7 +3,7 @@ too short for are pooled, with trials as clusters.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -12,6 +12,7 @@ from rmwbench.analysis.metrics import cpu_by_second
 from rmwbench.analysis.metrics.bring_up import BringUp
 from rmwbench.analysis.metrics.chain.chain import Chain
 from rmwbench.analysis.metrics.chain.layers import Layers
+from rmwbench.analysis.metrics.fates import Counts
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.network import delivery
@@ -121,15 +122,34 @@ def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
     if name not in LOSSES:
         return trial.fractions.get(name, (0, 0))
     ledger = trial.messages.ledger
-    return (
-        (ledger.not_delivered, ledger.published)
-        if name == "loss"
-        else (ledger.undelivered, ledger.wanted)
-    )
+    return {
+        "undelivered": (ledger.undelivered, ledger.wanted),
+        "loss": (ledger.gone, ledger.published),
+        "late_share": (ledger.behind, ledger.published),
+        "never_sent_share": (ledger.unsent, ledger.wanted),
+    }[name]
 
 
-LOSSES = ("loss", "undelivered")
-OF_LEDGER = (*LOSSES, *delivery.SPLIT)
+@dataclass(frozen=True)
+class FateNames:
+    """The metric of each fate of what did not arrive, all fractions: lost and late of what was
+    sent, never sent of what was due."""
+
+    lost: str
+    late: str
+    never_sent: str
+
+    def __iter__(self) -> Iterator[str]:
+        return iter((self.lost, self.late, self.never_sent))
+
+
+FATES = FateNames("loss", "late_share", "never_sent_share")
+FATES_OF_CHAIN = FateNames(
+    "end_to_end_loss", "end_to_end_late_share", "end_to_end_never_sent_share"
+)
+UNDELIVERED = "undelivered"
+LOSSES = (UNDELIVERED, *FATES)
+OF_LEDGER = ("loss", "undelivered", *delivery.SPLIT)
 """Fractions of what went from a writer to a reader: the ledger counts what was under way. For those
 of late nodes alone that is an upper bound, since others may have had messages under way, too."""
 OF_CHAIN = ("end_to_end_loss", "end_to_end_undelivered")
@@ -142,6 +162,22 @@ def judged_loss(primary: str) -> str:
     """The metric by which loss is judged before `primary`. Of a chain only those messages count
     that reached its end: what a late hop lost was delivered by all before it."""
     return "end_to_end_undelivered" if primary.startswith("end_to_end_") else "undelivered"
+
+
+def fates_of(primary: str) -> FateNames:
+    """What became of those that `judged_loss` counts, and of those that were late."""
+    return FATES_OF_CHAIN if primary.startswith("end_to_end_") else FATES
+
+
+def counts_of(primary: str, trial: Trial) -> Counts:
+    """What became of the messages by which loss is judged before `primary`."""
+    ledger = trial.messages.ledger
+    if fates_of(primary) is FATES:
+        return Counts.of(ledger)
+    (lost, _), (late, _), (never_sent, wanted) = (
+        fraction_of(name, trial) for name in FATES_OF_CHAIN
+    )
+    return Counts(wanted, lost, late, never_sent, ledger.unsent_by if never_sent else {})
 
 
 def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
@@ -277,7 +313,9 @@ could be 0."""
 
 _NOTHING = {
     "loss": "no publish call succeeded",
+    "late_share": "no publish call succeeded",
     "undelivered": "no message was wanted from any reader",
+    "never_sent_share": "no message was wanted from any reader",
 }
 
 

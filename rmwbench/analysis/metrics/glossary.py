@@ -112,6 +112,15 @@ _ENTRIES = [
         "How long the publish call keeps its caller, calls that return an error included.",
         (0.5, 0.9, 0.99),
     ),
+    *_percentiles(
+        "writing",
+        "writing the payload",
+        "From the moment that a message is taken up until its payload is written, or how long "
+        "writing into a loan took: the instrument's own work, as much in every arm. It is part of "
+        "the response latency and of the processor time per message, and not of the service "
+        "latency.",
+        (0.5,),
+    ),
     Entry(
         "publish_call_max",
         "longest publish call",
@@ -212,6 +221,22 @@ _ENTRIES = [
         "reach the end, those under way apart.",
     ),
     Entry(
+        "end_to_end_late_share",
+        "late along the chain",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's publish call accepted, once per way: those under way "
+        "when the trial stopped waiting.",
+    ),
+    Entry(
+        "end_to_end_never_sent_share",
+        "never sent by the source",
+        "fraction",
+        "fraction",
+        "Of the messages that the source's schedule wanted, once per way: those that no publish "
+        "call accepted.",
+    ),
+    Entry(
         "end_to_end_undelivered",
         "undelivered along the chain",
         "fraction",
@@ -273,9 +298,26 @@ _ENTRIES = [
         "loss",
         "fraction",
         "fraction",
-        "Of the messages that publish calls accepted, once per reader: the fraction that did not "
-        "arrive sound and before the drain ended, those under way apart. Of a service's clients: "
-        "requests that got no reply.",
+        "Of the messages that publish calls accepted, once per reader: the fraction of which "
+        "nothing sound ever arrived. What was late is not lost. Of a service's clients: requests "
+        "that got no reply.",
+    ),
+    Entry(
+        "late_share",
+        "late",
+        "fraction",
+        "fraction",
+        "Of the messages that publish calls accepted, once per reader: the fraction that was still "
+        "under way when the trial stopped waiting. Infinitely late in every latency, and not lost.",
+    ),
+    Entry(
+        "never_sent_share",
+        "never sent",
+        "fraction",
+        "fraction",
+        "Of the messages that the schedule wanted, once per reader: the fraction that was not "
+        "sent, because the publisher did not come to it before the schedule's grace ended, or "
+        "because the publish call returned an error. What held the publisher stands beside it.",
     ),
     Entry(
         "undelivered",
@@ -313,7 +355,11 @@ _ENTRIES = [
             ),
             ("lost_middle", "lost in the middle", "Lost between the first and the last delivery."),
             ("lost_end", "lost at the end", "Lost after the last delivery."),
-            ("late", "late", "Of best-effort streams: arrived only after the drain had ended."),
+            (
+                "late",
+                "arrived late",
+                "Of best-effort streams: arrived only after the drain had ended.",
+            ),
             ("corrupt", "corrupt", "Arrived with a wrong checksum or size, every copy counted."),
             (
                 "duplicates",
@@ -329,7 +375,7 @@ _ENTRIES = [
             ("foreign", "foreign", "Arrivals that do not belong to this trial."),
             (
                 "never_sent",
-                "never sent",
+                "messages never sent",
                 "Wanted by the schedule, but the publisher had not come to them when the "
                 "schedule's grace ended.",
             ),

@@ -7,10 +7,11 @@ arrive sound and in time is +inf (rule 4). Latencies of several readers are pool
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import InitVar, dataclass, field, replace
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
+from rmwbench.analysis.metrics.drift import Drift, drift
 from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, of_endpoint
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
 from rmwbench.analysis.records.calls import answered, heard_by, legs
@@ -25,6 +26,7 @@ from rmwbench.analysis.records.ledger import (
     Arrivals,
     Ledger,
     Pace,
+    UnsentBy,
     Writer,
     arranged,
     is_steady,
@@ -34,6 +36,7 @@ from rmwbench.analysis.records.ledger import (
     since_call_ns,
     under_way,
 )
+from rmwbench.analysis.records.unsent import Calls, held_by
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
 """Of a longer series, of which so many of the points are its slowest messages."""
@@ -44,8 +47,8 @@ ALL_THE_TIME: Mapping[int, Life] = {}
 @dataclass
 class Messages:
     """What one trial's messages say. `samples` by metric stem: response_latency, consumed_latency,
-    service_latency, publish_call, arrival_jitter, publisher_period, subscription_period; with
-    clients request_leg and reply_leg.
+    service_latency, publish_call, writing, arrival_jitter, publisher_period, subscription_period;
+    with clients request_leg and reply_leg.
     """
 
     ledger: Ledger = field(default_factory=Ledger)
@@ -76,6 +79,8 @@ class Messages:
     taken: int = 0
     """Messages that subscriptions took, whenever; `lent` of them in place, by each one's record."""
     lent: int = 0
+    drift: Drift | None = None
+    """How the response latency rose or fell within the window; None where it did neither."""
     series: tuple[np.ndarray, np.ndarray] | None = None
     """(seconds since the steady window began, latency in ns with +inf where lost), thinned to
     SERIES_POINTS, of the first pair.
@@ -118,6 +123,7 @@ def measure(
         due_ns = first.writer.intended_ns[first.places.steady]
         out.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
     out.samples["arrival_jitter"] = make_sample([jitter(r) for r in responses])
+    out.drift = drift(responses)
     del responses
 
     _consumed(columns, pairs, out)
@@ -130,6 +136,7 @@ def measure(
     out.samples["publish_call"] = make_sample(
         [_wanted(w.placed(columns.sent("return_ns")), w.call_ns, _called(w)) for w in writers]
     )
+    out.samples["writing"] = make_sample([_writing(columns, w) for w in writers])
     return out
 
 
@@ -138,6 +145,18 @@ def _called(writer: "_Writer") -> np.ndarray:
     no call."""
     called: np.ndarray = writer.places.steady & (writer.call_ns != ABSENT)
     return called
+
+
+def _writing(columns: Columns, writer: "_Writer") -> np.ndarray:
+    """How long each of the called took us to write, ns, float64: from the moment that it was taken
+    up, less the wait for a loan, which is the middleware's. Those whose worker did not say are left
+    out."""
+    begun_ns, known = writer.placed(columns.sent("begun_ns")), _called(writer)
+    known &= begun_ns != ABSENT
+    loaned = (writer.placed(columns.sent("flags")) & LOANED) != 0
+    if loaned.any():
+        known &= ~loaned | (writer.placed(columns.sent("fill_ns")) != ABSENT)
+    return _wanted(writer.call_ns, begun_ns, known)
 
 
 def paired(
@@ -189,6 +208,7 @@ def _pairs(
     heard, size = _heard(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
+    held = _held_by(columns, [w for w, _ in heard])
     for p, found in _each(columns, heard, lives, out):
         pairs.append(p)
         if p.reader.kind == "subscription":
@@ -200,6 +220,8 @@ def _pairs(
             waiting = under_way(p.places, found, pace)
             ledger = ledger.still_under_way(int(np.count_nonzero(waiting)))
             missing &= ~waiting
+        if ledger.never_sent:
+            ledger = ledger.held(held(p.writer))
         runs.append(longest_run(missing))
         out.ledger += ledger
         if window is None:
@@ -213,6 +235,22 @@ def _pairs(
     out.longest_stall_ns = max(stalls, default=None)
     out.undelivered_in_a_row = max(runs, default=None)
     return [w for w, _ in heard], pairs
+
+
+def _held_by(columns: Columns, writers: "Sequence[_Writer]") -> "Callable[[_Writer], UnsentBy]":
+    """What kept a writer from sending, found once for each that is asked for."""
+
+    def calls(writer: _Writer) -> Calls:
+        called, returned = (writer.placed(columns.sent(n)) for n in ("call_ns", "return_ns"))
+        return Calls(writer.intended_ns, called, returned)
+
+    @cache
+    def held(endpoint: int) -> UnsentBy:
+        (own,) = (w for w in writers if w.endpoint == endpoint)
+        others = [w for w in writers if w is not own and own.process and w.process == own.process]
+        return held_by(calls(own), [calls(w) for w in others])
+
+    return lambda writer: held(writer.endpoint)
 
 
 def _both_there(pair: "_Pair", window: Window, lives: Mapping[int, Life]) -> Window:
@@ -305,6 +343,7 @@ class _Writer:
     call_ns: np.ndarray
     """As `since_call_ns` has it."""
     reliable: bool
+    process: str | None
 
     def placed(self, column: np.ndarray) -> np.ndarray:
         return _ordered(column, self.rows, self.order)
@@ -453,6 +492,7 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window 
         intended_ns,
         call_ns,
         publisher.reliable,
+        publisher.process,
     )
 
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.analysis.metrics.aggregate import FATES, UNDELIVERED
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.periods import STEMS
@@ -25,6 +26,7 @@ MESSAGE_SAMPLES = frozenset(
         "consumed_latency",
         "service_latency",
         "publish_call",
+        "writing",
         "arrival_jitter",
         *STEMS,
     )
@@ -35,7 +37,7 @@ POOLED = frozenset(
     if (e.kind == "quantile" and e.source in MESSAGE_SAMPLES) or e.source in STEMS
 )
 """Metrics whose value over unlike topics together is the value of none of them."""
-OF_TOPICS = tuple(name for name in GLOSSARY if name in POOLED or name in ("undelivered", "loss"))
+OF_TOPICS = tuple(name for name in GLOSSARY if name in POOLED or name in (UNDELIVERED, *FATES))
 """What is measured of each topic."""
 WHY_NOT_POOLED = "the workload has unlike topics: each has a value of its own"
 

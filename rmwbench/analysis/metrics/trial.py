@@ -32,6 +32,7 @@ from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import LEGS, heard_by
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.frame_counts import counts_of
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.joining import Life, history, lives
 from rmwbench.errors import UserError
@@ -109,6 +110,7 @@ def measure_trial(evidence: Evidence) -> Trial:
             definition,
             known,
             focus,
+            counts_of(evidence.counters),
         )
         chains = measure_chains(evidence.records, evidence.endpoints, window, known, focus)
         layers = layers_of(evidence, chains, window, known)
@@ -234,9 +236,22 @@ def _second_by_second(
 def endpoints_of(evidence: Evidence) -> list[Endpoint]:
     """Every endpoint of the trial, with the reliability and the history that it was granted."""
     return [
-        Endpoint(e["endpoint"], e["kind"], e["topic"], is_reliable([e]), kept(e))
+        Endpoint(
+            e["endpoint"],
+            e["kind"],
+            e["topic"],
+            is_reliable([e]),
+            kept(e),
+            None if _relays(e) else e["process"],
+        )
         for e in evidence.endpoints
     ]
+
+
+def _relays(endpoint: Row) -> bool:
+    """Whether it sends what it gets, and by no schedule."""
+    arrival = loads(endpoint["asked"]).get("arrival")
+    return isinstance(arrival, Mapping) and arrival.get("kind") == "relay"
 
 
 def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:

@@ -28,6 +28,8 @@ class Endpoint:
     """Whether it was granted reliable delivery."""
     kept: int | None = None
     """The depth of its history; None for one that keeps all, or is not known."""
+    process: str | None = None
+    """Its process; None where it is not known, or it sends by no schedule."""
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,24 @@ way, lost, late, corrupt, failed, never sent.
 
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
-from enum import Enum
+from enum import Enum, StrEnum
 
 import numpy as np
 
 ABSENT = np.iinfo(np.int64).min
 """A stamp that was not taken (the bundle's null), in signed 64-bit arrays."""
+
+
+class UnsentBy(StrEnum):
+    """Why a message that was due was not sent. `call`: its writer's own publish call held it;
+    `sibling`: another's, for which its thread waited; `machine`: neither, its thread did not come
+    to it in time; `refused`: the publish call returned an error."""
+
+    CALL = "call"
+    SIBLING = "sibling"
+    MACHINE = "machine"
+    REFUSED = "refused"
+
 
 FAILED, LOANED, WARMUP = 1, 2, 4  # SENT flags of docs/formats/records.md
 CORRUPT, LATE, FOREIGN = 1, 8, 16  # RECEIVED flags
@@ -28,7 +40,13 @@ class Ledger:
     only corrupt copies came. Beside that partition: `corrupt_copies`, `duplicates` (further copies
     that were sound and in time), `reordered` (first arrivals with a smaller sequence number than
     one that the reader already had from that writer), `foreign` (not from this trial), `unrecorded`
-    (arrivals whose sending left no record).
+    (arrivals whose sending left no record). Of the never sent, `held_by_call` are kept back by
+    their writer's own publish call and `held_by_sibling` by another's of its thread (unsent.py);
+    neither call held the others.
+
+    Three words for what did not arrive: *lost* is `gone` (sent, and nothing sound came of it),
+    *late* is `behind` (sent, and on its way when the trial stopped waiting), *never sent* is
+    `unsent` (due, and not sent).
     """
 
     wanted: int = 0
@@ -46,6 +64,8 @@ class Ledger:
     reordered: int = 0
     foreign: int = 0
     unrecorded: int = 0
+    held_by_call: int = 0
+    held_by_sibling: int = 0
 
     def __add__(self, other: "Ledger") -> "Ledger":
         return Ledger(
@@ -62,15 +82,45 @@ class Ledger:
         return self.wanted - self.failed - self.never_sent
 
     @property
-    def not_delivered(self) -> int:
-        """Of the published: lost, late or corrupt."""
-        return self.published - self.delivered - self.under_way
+    def gone(self) -> int:
+        """Of the published: lost, or of which only corrupt copies came."""
+        return self.lost + self.corrupt
+
+    @property
+    def behind(self) -> int:
+        """Of the published: under way when the trial stopped waiting."""
+        return self.under_way + self.late
+
+    @property
+    def unsent(self) -> int:
+        """Of the wanted: not sent, because no publish call was made, or because it failed."""
+        return self.never_sent + self.failed
 
     @property
     def undelivered(self) -> int:
         """Of the wanted: whatever did not arrive sound and in time, for any reason but that it was
         under way."""
         return self.wanted - self.delivered - self.under_way
+
+    def held(self, by: UnsentBy) -> "Ledger":
+        """The same, with what kept its writer from sending."""
+        return replace(
+            self,
+            held_by_call=self.never_sent if by is UnsentBy.CALL else 0,
+            held_by_sibling=self.never_sent if by is UnsentBy.SIBLING else 0,
+        )
+
+    @property
+    def unsent_by(self) -> dict[UnsentBy, int]:
+        """The unsent by their cause, those alone that there are."""
+        rest = self.never_sent - self.held_by_call - self.held_by_sibling
+        counts = (
+            (UnsentBy.CALL, self.held_by_call),
+            (UnsentBy.SIBLING, self.held_by_sibling),
+            (UnsentBy.MACHINE, rest),
+            (UnsentBy.REFUSED, self.failed),
+        )
+        return {by: count for by, count in counts if count}
 
     def still_under_way(self, waiting: int) -> "Ledger":
         """The same of a reliable stream: what came after the drain was under way when it ended, and

@@ -15,7 +15,7 @@ class Measured:
     """`value` in `unit` from `count` messages in `trials` trials; `interval` names the method
     behind low and high.
 
-    `value` and `high` may be +inf where lost messages reach a quantile.
+    `value` and `high` may be +inf where messages that did not arrive reach a quantile.
     """
 
     unit: str

@@ -8,14 +8,14 @@ from dataclasses import replace
 from statistics import median_low
 from typing import Any, Protocol
 
-from rmwbench.analysis.metrics.aggregate import LOSSES, OF_CHAIN
+from rmwbench.analysis.metrics.aggregate import OF_CHAIN
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.verdicts.verdict import Arm
 from rmwbench.codes import FailedBy
 
-ALL_LOST = (*LOSSES, *OF_CHAIN)
+ALL_LOST = ("loss", "undelivered", *OF_CHAIN)
 """Fractions of which a trial that failed is the whole: nothing of it came to a reader, or to the
-end of a chain."""
+end of a chain. What it sent is not known, so it is in no share of what was late or never sent."""
 
 
 class Line(Protocol):

@@ -32,7 +32,7 @@ class Words:
 
     def why_infinite(self, what: str) -> str:
         """Why `what`, a name of the metric, is infinite."""
-        return self.infinite or f"lost messages reach {what}"
+        return self.infinite or f"messages that did not arrive reach {what}"
 
 
 TIME = Words("fastest", "takes {} as long", "fast", "fast", "Slower", "latency", "slower than")

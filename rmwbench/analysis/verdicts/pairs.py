@@ -55,7 +55,7 @@ class Pairs:
             return NoRatio(f"{n} blocks have both, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
             return NoRatio(
-                f"in {infinite} of {n} blocks lost messages reach the quantile: an infinite value "
+                f"in {infinite} of {n} blocks messages that did not arrive reach the quantile: an infinite value "
                 "has no ratio"
             )
         mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it

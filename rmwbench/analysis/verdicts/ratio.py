@@ -33,7 +33,8 @@ def ratio(
     infinite = int(np.count_nonzero(~np.isfinite(a) | ~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(blocks)} blocks lost messages reach the quantile: an infinite "
+            f"in {infinite} of {len(blocks)} blocks messages that did not arrive "
+            "reach the quantile: an infinite "
             "value has no ratio"
         )
     logs = np.log(a / b)
@@ -97,7 +98,7 @@ def unpaired(
     infinite = int(np.count_nonzero(~np.isfinite(a)) + np.count_nonzero(~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(a) + len(b)} trials lost messages reach the quantile: an "
+            f"in {infinite} of {len(a) + len(b)} trials messages that did not arrive reach the quantile: an "
             "infinite value has no ratio"
         )
     a, b = np.log(a), np.log(b)

@@ -8,8 +8,8 @@ better claims are one family of two-sided tests, equivalence (two one-sided test
 Holm's procedure keeps the probability of any false claim below alpha. Where neighbouring blocks of
 one campaign resemble each other, variances of ratios are multiplied for it (likeness.py).
 
-Loss is judged first (`judged_loss`): what loses more is never called better or equivalent for being
-fast.
+Delivery is judged first (`judged_loss`): what delivers less is never called better or equivalent
+for being fast.
 """
 
 import math
@@ -426,7 +426,7 @@ def _answer(
 def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Answer:
     endless = any(math.isinf(v) for side in (q.a, q.b) for v in side.values())
     why = (
-        "in some trials lost messages reach this quantile, or they failed"
+        "in some trials messages that did not arrive reach this quantile, or they failed"
         if endless
         else "it is 0 in some trials"
     )
@@ -533,7 +533,7 @@ def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
             return Answer(
                 "undecided",
                 a.effect,
-                f"{a.reason}; but {side} loses more, and what is lost cost nothing to deliver",
+                f"{a.reason}; but {side} delivers less, and what did not arrive cost nothing",
             )
     return a
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rmwbench.analysis.metrics.fates import Fate, Fates
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.stats.resolution import (
     POWER,
@@ -31,7 +32,7 @@ class Judged:
     at: int  # its place in the workload's matrices
     places: Mapping[str, int]
     pairs: Pairs
-    # those it may be compared with by latency: not decided to lose more than this arm; shape
+    # those it may be compared with by latency: not decided to deliver less than this arm; shape
     # (arms,)
     fair: np.ndarray
     chances: int  # how many comparisons each p is multiplied by before Holm
@@ -97,20 +98,16 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
     level, mine = j.level(rules.alpha), j.pairs
     if (mine.lossier[j.at] <= level).any():
         against = next(n for n in order if mine.lossier[j.at, j.places[n]] <= level)
-        lost = percent(_fraction(j.arm))
-        promise = (
-            "although it was asked to be reliable"
-            if j.arm.reliable
-            else "best effort, but more than the margin allows"
-        )
+        fates = j.arm.fates_together()
+        more = points(float(mine.loss_difference[j.at, j.places[against]]))
         return Verdict(
             "worse",
             against,
             j.ratio(against, rules),
-            f"did not deliver {lost} of its messages ({promise}), "
-            f"{points(float(mine.loss_difference[j.at, j.places[against]]))} more than "
-            f"{against}; loss is judged before latency",
-            by=By.LOSS,
+            f"{_undelivered(j.arm, fates)}: {more} less delivered than by {against}; delivery is "
+            "judged before latency",
+            by=By.DELIVERY,
+            fates=fates,
         )
     by_latency = j.fair & (mine.slower[j.at] <= level)
     for against in order if by_latency.any() else ():
@@ -145,6 +142,20 @@ def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
     return None  # clear of 1, yet inside the margin: no difference is claimed
 
 
+def _undelivered(arm: Arm, fates: Fates | None) -> str:
+    """`loses 12 % of its messages, although it was asked to be reliable`."""
+    told = fates.verbs() if fates else ""
+    told = told or f"does not deliver {percent(_fraction(arm))} of its messages"
+    if fates is not None and fates.main is not Fate.LOST:
+        return told
+    promise = (
+        "although it was asked to be reliable"
+        if arm.reliable
+        else "best effort, but more than the margin allows"
+    )
+    return f"{told}, {promise}"
+
+
 def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     """An arm that is not decided worse: equivalent, or undecided with the time that would decide
     it."""
@@ -175,7 +186,7 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     minutes, how = _minutes(j, leader, rules)
     difference = float(j.pairs.loss_difference[j.at, leader.at])
     loss = (
-        f"; it lost {points(difference)} more of its messages, in too few blocks to judge"
+        f"; it delivered {points(difference)} less of its messages, in too few blocks to judge"
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
@@ -195,10 +206,10 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
 
 
 def _any_other(j: Judged) -> str:
-    """`slower than any other arm`: than whom an equivalent arm is not. Those that lose more were
-    left out of its test."""
+    """`slower than any other arm`: than whom an equivalent arm is not. Those that deliver less
+    were left out of its test."""
     whole = np.count_nonzero(j.fair) == len(j.places) - 1
-    return f"{j.arm.order.than} any other arm{'' if whole else ' that loses as little'}"
+    return f"{j.arm.order.than} any other arm{'' if whole else ' that delivers as much'}"
 
 
 def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:

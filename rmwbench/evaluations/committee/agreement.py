@@ -164,8 +164,8 @@ def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
 
 
 def _told(one: Mapping[str, Any]) -> str:
-    """`worse 1.31×`, `worse by loss`."""
-    if one["by"] in (By.LOSS, By.FAILURE):
+    """`worse 1.31×`, `worse by delivery`."""
+    if one["by"] in (By.DELIVERY, By.FAILURE):
         return f"{one['verdict']} by {one['by']}"
     ratio = fmt.ratio(Ratio.of(one["ratio"]) if one["ratio"] else None)
     return f"{one['verdict']} {ratio.text}" if ratio.state == "measured" else str(one["verdict"])

@@ -8,6 +8,7 @@ name in a summary would be taken for advice.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
@@ -16,32 +17,27 @@ from rmwbench.results.shown import AnyArm, Arm, Condition, Part, Workload
 from rmwbench.words import numbers as fmt
 
 MOST_LOST = 0.1
-"""Whoever loses a larger share of its messages does not carry them: no limit that is shipped
-(limits/) allows more."""
+"""Whoever does not deliver a larger share of its messages does not carry them: no limit that is
+shipped (limits/) allows more."""
 
 
 @dataclass(frozen=True)
 class Fate:
-    """What becomes of an arm's messages, in the topic in which it loses most: the share `lost` of
-    what is called `of`, all those of its `failed` trials among them. `endless`: its primary metric
-    is infinite, in whichever topic."""
+    """What becomes of an arm's messages, in the topic in which it delivers least: the `fates` of
+    what is called `of`. `endless`: its primary metric is infinite, in whichever topic."""
 
     arm: str
     of: str
-    lost: float
-    failed: int
+    fates: Fates
     endless: bool
 
     @property
-    def is_carried(self) -> bool:
-        return self.lost <= MOST_LOST and not self.endless
+    def undelivered(self) -> float:
+        return self.fates.undelivered
 
     @property
-    def share(self) -> str:
-        """`28 %`, and what of it is for failures."""
-        failed = fmt.counted(self.failed, "failed trial")
-        why = f" (with all of {failed})" if self.failed else ""
-        return f"{fmt.percent(self.lost)}{why}"
+    def is_carried(self) -> bool:
+        return self.undelivered <= MOST_LOST and not self.endless
 
 
 def answer(workload: Workload, condition: Condition | None = None) -> Headline:
@@ -80,12 +76,11 @@ def _fate(arm: Arm, workload: Workload) -> Fate:
         if own.arm == arm.arm
     ]
     parts = parts or [("its messages", workload, arm)]
-    of, part, worst = max(parts, key=lambda one: said.lost_of(one[2], one[1]))
+    of, part, worst = max(parts, key=lambda one: said.fates_of(one[2], one[1]).undelivered)
     return Fate(
         arm.arm,
         of,
-        said.lost_of(worst, part),
-        said.own_failures(worst),
+        said.fates_of(worst, part),
         any(_is_endless(own, part) for _, part, own in parts),
     )
 
@@ -100,34 +95,35 @@ def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
     first = next((fact for fact in facts if not isinstance(fact, said.Limits)), None)
     if isinstance(first, said.Equal | said.Between):
         return first.arms
-    if isinstance(first, said.Best | said.BestByLoss | said.BestByBlocks | said.LosesLeast):
+    if isinstance(first, said.Best | said.BestByDelivery | said.BestByBlocks | said.DeliversMost):
         return (first.arm,)
     return (first.arm,) if isinstance(first, said.OnlyOne | said.OverTopics) else ()
 
 
 def _tells_losses(fact: Fact) -> bool:
-    """Whether its own words say what its arms lose."""
+    """Whether its own words say what its arms do not deliver."""
     if isinstance(fact, said.Equal):
-        return bool(fact.losses)
-    if isinstance(fact, said.Best | said.BestByLoss | said.OnlyOne):
-        return fact.lost is not None
-    return isinstance(fact, said.LosesLeast)
+        return bool(fact.fates)
+    if isinstance(fact, said.Best | said.BestByDelivery | said.OnlyOne):
+        return fact.fates is not None
+    return isinstance(fact, said.DeliversMost)
 
 
 def _losses(fates: Sequence[Fate], endless: str) -> list[str]:
-    """`a loses 28 % of its messages, b 82 %`; of those that lose less, and whose metric is infinite
-    all the same, why it is."""
+    """`a loses 28 % of its messages, b 82 %`, `c never sends 28 % of camera`; of those that deliver
+    more, and whose metric is infinite all the same, why it is."""
     clauses: list[str] = []
-    of = None
+    last = None
     for one in fates:
-        if one.lost < said.LOSS_TOLD:
+        if one.undelivered < said.LOSS_TOLD:
             continue
-        if of == one.of:
-            clauses[-1] += f", {one.arm} {one.share}"
+        of = one.of if one.fates.loses_only else None
+        if of and of == last:
+            clauses[-1] += f", {one.arm} {fmt.percent(one.fates.lost)}"
         else:
-            clauses.append(f"{one.arm} loses {one.share} of {one.of}")
-        of = one.of
-    if found := [one.arm for one in fates if one.endless and one.lost <= MOST_LOST]:
+            clauses.append(f"{one.arm} {one.fates.verbs(one.of)}")
+        last = of
+    if found := [one.arm for one in fates if one.endless and one.undelivered <= MOST_LOST]:
         clauses.append(f"with {said.names(found)} {endless}")
     return clauses
 

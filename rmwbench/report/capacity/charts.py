@@ -60,8 +60,8 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
             f"Latency against {search.title}",
             f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: "
             "capacities, shaded over their intervals. At the top edge a triangle where the queue "
-            "grew, so that there is no steady latency, and a cross where lost messages reach the "
-            f"{tail}. Diamonds: the knee.",
+            "grew, so that there is no steady latency, and a cross where messages that did not "
+            f"arrive reach the {tail}. Diamonds: the knee.",
             curve(found),
             wide=True,
             narrow=narrow(curve),
@@ -69,7 +69,7 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
         Figure(
             "loss",
             f"Loss against {search.title}",
-            "Share of the published messages that did not arrive.",
+            "Share of the messages sent that were lost.",
             loss(found),
             wide=True,
             narrow=narrow(loss),

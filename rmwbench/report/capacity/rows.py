@@ -6,6 +6,7 @@ A latency of a level whose queue grows reads `unstable`, never a number.
 from collections import Counter
 from dataclasses import dataclass
 
+from rmwbench.analysis.metrics.aggregate import FATES, LOSSES
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Found, Level, Search
 from rmwbench.results.model import Metric
@@ -35,12 +36,21 @@ def rows(arm: Found, search: Search, *, brief: bool = False) -> list[Row]:
     known = arm.levels[0].metrics if arm.levels else {}
     names = [
         *latencies,
-        *(m for m in others if m not in (*latencies, "loss", "undelivered") and m in known),
+        *(m for m in others if m not in (*latencies, *LOSSES) and m in known),
     ]
-    return [_row(level, names, search, brief) for level in arm.levels]
+    fates = [
+        name
+        for name in FATES
+        if name == FATES.lost
+        or any((found := one.metrics.get(name)) and found.value for one in arm.levels)
+    ]
+    return [_row(level, names, fates, search, brief) for level in arm.levels]
 
 
-def _row(level: Level, metrics: list[str], search: Search, brief: bool) -> Row:
+_FATE_TITLES = dict(zip(FATES, ("lost", "late", "never sent"), strict=True))
+
+
+def _row(level: Level, metrics: list[str], fates: list[str], search: Search, brief: bool) -> Row:
     total = level.held + level.failed
     verdict = "mixed"
     if not total:
@@ -53,7 +63,7 @@ def _row(level: Level, metrics: list[str], search: Search, brief: bool) -> Row:
     for name in metrics:
         shown = "unstable" if level.unstable else latency(level.metrics.get(name))
         cells[_title(name)] = shown.split(" [")[0] if brief else shown
-    cells["lost"] = fmt.metric(level.metrics["loss"]).text
+    cells |= {_FATE_TITLES[name]: fmt.metric(level.metrics.get(name)).text for name in fates}
     cells["achieved"] = fmt.metric(level.metrics["achieved_rate"]).text
     cells["idle"] = "–" if level.idle is None else fmt.quantity(level.idle, "fraction")
     cells |= {"held": f"{level.held}/{total}", "limit": verdict} | (

@@ -242,8 +242,8 @@ def spectrum(part: Part, title: str = "response latency", *, narrow: bool = Fals
 
 
 def _never(curves: list[dict[str, Any]], part: Part) -> list[dict[str, Any]]:
-    """Where lost messages reach the percentiles of a curve: the first of these, at the latency at
-    which the curve ends."""
+    """Where messages that did not arrive reach the percentiles of a curve: the first of these, at
+    the latency at which the curve ends."""
     found = {one.arm: one for one in part.charts.spectrum}
     out = []
     for curve in curves:
@@ -328,9 +328,9 @@ def _panels(layers: list[Any], names: list[str], height: int) -> Any:
     )
 
 
-def loss(part: Part, metric: str, *, narrow: bool = False) -> Spec | None:
-    """Share of messages lost, with its interval; None where nothing was lost (a sentence says that
-    better)."""
+def fate(part: Part, metric: str, title: str, *, narrow: bool = False) -> Spec | None:
+    """A share of messages that did not arrive, with its interval; None where it is 0 with all arms
+    (a sentence says that better). `title`: of the axis."""
     rows = _rows(part, metric)
     if not any(row["value"] for row in rows):
         return None
@@ -344,7 +344,7 @@ def loss(part: Part, metric: str, *, narrow: bool = False) -> Spec | None:
             x=alt.X(
                 "value:Q",
                 scale=alt.Scale(domain=[0, top], nice=False),
-                axis=_axis(title="messages lost", format=".2~%", tickCount=5),
+                axis=_axis(title=title, format=".2~%", tickCount=5),
             ),
             y=y,
             fill=_literal("fill"),

@@ -5,6 +5,7 @@ Each figure says in one sentence how to read it, for somebody who has never seen
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,9 +17,8 @@ from rmwbench.report.chart import charts as pictures
 from rmwbench.report.chart import idle, over_time
 from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.charts import Spec
-from rmwbench.results.shown import Arm, Part, Shown, Topic, Workload
+from rmwbench.results.shown import AnyArm, Arm, Part, Shown, Topic, Workload
 from rmwbench.results.workload import chart_points
-from rmwbench.results.workload.losses import under_way
 from rmwbench.words import numbers as fmt
 
 
@@ -49,7 +49,7 @@ def figures(workload: Workload, *, phone: bool = False) -> Iterator[Figure]:
             wide=True,
         )
     if not workload.topics:
-        yield _loss(workload, phone)
+        yield from _fates(workload, phone)
     yield Figure(
         "cpu",
         "Processor time per message",
@@ -112,7 +112,7 @@ def _value(arm: Arm, metric: str) -> float:
 def of_topic(topic: Topic, *, phone: bool = False) -> Iterator[Figure]:
     """The same of one topic that is judged by itself."""
     yield from latencies(topic, phone=phone)
-    yield _loss(topic, phone)
+    yield from _fates(topic, phone)
 
 
 def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
@@ -205,32 +205,67 @@ def card(doc: Shown, workload: Workload) -> list[str]:
     ]
 
 
-def _loss(part: Part, phone: bool) -> Figure:
-    metric = columns.chosen(part, columns.LOSS) or "loss"
-    spec = pictures.loss(part, metric)
-    if spec is not None:
-        return Figure(
-            "loss",
-            "Lost messages",
-            "Bar: share of messages lost. Line: its interval.",
-            spec,
-            wide=True,
-            narrow=pictures.loss(part, metric, narrow=True) if phone else None,
-        )
+@dataclass(frozen=True)
+class _Fate:
+    """A picture of what did not arrive: its `column`, `title` and what the axis reads."""
+
+    column: columns.Column
+    title: str
+    axis: str
+    reading: str
+
+
+_FATES = (
+    _Fate(
+        columns.LOSS, "Lost messages", "messages lost", "share of the messages sent that were lost"
+    ),
+    _Fate(
+        columns.NEVER_SENT,
+        "Messages never sent",
+        "messages never sent",
+        "share of the messages due that were never sent",
+    ),
+    _Fate(
+        columns.LATE,
+        "Late messages",
+        "messages under way",
+        "share of the messages sent that were still under way when the trials ended",
+    ),
+)
+
+
+def _fates(part: Part, phone: bool) -> Iterator[Figure]:
+    """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
+    for fate in _FATES:
+        metric = columns.chosen(part, fate.column) or fate.column.metrics[0]
+        spec = pictures.fate(part, metric, fate.axis)
+        if spec is not None:
+            yield Figure(
+                fate.column.key,
+                fate.title,
+                f"Bar: {fate.reading}. Line: its interval.",
+                spec,
+                wide=True,
+                narrow=pictures.fate(part, metric, fate.axis, narrow=True) if phone else None,
+            )
+        elif fate.column is columns.LOSS:
+            yield Figure("loss", fate.title, _none_lost(part, metric), None, wide=True)
+
+
+def _none_lost(part: Part, metric: str) -> str:
     counts = {
         arm.arm: found.count
         for arm in part.arms
         if (found := arm.metrics.get(metric)) and found.value == 0 and found.count is not None
     }
     if not counts:
-        return Figure("loss", "Lost messages", "No data.", None, wide=True)
+        return "No data."
     messages, arms = fmt.significant_count(sum(counts.values())), fmt.counted(len(counts), "arm")
-    waiting = [arm for arm in part.arms if arm.arm in counts and under_way(arm)]
-    text = f"None: every one of the {messages} messages of {arms} with data arrived."
-    if waiting:
-        late = "; ".join(f"{arm.arm} {fmt.counted(under_way(arm), 'message')}" for arm in waiting)
-        text = (
-            f"None of the {messages} messages of {arms} with data was lost. Still under way when "
-            f"the trials ended, slow and not lost: {late}."
-        )
-    return Figure("loss", "Lost messages", text, None, wide=True)
+    late = columns.LATE.metrics[0]
+    if any(_is_some(arm, late) for arm in part.arms):
+        return f"None of the {messages} messages that {arms} sent was lost; some were late."
+    return f"None: every one of the {messages} messages that {arms} sent arrived."
+
+
+def _is_some(arm: AnyArm, metric: str) -> bool:
+    return bool(fmt.finite(arm.value(metric)))

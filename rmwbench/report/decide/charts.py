@@ -1,6 +1,6 @@
 """The front as a picture: latency along, processor time up, the size of a mark for memory; hollow
-marks lose more than a tenth of a per cent, and what is dominated is pale. Squares have no value of
-memory or loss: absent is neither the smallest nor nothing."""
+marks do not deliver more than a tenth of a per cent, and what is dominated is pale. Squares have no
+value of memory or delivery: absent is neither the smallest nor nothing."""
 
 from math import exp, log
 from typing import Any

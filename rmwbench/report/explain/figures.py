@@ -101,7 +101,7 @@ def _paths(arms: Sequence[Arm], phone: bool) -> Explained:
 
 def _places(arms: Sequence[Arm], phone: bool) -> Explained:
     bars = shares.places(arms)
-    title = "Where messages were lost"
+    title = "Where messages went missing"
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow(arm.losses)))
     if not bars:
         done = [arm for arm in arms if arm.trials.done]

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.markup import escape
 
+from rmwbench.analysis.metrics.aggregate import FATES
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.chart.chain import KINDS
 from rmwbench.report.explain.shares import percent
 from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
@@ -70,12 +72,16 @@ _LATENCIES: Mapping[str, str] = {
 
 
 def _topic(topic: Topic) -> str:
-    """`front: worse (loss): response 175 ms, service …, consumed …, lost 12 %`."""
+    """`front: worse by delivery; response 175 ms, service …, consumed …; lost 12 %`."""
     shown = {name: fmt.metric(topic.metrics.get(key)).text for name, key in _LATENCIES.items()}
     by = f" by {topic.verdict.by}" if topic.verdict.by else ""
     latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
-    lost = fmt.metric(topic.metrics.get("undelivered")).text
-    return f"{topic.topic}: {topic.verdict.verdict}{by}; {latencies}, lost {lost}"
+    fates = ", ".join(
+        f"{GLOSSARY[name].title} {fmt.metric(topic.metrics.get(name)).text}"
+        for name in FATES
+        if name == FATES.lost or ((of := topic.metrics.get(name)) is not None and of.value)
+    )
+    return f"{topic.topic}: {topic.verdict.verdict}{by}; {latencies}; {fates}"
 
 
 def _chain(chain: Chain | None) -> Iterator[str]:
@@ -109,11 +115,11 @@ def _layers(layers: Sequence[Layer]) -> Iterator[str]:
 
 def _losses(console: Console, losses: Losses | None) -> None:
     if losses is None:
-        _item(console, "lost", "nothing")
+        _item(console, "missing", "nothing")
         return
     missing = losses.missing
     told = f"{missing} messages did not arrive sound and in time" if missing else "nothing"
-    _item(console, "lost", told)
+    _item(console, "missing", told)
     if text := slow(losses):
         _item(console, "slow", text)
     if not missing:

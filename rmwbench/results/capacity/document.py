@@ -13,7 +13,7 @@ import numpy as np
 from rmwbench.analysis.capacity.arm import INTERVAL, ArmSearch, Capacity
 from rmwbench.analysis.capacity.knee import FACTOR, Point, knee
 from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import LOSSES, Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.stability import Stability, stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
@@ -82,8 +82,7 @@ def summarise(bundle: Bundle) -> Searched:
     shown = tuple(_arm(arm, search, limit) for arm in arms.values())
     used = (
         *search.curve,
-        "loss",
-        "undelivered",
+        *LOSSES,
         "achieved_rate",
         *(c.metric for c in limit.conditions),
     )
@@ -252,7 +251,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
         c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"
     }
     metrics = {name: steady(GLOSSARY[name], trials, unstable) for name in sorted(latencies)}
-    for name in ("loss", "undelivered", "achieved_rate", "offered_rate"):
+    for name in (*LOSSES, "achieved_rate", "offered_rate"):
         metrics[name] = aggregate(GLOSSARY[name], trials)
     growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
     idle = [p.idle for p in judged if p.idle is not None]
@@ -287,7 +286,8 @@ def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> M
     (value, low, high), coverage = median_range(known)
     if not np.isfinite(value):
         return NoData(
-            entry.unit, "in half of the trials the queue grows or lost messages reach this quantile"
+            entry.unit,
+            "in half of the trials the queue grows or messages that did not arrive reach this quantile",
         )
     count = sum(t.messages.samples[entry.source].count for t in trials)
     how = (

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.results.model import Metric, Ratio
 
@@ -142,8 +143,9 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
-    """`by`: what a worse arm is worse by. `minutes_to_decide`: the length of a campaign that would
-    decide it; None where none would, or nothing is open."""
+    """`by`: what a worse arm is worse by; `fates`: where that is delivery, what became of what it
+    did not deliver in the blocks that were judged. `minutes_to_decide`: the length of a campaign
+    that would decide it; None where none would, or nothing is open."""
 
     verdict: VerdictName
     against: str | None
@@ -151,6 +153,7 @@ class Verdict:
     reason: str
     minutes_to_decide: float | None
     by: By | None
+    fates: Fates | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

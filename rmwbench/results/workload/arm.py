@@ -27,7 +27,15 @@ from rmwbench.bundle.read import TrialLine
 from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Metric, Ratio, number
-from rmwbench.results.shown import Arm, ArmVerdict, Configuration, PathShare, TrialValue, Ungranted
+from rmwbench.results.shown import (
+    Arm,
+    ArmVerdict,
+    Configuration,
+    PathShare,
+    Settling,
+    TrialValue,
+    Ungranted,
+)
 from rmwbench.results.workload import chain, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
@@ -58,6 +66,7 @@ class ArmReport:
         bundle: Bundle,
         primary: str,
         tails: tuple[Tail, ...] = (),
+        settling: Settling | None = None,
     ):
         self.host = bundle.host
         self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
@@ -128,7 +137,7 @@ class ArmReport:
         self.support_ended = self._support_ended(bundle)
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
-        self.tails = tails
+        self.tails, self.settling = tails, settling
 
     @property
     def facts(self) -> Facts:
@@ -311,6 +320,8 @@ class ArmReport:
             metrics=self._metrics(),
             per_trial=per_trial(self.values),
             times_floor=self.times_floor(floor),
+            drift=self.found.drift(None),
+            settling=self.settling,
             verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
         )
 

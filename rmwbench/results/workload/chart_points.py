@@ -75,7 +75,7 @@ def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> Ecdf | None:
 
 def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> Spectrum | None:
     """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled
-    messages; null where lost messages reach.
+    messages; null where messages that did not arrive reach.
     """
     values, cumulative, total = _pooled(trials, of)
     if total < 2 * BEYOND:

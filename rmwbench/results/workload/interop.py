@@ -17,8 +17,9 @@ from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
 from rmwbench.words import numbers as fmt
 
 _WRONG = (
-    ("undelivered", "lost {}"),
-    ("under_way", "{} still under way"),
+    ("loss", "lost {}"),
+    ("never_sent_share", "{} never sent"),
+    ("late_share", "{} still under way"),
     ("corrupt", "{} corrupt"),
     ("duplicates", "{} doubled"),
     ("reordered", "{} out of order"),

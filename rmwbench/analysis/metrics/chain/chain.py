@@ -38,6 +38,8 @@ OTHERS = (
     "end_to_end_latency_max",
     "end_to_end_loss",
     "end_to_end_undelivered",
+    "end_to_end_late_share",
+    "end_to_end_never_sent_share",
     "lost_in_transport",
     "lost_in_relays",
 )
@@ -230,11 +232,17 @@ def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out
     ]
     accepted = [trace.first.accepted for trace in found]
     wanted = [trace.wanted for trace in found]
-    out.fractions["end_to_end_undelivered"] = _total(missing), _total(wanted)
-    out.fractions["end_to_end_loss"] = (
-        _total(map(np.logical_and, missing, accepted)),
-        _total(map(np.logical_and, wanted, accepted)),
-    )
+    sent = _total(map(np.logical_and, wanted, accepted))
+    under_way = [
+        _under_way(trace, parts) & trace.wanted
+        for trace, parts in zip(found, stretches, strict=True)
+    ]
+    out.fractions |= {
+        "end_to_end_undelivered": (_total(missing), _total(wanted)),
+        "end_to_end_loss": (_total(map(np.logical_and, missing, accepted)), sent),
+        "end_to_end_late_share": (_total(map(np.logical_and, under_way, accepted)), sent),
+        "end_to_end_never_sent_share": (_total(wanted) - sent, _total(wanted)),
+    }
     for name, kind in (("lost_in_transport", TRANSPORT), ("lost_in_relays", RELAY)):
         lost = sum(part.lost for parts in stretches for part in parts if part.kind == kind)
         out.values[name] = float(lost)

@@ -1,0 +1,154 @@
+"""What became of the messages of an arm that did not arrive: lost, late or never sent.
+
+*Lost*: sent, and nothing sound ever came of it. *Late*: sent, and still under way when the trial
+stopped waiting. *Never sent*: due, and not sent, with what kept it. Three fates, three words, and
+never one for another. Whoever fails a trial has none of them there: what it had sent is not known,
+so failed trials stand beside the fractions and in none of them.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from rmwbench.analysis.records.ledger import Ledger, UnsentBy
+from rmwbench.words.numbers import counted, percent
+
+
+class Fate(StrEnum):
+    """`failed`: of a whole trial, by the arm's own fault."""
+
+    LOST = "lost"
+    LATE = "late"
+    NEVER_SENT = "never_sent"
+    FAILED = "failed"
+
+
+HELD: Mapping[UnsentBy, str] = {
+    UnsentBy.CALL: "its publish call was held",
+    UnsentBy.SIBLING: "the publish call of another publisher of its thread was held",
+    UnsentBy.MACHINE: "no publish call held it: the machine did not come to it",
+    UnsentBy.REFUSED: "its publish call returned errors",
+}
+"""What kept messages from being sent, in words."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """In messages, once per reader; of a chain once per way. `unsent_by`: the never sent, by what
+    kept them."""
+
+    wanted: int = 0
+    lost: int = 0
+    late: int = 0
+    never_sent: int = 0
+    unsent_by: Mapping[UnsentBy, int] = field(default_factory=dict)
+
+    def __add__(self, other: "Counts") -> "Counts":
+        return Counts(
+            self.wanted + other.wanted,
+            self.lost + other.lost,
+            self.late + other.late,
+            self.never_sent + other.never_sent,
+            Counter(self.unsent_by) + Counter(other.unsent_by),
+        )
+
+    @classmethod
+    def of(cls, ledger: Ledger) -> "Counts":
+        return cls(ledger.wanted, ledger.gone, ledger.behind, ledger.unsent, ledger.unsent_by)
+
+    @property
+    def sent(self) -> int:
+        return self.wanted - self.never_sent
+
+    def fates(self, *, failed: int = 0, trials: int = 0) -> "Fates":
+        """`failed` of the `trials`, which these are counted in but for the failed ones."""
+        return Fates(
+            lost=self.lost / self.sent if self.sent else 0.0,
+            late=self.late / self.sent if self.sent else 0.0,
+            never_sent=self.never_sent / self.wanted if self.wanted else 0.0,
+            held_by=main_cause(self.unsent_by),
+            failed=failed,
+            trials=trials,
+        )
+
+
+def main_cause(unsent_by: Mapping[UnsentBy, int]) -> UnsentBy | None:
+    """What kept the most of them; None where none is counted."""
+    return max(unsent_by, key=lambda by: unsent_by[by]) if unsent_by else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fates:
+    """As fractions: `lost` and `late` of what was sent, `never_sent` of what was due, as tables
+    have them. `held_by`: what kept the most of the never sent; None where that is not known, or
+    all were sent. `failed` of the `trials` ended by the arm's own fault, and are in no fraction."""
+
+    lost: float = 0.0
+    late: float = 0.0
+    never_sent: float = 0.0
+    held_by: UnsentBy | None = None
+    failed: int = 0
+    trials: int = 0
+
+    @property
+    def undelivered(self) -> float:
+        """Of what was due, with nothing delivered of a failed trial: what verdicts judge first.
+        What was late is not in it."""
+        done = self.never_sent + (1 - self.never_sent) * self.lost
+        return (done * (self.trials - self.failed) + self.failed) / (self.trials or 1)
+
+    @property
+    def main(self) -> Fate | None:
+        """What most of the undelivered is; late where nothing else is; None where all arrived."""
+        done = 1 - (self.failed / self.trials if self.trials else 0.0)
+        shares = {
+            Fate.LOST: self.lost * (1 - self.never_sent) * done,
+            Fate.NEVER_SENT: self.never_sent * done,
+            Fate.FAILED: 1 - done,
+        }
+        most = max(shares, key=lambda fate: shares[fate])
+        return most if shares[most] > 0 else Fate.LATE if self.late > 0 else None
+
+    @property
+    def loses_only(self) -> bool:
+        """Whether what did not arrive was lost, so that a share is all there is to say."""
+        return self.lost > 0 and not (self.never_sent or self.late or self.failed)
+
+    def verbs(self, of: str = "its messages") -> str:
+        """`loses 10 % of what it sends, and never sends 28 % of its messages (its publish call was
+        held)`; empty where all arrived. `of`: what the messages are called."""
+        sent = f"of what it sends of {of}" if of != "its messages" else "of what it sends"
+        parts = []
+        sent = sent if self.never_sent else f"of {of}"
+        if self.lost > 0:
+            parts.append(f"loses {percent(self.lost)} {sent}")
+        if self.never_sent > 0:
+            why = f" ({HELD[self.held_by]})" if self.held_by else ""
+            parts.append(f"never sends {percent(self.never_sent)} of {of}{why}")
+        if self.late > 0:
+            parts.append(f"has {percent(self.late)} {sent} still under way when the trials end")
+        if self.failed:
+            parts.append(f"fails in {self.failed} of {counted(self.trials, 'trial')}")
+        return _listed(parts)
+
+    def short(self) -> str:
+        """`lost 10 %, never sent 28 %`, for a place in a table; empty where all arrived."""
+        parts = [
+            f"{name} {percent(share)}"
+            for name, share in (
+                ("lost", self.lost),
+                ("never sent", self.never_sent),
+                ("late", self.late),
+            )
+            if share > 0
+        ]
+        if self.failed:
+            parts.append(f"{self.failed} of {counted(self.trials, 'trial')} failed")
+        return ", ".join(parts)
+
+
+def _listed(parts: list[str]) -> str:
+    if len(parts) < 2:
+        return "".join(parts)
+    return f"{', '.join(parts[:-1])} and {parts[-1]}"

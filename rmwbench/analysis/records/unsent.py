@@ -1,0 +1,79 @@
+"""What kept a publisher from sending what was due: its own publish call, another's that its thread
+waited for, or neither.
+
+A publisher that falls behind spends its time somewhere. From the last message that it sent before
+the next was due until its schedule gave up, the time within its own publish calls, the time within
+those of other publishers of its process, and the rest are added up; the largest is the cause. That
+is said of all that it never sent, not of each message: what keeps one from being sent is a queue.
+
+Whether publishers of a process share a thread is seen, not asked: on one thread no two calls
+overlap.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.analysis.records.ledger import ABSENT, UnsentBy
+
+
+@dataclass(frozen=True)
+class Calls:
+    """A publisher's messages in the order in which they were due, ns: arrays of shape (n,).
+    `called_ns` and `returned_ns` are ABSENT where no call was made, or none returned."""
+
+    intended_ns: np.ndarray
+    called_ns: np.ndarray
+    returned_ns: np.ndarray
+
+    @property
+    def spans(self) -> np.ndarray:
+        """Its calls in order of time, shape (calls, 2); one that never returned lasts for ever."""
+        made = self.called_ns != ABSENT
+        end = np.where(self.returned_ns == ABSENT, np.iinfo(np.int64).max, self.returned_ns)
+        found = np.stack([self.called_ns[made], end[made]], axis=1)
+        ordered: np.ndarray = found[np.argsort(found[:, 0], kind="stable")]
+        return ordered
+
+
+def held_by(own: Calls, others: Sequence[Calls]) -> UnsentBy:
+    """What kept `own` from sending; `others` are the other publishers of its process."""
+    spans, theirs = own.spans, [other.spans for other in others]
+    since_ns, until_ns = _behind(own), _end([own, *others])
+    own_ns = _within(spans, since_ns, until_ns)
+    sibling_ns = 0
+    if _one_thread([spans, *theirs]):
+        sibling_ns = sum(_within(found, since_ns, until_ns) for found in theirs)
+    rest_ns = until_ns - since_ns - own_ns - sibling_ns
+    spent = ((UnsentBy.CALL, own_ns), (UnsentBy.SIBLING, sibling_ns), (UnsentBy.MACHINE, rest_ns))
+    return max(spent, key=lambda one: one[1])[0]
+
+
+def _behind(calls: Calls) -> int:
+    """When it began to be behind: the call of the last message that was sent before the next was
+    due, or when the first was due."""
+    in_time = (calls.called_ns[:-1] != ABSENT) & (calls.called_ns[:-1] < calls.intended_ns[1:])
+    places = np.flatnonzero(in_time)
+    return int(calls.called_ns[places[-1]] if len(places) else calls.intended_ns[0])
+
+
+def _end(calls: Iterable[Calls]) -> int:
+    """When the schedule gave up, as far as records say: the last return, or the last that was
+    due."""
+    return max(
+        int(column.max())
+        for one in calls
+        for column in (one.intended_ns, one.called_ns, one.returned_ns)
+        if len(column)
+    )
+
+
+def _within(spans: np.ndarray, since_ns: int, until_ns: int) -> int:
+    return int(np.diff(np.clip(spans, since_ns, until_ns), axis=1).sum())
+
+
+def _one_thread(found: Sequence[np.ndarray]) -> bool:
+    spans = np.concatenate(found)
+    spans = spans[np.argsort(spans[:, 0], kind="stable")]
+    return bool((spans[1:, 0] >= spans[:-1, 1]).all())

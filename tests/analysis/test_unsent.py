@@ -1,0 +1,130 @@
+"""What did not arrive is told by its fate, and what was never sent by what kept it."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.metrics.aggregate import FATES, Trial, counts_of, fraction_of, under_way_of
+from rmwbench.analysis.metrics.fates import Counts, Fate, Fates
+from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.records.ledger import ABSENT, Ledger, UnsentBy
+from rmwbench.analysis.records.unsent import Calls, held_by
+
+MS = 1_000_000
+PERIOD = 10 * MS
+
+
+def calls(begin_ms, lasts_ms, due=100, period=PERIOD):
+    """Messages due every period; calls at `begin_ms`, each so long; the others were never sent."""
+    called = np.full(due, ABSENT)
+    called[: len(begin_ms)] = np.array(begin_ms) * MS
+    returned = np.where(called == ABSENT, ABSENT, called + int(lasts_ms * MS))
+    return Calls(np.arange(due) * period, called, returned)
+
+
+def in_time(due=20, sent=20):
+    return calls(np.arange(sent) * 10, 0.1, due)
+
+
+def test_a_publisher_that_its_own_call_holds():
+    """A call of 14 ms every 10 ms: of 1 s a publisher sends 71 of its hundred messages."""
+    slow = calls(np.arange(71) * 14, 14)
+    assert held_by(slow, []) is UnsentBy.CALL
+
+
+def test_a_publisher_that_waits_for_another_of_its_thread():
+    """The camera's calls fill the thread; commands come to be sent between two of them."""
+    camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
+    commands = calls(np.arange(20) * 50 + 49.6, 0.1)
+    assert held_by(commands, [camera]) is UnsentBy.SIBLING
+    assert held_by(camera, [commands]) is UnsentBy.CALL
+
+
+def test_calls_that_overlap_are_of_threads_of_their_own():
+    camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
+    stopped = in_time(100, 10)
+    assert held_by(stopped, [camera]) is UnsentBy.MACHINE
+
+
+def test_a_thread_that_did_not_run_is_held_by_no_call():
+    assert held_by(in_time(100, 30), []) is UnsentBy.MACHINE
+
+
+def test_a_call_that_never_returned_held_all_that_was_due_after_it():
+    stuck = in_time(100, 30)
+    stuck.returned_ns[29] = ABSENT
+    assert held_by(stuck, []) is UnsentBy.CALL
+
+
+def test_a_publisher_that_never_called():
+    assert held_by(calls([], 1), []) is UnsentBy.MACHINE
+
+
+LEDGER = Ledger(
+    wanted=1000, delivered=600, lost_middle=50, corrupt=10, late=5, under_way=55, failed=30,
+    never_sent=250, held_by_call=200, held_by_sibling=40,
+)  # fmt: skip
+
+
+def test_the_three_fates_and_what_arrived_are_all_that_was_wanted():
+    assert LEDGER.gone + LEDGER.behind + LEDGER.unsent + LEDGER.delivered == LEDGER.wanted
+    by = {UnsentBy.CALL: 200, UnsentBy.SIBLING: 40, UnsentBy.MACHINE: 10, UnsentBy.REFUSED: 30}
+    assert LEDGER.unsent_by == by and sum(by.values()) == LEDGER.unsent
+    assert (LEDGER + LEDGER).unsent_by == {one: 2 * count for one, count in by.items()}
+
+
+def test_each_fate_is_a_metric_of_its_own():
+    """What was never sent, or was late, is in no loss."""
+    trial = Trial(0, 0, Messages(ledger=LEDGER), 1)
+    assert {name: fraction_of(name, trial) for name in (*FATES, "undelivered")} == {
+        "loss": (60, 720),
+        "late_share": (60, 720),
+        "never_sent_share": (280, 1000),
+        "undelivered": (345, 1000),
+    }
+    assert (
+        under_way_of("loss", trial) == (55, 720) and under_way_of(FATES.never_sent, trial)[0] == 0
+    )
+    assert counts_of("response_latency_p50", trial) == Counts.of(LEDGER)
+
+
+def test_fates_say_what_most_of_it_was():
+    fates = Counts.of(replace(LEDGER, late=0)).fates(failed=1, trials=6)
+    assert fates.main is Fate.NEVER_SENT and fates.held_by is UnsentBy.CALL
+    assert fates.undelivered == pytest.approx((5 * 0.34 + 1) / 6)
+    assert Fates().main is None and Fates(late=0.1).main is Fate.LATE
+    assert Fates(lost=0.1, failed=1, trials=3).main is Fate.FAILED
+
+
+@pytest.mark.parametrize(
+    ("fates", "verbs", "short"),
+    [
+        (Fates(), "", ""),
+        (Fates(lost=0.28), "loses 28 % of its messages", "lost 28 %"),
+        (
+            Fates(never_sent=0.28, held_by=UnsentBy.CALL),
+            "never sends 28 % of its messages (its publish call was held)",
+            "never sent 28 %",
+        ),
+        (
+            Fates(late=0.28),
+            "has 28 % of its messages still under way when the trials end",
+            "late 28 %",
+        ),
+        (
+            Fates(lost=0.778, failed=1, trials=5),
+            "loses 78 % of its messages and fails in 1 of 5 trials",
+            "lost 78 %, 1 of 5 trials failed",
+        ),
+        (
+            Fates(lost=0.1, never_sent=0.3, late=0.02),
+            "loses 10 % of what it sends, never sends 30 % of its messages and has 2 % of what it "
+            "sends still under way when the trials end",
+            "lost 10 %, never sent 30 %, late 2 %",
+        ),
+    ],
+)
+def test_the_words_never_give_one_fate_for_another(fates, verbs, short):
+    assert (fates.verbs(), fates.short()) == (verbs, short)
+    assert ("lose" in verbs) == (fates.lost > 0)
