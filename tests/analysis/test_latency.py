@@ -21,7 +21,10 @@ class Records:
     """Columns from two lists of dictionaries, defaults filled in."""
 
     def __init__(self, sent, received):
-        self._sent = [{"endpoint": 1, "flags": 0, "bytes": 100} | r for r in sent]
+        self._sent = [
+            {"endpoint": 1, "flags": 0, "bytes": 100, "begun_ns": r["intended_ns"]} | r
+            for r in sent
+        ]
         self._received = [
             {"endpoint": 2, "writer": 1, "flags": 0, "bytes": 100, "consumed_ns": ABSENT} | r
             for r in received

@@ -87,6 +87,17 @@ def test_our_writing_is_in_the_response_latency_alone_whether_a_message_is_loane
     found = {name: np.unique(samples[name].values).tolist() for name in samples}
     assert found["response_latency"] == [2 * MS + 21 * US]
     assert (found["service_latency"], found["publish_call"]) == ([20 * US], [10 * US])
+    late = US
+    assert found["writing"] == [2 * MS] == [2 * MS + 21 * US - 20 * US - late]
+
+
+def test_how_long_we_wrote_is_not_known_of_a_loan_that_a_worker_did_not_stamp():
+    """Unknown is not a time of 0, by which a zero-copy middleware's own part would be told."""
+    sometimes = np.where(np.arange(10) < 4, 2 * MS, ABSENT)
+    found = measured(np.zeros(10, np.int64), np.full(10, LOANED), sometimes)
+    assert found.samples["writing"].values.tolist() == [2 * MS] * 4
+    never = measured(np.zeros(10, np.int64), np.full(10, LOANED), np.full(10, ABSENT))
+    assert never.samples["writing"].count == 0
 
 
 @pytest.mark.parametrize("loaned", [False, True], ids=["copied", "loaned"])

@@ -1,0 +1,68 @@
+"""The real thing, small: publish calls of two publishers of one process that take a fifth of a
+second each. Needs the built worker."""
+
+import numpy as np
+import pytest
+
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+from tests.campaign.ended import well
+from tests.lab import tools
+
+pytestmark = pytest.mark.traffic
+
+SUITE = """
+suite: mini
+title: a test
+timeline: {warmup_s: 0.5, steady_s: 3, grace_s: 1, match_s: 5}
+arms:
+  - {name: a, middleware: synthetic, options: {publish_block_ns: 200000000}}
+workloads:
+  - name: w
+    message: Bytes(100)
+    primary_metric: cpu_cores
+    nodes:
+      - name: robot
+        publishers:
+          - {topic: image, arrival: {kind: periodic, rate_hz: 2, phase_ns: 0}}
+          - {topic: command, arrival: {kind: periodic, rate_hz: 2, phase_ns: 50000000}}
+      - {name: listener, subscriptions: [{topic: image}, {topic: command}]}
+factors: {schedule: [own, shared]}
+"""
+
+
+@pytest.fixture(scope="module")
+def results():
+    worker = tools.worker("synthetic")
+    return {
+        cell.schedule: run_trial(Order(1, cell, 0, 0, seed=11, nonce=0xFEED), worker)
+        for cell in cells(parse(SUITE, where="mini.yaml"))
+    }
+
+
+def begun_within(result, endpoint, other):
+    """How many messages of an endpoint were taken up while a call of the other was under way."""
+    rows = result.tables["sent"].to_pylist()
+    begun = np.array([row["begun_ns"] for row in rows if row["endpoint"] == endpoint])
+    calls = [(r["call_ns"], r["return_ns"]) for r in rows if r["endpoint"] == other]
+    return sum(int(np.count_nonzero((begun > begin) & (begun < end))) for begin, end in calls)
+
+
+def flagged(result):
+    events = result.tables["events"].to_pylist()
+    return [row["text"] for row in events if (row["text"] or "").startswith("late_by_sibling")]
+
+
+def test_with_a_thread_each_nobody_waits_for_a_sibling(results):
+    result = results["own"]
+    assert well(result)
+    assert begun_within(result, 2, 1) > 0 and not flagged(result)
+
+
+def test_on_a_shared_thread_one_waits_for_the_other_and_is_flagged(results):
+    result = results["shared"]
+    assert well(result)
+    assert begun_within(result, 2, 1) == 0
+    assert any("endpoint 2 waited" in text for text in flagged(result))
