@@ -1,6 +1,7 @@
-"""Whether what a suite calls acceptable was reached, as an exit code: `outcomes:` makes `run` and
-`show` a gate."""
+"""Whether what was asked was answered, as an exit code: what a suite calls acceptable (`outcomes:`
+makes `run` and `show` a gate), and what the user's own arms do."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,6 +28,30 @@ def exit_code(shown: "Shown") -> int:
     if any(map(_is_missed, found)):
         return 1
     return 0 if found and all(one.outcome == REACHED for one in found) else 2
+
+
+def own_failed(bundle: "Bundle") -> bool:
+    """Whether an arm of the user's own failed in every trial: what was asked is not answered then,
+    whatever the others did. Own is what neither ships as a candidate nor stands in a shipped
+    suite."""
+    plan = bundle.campaign.get("plan") or {}
+    arms = {cell["cell"]: cell["arm"]["name"] for cell in plan.get("cells") or ()}
+    statuses: dict[str, set[str]] = {}
+    for trial in bundle.trials():
+        statuses.setdefault(arms[trial.cell], set()).add(trial.status)
+    failed = {arm for arm, found in statuses.items() if "failed" in found and "done" not in found}
+    return bool(failed) and not failed <= _shipped(bundle)
+
+
+def _shipped(bundle: "Bundle") -> set[str]:
+    from rmwbench.suite.file import load
+    from rmwbench.suite.file.places import suites_directory
+
+    suite = Path((bundle.campaign.get("request") or {}).get("suite_file") or "")
+    found = set(load.shipped_candidates().known)
+    if suite.is_relative_to(suites_directory()):
+        found |= {arm["name"] for arm in load.plain(load.read(suite), where=str(suite))["arms"]}
+    return found
 
 
 def _is_missed(condition: "Condition") -> bool:

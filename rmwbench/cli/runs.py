@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol, TypeVar
 import typer
 
 from rmwbench.cli.console import say, stderr_console, stdout_console
-from rmwbench.cli.gate import exit_code, limits
+from rmwbench.cli.gate import exit_code, limits, own_failed
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -20,7 +20,8 @@ if TYPE_CHECKING:
 E = TypeVar("E", covariant=True)
 
 ENDING = (
-    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise. Where the "
+    "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise, or where an "
+    "arm of your own failed in every trial. Where the "
     "suite says what is acceptable (`outcomes`, docs/suites.md): 0 where all is, 1 where it is "
     "not, 2 where that could not be told."
 )
@@ -99,7 +100,7 @@ def _answer(directory: Path, no_report: bool) -> int:
     from rmwbench.bundle import Bundle
 
     bundle = Bundle(directory)
-    nothing = 0 if bundle.trials("done") else 2
+    nothing = 0 if bundle.trials("done") and not own_failed(bundle) else 2
     if no_report and (nothing or not limits(bundle)):
         say(directory)
         return nothing

@@ -88,6 +88,8 @@ def _print_campaign(doc: Shown, console: Console) -> None:
     counts = [*done.counts(campaign), done.blocks(campaign)]
     if not campaign.finished:
         counts.append("not finished")
+    for text in done.whole_failures(doc):
+        console.print(Text(text, style="bold red"))
     _line(console, f"{campaign.name or ''} · {'; '.join(counts)}")
     for text in filter(None, (done.selected(campaign), campaign.not_run)):
         _line(console, text)

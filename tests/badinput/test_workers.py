@@ -2,10 +2,13 @@
 line in the suite, the worker's own words, and the nearest name."""
 
 import os
+from types import SimpleNamespace
 
 import pytest
 
-from tests.lab import tools
+from rmwbench.cli.gate import own_failed
+from rmwbench.suite.file.places import suites_directory
+from tests.lab import fake_worker, tools
 
 pytestmark = pytest.mark.traffic
 
@@ -71,3 +74,40 @@ def test_a_sampler_of_another_version_is_not_a_sampler(user):
     assert "protocol 99" in user.is_refused("run", "mini.yaml", "--out", "out")
     path.write_text("#!/bin/sh\nexit 3\n")
     assert "the sampler does not answer" in user.is_refused("run", "mini.yaml", "--out", "out")
+
+
+def test_an_arm_of_ones_own_that_never_came_to_its_end_is_said_first_and_no_success(user, tmp_path):
+    """The other arm has good trials, but what was asked is not answered."""
+    broken = fake_worker.install(tmp_path, "exit", "window", describe={"middleware": "broken"})
+    broken.rename(user.workers / "rmwbench-broken")
+    user.edit("arms:", "arms:\n  - {name: mine, middleware: broken}")
+    done = user.types("run", "mini.yaml", "--out", "out")
+    assert done.returncode == 2
+    said = done.stdout.splitlines()
+    assert said[1] == "a test" and said[2].startswith("mine failed in every trial: worker ")
+    user.types("report", "out", "--format", "markdown")
+    for report in ("report.html", "report.md"):
+        page = (user.path / "out" / report).read_text()
+        assert page.index("mine failed in every trial") < page.index("of 4 trials")
+    assert user.types("run", "mini.yaml", "--out", "other", "--no-report").returncode == 2
+    ran = user.types("run", "mini.yaml", "--out", "alone", "--arm", "one", "--no-report")
+    assert ran.returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("arm", "suite", "statuses", "is_own"),
+    [
+        ("zenoh tuned", "quick.yaml", ("failed", "failed"), False),
+        ("mine", "quick.yaml", ("failed", "void"), True),
+        ("mine", "quick.yaml", ("failed", "done"), False),
+        ("mine", "quick.yaml", ("void", "void"), False),
+        ("zenoh batched", "features/batching.yaml", ("failed",), False),
+        ("zenoh batched", "/home/me/robot.yaml", ("failed",), True),
+    ],
+)
+def test_whose_arm_it_is_and_whether_it_ever_worked(arm, suite, statuses, is_own):
+    plan = {"cells": [{"cell": 1, "arm": {"name": arm}}]}
+    request = {"suite_file": str(suites_directory() / suite)}
+    trials = [SimpleNamespace(cell=1, status=one) for one in statuses]
+    bundle = SimpleNamespace(campaign={"plan": plan, "request": request}, trials=lambda: trials)
+    assert own_failed(bundle) is is_own

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rmwbench.codes import Code
 from rmwbench.results.explain.model import Failure
-from rmwbench.results.shown import Arm, Campaign, Workload
+from rmwbench.results.shown import Arm, Campaign, Shown, Workload
 from rmwbench.words import numbers as fmt
 
 
@@ -35,6 +35,21 @@ def failed(campaign: Campaign) -> str | None:
     """`2 failed`."""
     count = campaign.trials.failed
     return f"{count} failed" if count else None
+
+
+def whole_failures(doc: Shown) -> list[str]:
+    """`mine failed in every trial: worker talker: exit status 3`, of each arm that has no other."""
+    arms: dict[str, list[Arm]] = {}
+    for workload in doc.workloads:
+        for arm in workload.arms:
+            arms.setdefault(arm.arm, []).append(arm)
+    out = []
+    for name, found in arms.items():
+        broken = [one for arm in found for one in arm.trials.failures if one.status == "failed"]
+        if broken and not any(arm.trials.done for arm in found):
+            reason = (broken[0].reason or "no reason was given").splitlines()[0]
+            out.append(f"{name} failed in every trial: {reason}")
+    return out
 
 
 def void(campaign: Campaign) -> str | None:

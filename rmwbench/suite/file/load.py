@@ -162,12 +162,13 @@ def _no_suite(suite: str, names: list[str]) -> UserError:
 def known_candidates() -> Candidates:
     """The shipped candidates, and those of the user's file that CANDIDATES_VARIABLE names."""
     own = os.environ.get(CANDIDATES_VARIABLE)
-    shipped = _shipped_candidates()
+    shipped = shipped_candidates()
     return shipped.and_those(candidates_of(Path(own))) if own else shipped
 
 
 @cache
-def _shipped_candidates() -> Candidates:
+def shipped_candidates() -> Candidates:
+    """Those of `suites/candidates.yaml`."""
     return candidates_of(suites_directory() / CANDIDATES_FILE, Candidates())
 
 
@@ -175,7 +176,7 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
     """The candidates and sets of one file, which may name those `besides`, the shipped ones where
     None. Raises UserError for anything wrong with it. Whether there is such a middleware is asked
     where a suite names one."""
-    besides = _shipped_candidates() if besides is None else besides
+    besides = shipped_candidates() if besides is None else besides
     where = shown(path)
     tree = _yaml(read(path), where, "a file of candidates", "sets and candidates")
     try:
