@@ -17,10 +17,14 @@ from rmwbench.analysis.metrics.network.link_bytes import (
     crossing_bytes,
     is_mixed,
     rates_of,
+    sums_of,
+    sums_of_counts,
     values,
     wire_of,
+    wire_of_counts,
 )
 from rmwbench.analysis.metrics.network.outage import Outage
+from rmwbench.analysis.records import frame_counts
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.frames import CLASSES, frames_of
 from tests.analysis.test_latency import Records
@@ -69,7 +73,7 @@ def log(*rows):
 
 def measured(frames, payload_bytes=100, outages=(), rates=None):
     wire = wire_of(frames, outages, WINDOW, payload_bytes, rates or {})
-    return wire, *values(wire, frames, WINDOW)
+    return wire, *values(wire, sums_of(frames, WINDOW))
 
 
 def test_each_byte_has_one_class_and_the_parts_add_up():
@@ -211,7 +215,7 @@ def test_a_link_with_a_full_queue_is_used_all_the_time_and_no_more():
         )
     )
     wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
-    amounts, _, _ = values(wire, frames, SECOND)
+    amounts, _, _ = values(wire, sums_of(frames, SECOND))
     assert wire.entered["robot", "up"] == 1000 and wire.carried["robot", "up"] == 0
     assert amounts[USED] <= 1 and amounts[USED] == pytest.approx(1)
 
@@ -255,7 +259,7 @@ def test_a_link_let_through_what_left_it_in_the_window():
     wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
     assert wire.carried == {("robot", "up"): 12_500, ("base", "down"): 12_500}
     assert wire.entered == {("robot", "up"): 0, ("base", "down"): 0}
-    assert values(wire, frames, SECOND)[0][USED] == pytest.approx(1)
+    assert values(wire, sums_of(frames, SECOND))[0][USED] == pytest.approx(1)
 
 
 @PATIENT
@@ -360,7 +364,7 @@ def test_each_network_of_a_host_has_its_own_links():
     assert wire.carried["robot wlan0", "up"] == wire.carried["base wlan0", "down"] == 6_000_000
     assert wire.entered["robot", "up"] == 1 and ("base", "down") not in wire.entered
     assert wire.sent["robot", "data"][0] == 4002
-    amounts, _, _ = values(wire, frames, second)
+    amounts, _, _ = values(wire, sums_of(frames, second))
     assert amounts[USED] == pytest.approx(4001 * 0.012 / 54)  # the lost one took its time, too
 
 
@@ -436,3 +440,95 @@ def test_over_trials_that_scatter_the_data_do_not_exceed_the_whole():
         for name, of in zip(names, (whole - 1e-3, whole), strict=True)
     )
     assert data.value <= all_of_it.value
+
+
+def periods_of(frames):
+    """The document's counts, made of a whole log: its own columns, each frame and copy by itself."""
+    entered, ended, crossed = {}, [], {}
+    at_up = np.isin(frames.ended.codes, [frames.ended.names.index("up")]) if len(frames) else []
+    seen = set()
+    for row in range(len(frames)):
+        if not WINDOW.begin_ns <= frames.in_ns[row] < WINDOW.end_ns:
+            continue
+        name = lambda texts, row=row: texts.names[texts.codes[row]] if texts.codes[row] >= 0 else ""  # noqa: E731
+        sender, kind, verdict = name(frames.sender), name(frames.kind), name(frames.verdict)
+        size = int(frames.frame_bytes[row])
+        if frames.entered[row]:
+            again = int(frames.retransmission[row])
+            of = entered.setdefault((sender, kind), [0, 0, 0, 0])
+            entered[sender, kind] = [
+                a + b for a, b in zip(of, (1, size, again, again * size), strict=True)
+            ]
+        if frames.index[row] not in seen:
+            through = 0 if at_up[row] else size
+            sent, carried = crossed.get((sender, "up"), (0, 0))
+            crossed[sender, "up"] = (sent + size, carried + through)
+        seen.add(frames.index[row])
+        way, link = ("up", sender) if at_up[row] else ("down", name(frames.receiver))
+        ended.append((link, way, kind, verdict, not name(frames.receiver)))
+    return {
+        "edges_ns": [WINDOW.begin_ns, WINDOW.end_ns],
+        "entered": [
+            {"period": 1, "link": link, "class": kind}
+            | dict(
+                zip(
+                    ("frames", "bytes", "retransmitted_frames", "retransmitted_bytes"),
+                    of,
+                    strict=True,
+                )
+            )
+            for (link, kind), of in entered.items()
+        ],
+        "ended": [
+            {"period": 1, "link": link, "way": way, "class": kind, "verdict": verdict}
+            | {"to_all": to_all, "frames": ended.count((link, way, kind, verdict, to_all))}
+            for link, way, kind, verdict, to_all in dict.fromkeys(ended)
+        ],
+        "crossed": [
+            {"period": 1, "link": link, "way": way, "sent_bytes": sent, "carried_bytes": carried}
+            for (link, way), (sent, carried) in crossed.items()
+        ],
+    }
+
+
+def test_counts_say_what_the_whole_log_would():
+    """Of a log that lacks frames everything that needs counts stays right."""
+    up, down = {"direction": "up"}, {"direction": "down"}
+    frames = log(
+        (0, "robot", "base", "delivered", "data", 150, down),
+        (1, "robot", "base", "delivered", "data", 150, down | {"retransmission": True}),
+        (2, "robot", "base", "lost_up", "data", 100, up),
+        (3, "base", "robot", "lost_down", "acknowledgement", 60, down),
+        (4, "robot", "base", "delivered", "discovery", 90, down),
+        (4, "robot", "tablet", "multicast_unwanted", "discovery", 90, down),
+        (5, "robot", None, "lost_up", "discovery", 90, up),
+        (6, "tablet", "base", "under_way", "data", 150, down),
+        (7, "robot", "base", "delivered", "data", 150, down | {"in_ns": 999}),
+    )
+    counters = list(frame_counts.rows(periods_of(frames), unlogged=3))
+    assert {row["at"] for row in counters} == {"window"}
+    counts = frame_counts.counts_of(counters)
+    whole, told = (
+        wire_of(frames, (), WINDOW, 100, {}),
+        wire_of_counts(counts, WINDOW, 100, {}),
+    )
+    assert told.sent == whole.sent and told.bytes == whole.bytes
+    assert told.lost == whole.lost and told.lost_data == whole.lost_data
+    assert told.entered == whole.entered
+    assert {link: size for link, size in told.carried.items() if link[1] == "up"} == {
+        link: size for link, size in whole.carried.items() if link[1] == "up"
+    }
+    sums = sums_of_counts(counts)
+    assert sums == sums_of(frames, WINDOW)
+    assert (sums.lost, sums.met) == (4, 7), "one of them would have gone to two hosts"
+    assert values(told, sums) == values(whole, sums_of(frames, WINDOW))
+    assert frame_counts.counts_of([]) is None
+    assert not counts.without(["robot"]).entered.get(("robot", "data"))
+
+
+def test_a_link_with_a_rate_is_busy_for_what_it_sent():
+    one = {"period": 1, "link": "robot", "way": "up", "sent_bytes": 500, "carried_bytes": 400}
+    periods = {"edges_ns": [0, SECOND_NS], "entered": [], "ended": [], "crossed": [one]}
+    counts = frame_counts.counts_of(frame_counts.rows(periods, unlogged=1))
+    wire = wire_of_counts(counts, SECOND, 1, {("robot", "up"): 8000.0})
+    assert wire.busy_ns == {("robot", "up"): 0.5e9} and wire.carried == {("robot", "up"): 400}

@@ -25,6 +25,7 @@ from tests.lab import tools
 from tests.network.laboratory import links, taps
 
 TIMEOUT_S = 10.0
+END_NS = 1 << 62
 RESOLUTION = CLASSES.index("resolution")
 
 
@@ -178,7 +179,7 @@ def test_what_the_queue_of_a_device_drops_is_counted():
     """Three times what the device carries, through a queue that one socket can fill."""
     up = "{rate_mbps: 1, queue_frames: 10, bottleneck: nic}"
     with Lab(links(f"{{links: {{robot: {{up: {up}}}}}}}")) as lab:
-        lab.network.schedule(time.monotonic_ns() + 10_000_000)
+        lab.network.schedule(time.monotonic_ns() + 10_000_000, END_NS)
         until_s = time.monotonic() + 5
         while not lab.network.counters and time.monotonic() < until_s:
             lab.network.apply_due(time.monotonic_ns())
@@ -210,7 +211,7 @@ def test_a_network_beside_has_links_of_its_own_and_nothing_crosses_from_one_to_t
         assert not lab.network.findings
         for address in ("10.77.1.2", "10.77.2.2", "10.77.0.2", "10.77.1.255"):
             assert lab.run("robot", SEND_BROADCAST, address, 300, 0.0002) == b"300"
-        lab.network.schedule(time.monotonic_ns())
+        lab.network.schedule(time.monotonic_ns(), END_NS)
         frames = lab.end()
         document = lab.network.document
     ports = [port.name for port in lab.links.ports]
@@ -241,7 +242,7 @@ def test_further_interfaces_are_there_and_what_is_sent_into_them_is_counted_and_
             for line in lab.run(host, counted).decode().splitlines()[2:]:
                 name, _, numbers = line.partition(":")
                 sent[host, name.strip()] = int(numbers.split()[9])
-        lab.network.schedule(time.monotonic_ns())
+        lab.network.schedule(time.monotonic_ns(), END_NS)
         frames = lab.end()
     # nothing is plugged in there
     assert sent["robot", "tun0"] == 20 and sent["robot", "docker0"] == 0
@@ -271,7 +272,7 @@ def test_what_depends_on_time_begins_anew_with_the_steady_state():
     wlan0 = f"robot: {{both: {{loss: 0.1}}}}, base: {{down: {{loss: {in_time}}}}}"
     with Lab(links(f"{{links: {{{own}}}, beside: {{wlan0: {{links: {{{wlan0}}}}}}}}}")) as lab:
         steady_ns = time.monotonic_ns() + 100_000_000
-        lab.network.schedule(steady_ns)
+        lab.network.schedule(steady_ns, END_NS)
         lab.run("robot", SEND, "10.77.0.2", 60, 0.005)
         lab.end()
         made = lab.network.document["changes"]
@@ -291,7 +292,7 @@ AIR = (
 @pytest.mark.timing
 def test_a_host_that_roams_is_nowhere_for_the_gap_and_then_on_the_other_medium():
     with Lab(links(AIR % "{at_s: 0.3, host: base, change: roam, medium: ap2, gap_ms: 400}")) as lab:
-        lab.network.schedule(time.monotonic_ns() + 100_000_000)
+        lab.network.schedule(time.monotonic_ns() + 100_000_000, END_NS)
         assert lab.run("robot", SEND, "10.77.0.2", 300, 0.005) == b"300"
         frames = lab.end()
         media = lab.network.document["media"]
@@ -381,7 +382,7 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
     changes += ", {at_s: 1.4, host: base, change: admin_down}, {at_s: 1.7, host: base, change: up}"
     with Lab(links(f"{{changes: [{changes}]}}")) as lab:
         begin_ns = time.monotonic_ns() + 50_000_000
-        lab.network.schedule(begin_ns)
+        lab.network.schedule(begin_ns, END_NS)
         file = os.memfd_create("result")
         lab.crew.hosts["robot"].interpret("sender", SEND, ["10.77.0.2", "400", "0.005"], {4: file})
         lab.crew._programs[id(lab.crew.hosts["robot"]), "sender"] = type(
@@ -406,7 +407,7 @@ def test_a_blackhole_a_lost_carrier_and_a_device_that_is_down_are_three_things()
 def test_a_new_address_is_reached_and_the_old_one_is_not(times):
     changes = [f"{{at_s: {k}, host: base, change: new_address}}" for k in reversed(range(times))]
     with Lab(links(f"{{changes: [{', '.join(changes)}]}}")) as lab:
-        lab.network.schedule(time.monotonic_ns() + 1_000_000_000)
+        lab.network.schedule(time.monotonic_ns() + 1_000_000_000, END_NS)
         lab.network.apply_due(1 << 62)
         lab.network.settle(lab.note)
         assert [(host, what) for host, what, _ in lab.noted] == [("base", "new_address")] * times

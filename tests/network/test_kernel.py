@@ -28,7 +28,7 @@ from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.backend import check_one_backend, lacking
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
-from tests.network.test_emulation import SEND, Lab
+from tests.network.test_emulation import END_NS, SEND, Lab
 
 KERNEL = "{backend: kernel, links: %s}"
 
@@ -331,7 +331,7 @@ def test_outages_and_new_specs_are_made_on_time_and_noted():
     counts = []
     with Lab(links(f"{{backend: kernel, changes: [{changes}]}}")) as lab:
         begin_ns = time.monotonic_ns()
-        lab.network.schedule(begin_ns)
+        lab.network.schedule(begin_ns, END_NS)
         while (due_ns := lab.network.due_ns) is not None:
             # in their order, and as fast as it goes: the times are tested elsewhere
             lab.network.apply_due(due_ns)

@@ -7,9 +7,11 @@ import math
 import pytest
 
 from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.records.frame_counts import WHY
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.schema import table_from_rows
+from rmwbench.campaign.trial.beside import network as beside_network
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.host import Hosts
@@ -25,6 +27,18 @@ BYTES = "link_bytes_per_payload_byte"
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
+    return run(tmp_path_factory.mktemp("measured") / "c")
+
+
+@pytest.fixture(scope="module")
+def flooded(tmp_path_factory):
+    """The same with a log that has room for few of its frames, as in a flood."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(beside_network, "_room", lambda outcome: 50)
+        return run(tmp_path_factory.mktemp("flooded") / "c")
+
+
+def run(directory):
     taps()
     tools.built("link")
     made = cell(RANGE, steady_s=2.0)
@@ -39,11 +53,14 @@ def measured(tmp_path_factory):
         "layer": "native",
     }
     row |= {"factors": "{}", "definition": json.dumps(made.definition())}
-    directory = tmp_path_factory.mktemp("measured") / "c"
     with BundleWriter.create(directory, {"campaign": "measured", "plan": {}}) as writer:
         writer.write_whole_campaign({"cells": table_from_rows("cells", [row])})
         finished = {"trial": 1, "cell": made.number, "block": 0, "status": "done", "reason": None}
         writer.finish_trial(**finished, finished_utc="2026-11-21T00:00:00Z", tables=result.tables)
+    events = result.tables["events"].to_pylist()
+    assert {"frames_unlogged"} & {event["code"] for event in events} == (
+        {"frames_unlogged"} if directory.parent.name.startswith("flooded") else set()
+    )
     bundle = Bundle(directory)
     (evidence,) = bundle.evidence(bundle.trials("done"))
     return measure_trial(evidence)
@@ -60,6 +77,20 @@ def test_the_frame_log_agrees_with_the_kernels_counters(measured):
     )
     assert measured.values[f"{BYTES}_data"] > 1
     assert 0 < measured.values["link_utilisation"] < 0.2
+
+
+def test_a_log_without_room_is_a_result_whose_counts_agree_with_the_kernels_counters(flooded):
+    values, wire = flooded.values, flooded.network.wire
+    assert values[BYTES] == pytest.approx(values["wire_bytes_per_payload_byte_eth0"], rel=0.25)
+    assert sum(values[f"{BYTES}_{kind}"] for kind in CLASSES) == pytest.approx(values[BYTES])
+    assert 0 < values["link_utilisation"] < 0.2
+    assert {verdict for _, _, verdict in wire.lost} >= {"blackhole"}
+    events, of = flooded.fractions["frames_lost"]
+    assert 0 < events < of and of > 50
+    events, of = flooded.fractions["retransmitted_frames"]
+    assert 0 < events < of
+    assert wire.carried["robot", "up"] > 0 < wire.carried["base", "down"]
+    assert flooded.reasons["recovery_bytes"] == WHY
 
 
 def test_the_outage_is_found_on_the_robots_link(measured):

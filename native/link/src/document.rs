@@ -6,8 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::change::Done;
 use crate::counters::Counters;
+use crate::frame::Facts;
 use crate::medium::MediumCounters;
 use crate::quantiles::Quantiles;
+use crate::totals::Periods;
 use crate::watch::Wakes;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -22,6 +24,9 @@ pub struct Document {
     pub wakes: Wakes,
     pub devices: BTreeMap<String, Device>,
     pub changes: Vec<Done>,
+    /// Where the log had no room for every frame.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub periods: Option<Periods>,
     pub own: Own,
 }
 
@@ -41,6 +46,18 @@ pub struct ClassCounters {
     pub payload_bytes: u64,
     pub retransmitted_frames: u64,
     pub retransmitted_bytes: u64,
+}
+
+impl ClassCounters {
+    pub fn add(&mut self, facts: &Facts, bytes: usize) {
+        self.frames += 1;
+        self.bytes += bytes as u64;
+        self.payload_bytes += u64::from(facts.payload_bytes);
+        if facts.retransmission {
+            self.retransmitted_frames += 1;
+            self.retransmitted_bytes += bytes as u64;
+        }
+    }
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

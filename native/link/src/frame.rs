@@ -69,6 +69,26 @@ pub enum Verdict {
     PolicedDown = 14,
 }
 
+impl Verdict {
+    pub const NAMES: [&'static str; 15] = [
+        "delivered",
+        "lost_up",
+        "lost_down",
+        "queue_full_up",
+        "queue_full_down",
+        "blackhole",
+        "no_carrier",
+        "too_large",
+        "multicast_unwanted",
+        "given_up",
+        "no_destination",
+        "refused",
+        "under_way",
+        "policed_up",
+        "policed_down",
+    ];
+}
+
 /// `to` of a frame that has not got as far as a destination.
 pub const NOWHERE: u16 = u16::MAX;
 

@@ -32,6 +32,7 @@ pub mod random;
 pub mod rtps;
 pub mod spec;
 pub mod tap;
+pub mod totals;
 pub mod trace;
 pub mod tries;
 pub mod watch;

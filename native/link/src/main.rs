@@ -58,11 +58,15 @@ fn serve(control: OwnedFd, document: File, log: File) -> ExitCode {
         let first = || ("invalid", "expected an open before it".to_string());
         let (name, answer) = match command {
             Command::Open(plan) => ("open", open(plan, &mut log, &mut running)),
-            Command::Schedule { changes } => {
+            Command::Schedule { changes, edges_ns } => {
                 let scheduled = running.as_ref().ok_or_else(first).and_then(|running| {
                     let count = changes.len();
-                    let done =
-                        running.engine.ask(move |network| network.schedule(changes, now_ns()));
+                    let done = running.engine.ask(move |network| {
+                        if !edges_ns.is_empty() {
+                            network.totals.set_edges(edges_ns);
+                        }
+                        network.schedule(changes, now_ns())
+                    });
                     done.map_err(failed)?
                         .map_err(|why| ("invalid", why))
                         .map(|()| json!({"changes": count}))
@@ -184,6 +188,7 @@ fn collect(running: &mut Running, file: &File) -> Answer {
                 wakes: network.watch.wakes.clone(),
                 devices: network.devices(),
                 changes: network.done.clone(),
+                periods: (log.1 > 0).then(|| network.periods()),
                 own: Own {
                     cpu_ns: process_cpu_ns(),
                     wall_ns: closed_ns - opened_ns,

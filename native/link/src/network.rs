@@ -26,6 +26,7 @@ use crate::multicast::{Memberships, Multicast};
 use crate::priority::Rule;
 use crate::quantiles::Histogram;
 use crate::spec::{LinkSpec, MediumSpec};
+use crate::totals::Totals;
 use crate::watch::Watch;
 
 /// What the network stands on: devices and a clock, or a test's idea of them.
@@ -107,6 +108,7 @@ pub struct Network {
     /// Change → its place in `done`.
     finished: BTreeMap<usize, usize>,
     pub log: Log,
+    pub totals: Totals,
     pub lateness: Histogram,
     /// Of whoever moves the frames: nothing that happens to them.
     pub watch: Watch,
@@ -158,6 +160,7 @@ impl Network {
             done: Vec::new(),
             finished: BTreeMap::new(),
             log,
+            totals: Totals::default(),
             lateness: Histogram::default(),
             watch: Watch::default(),
             classes: Default::default(),
@@ -182,14 +185,7 @@ impl Network {
         if facts.class == Class::Resolution && self.multicast == Multicast::Snoop {
             self.memberships.learn(port as u16, &headers);
         }
-        let class = &mut self.classes[facts.class as usize];
-        class.frames += 1;
-        class.bytes += bytes.len() as u64;
-        class.payload_bytes += u64::from(facts.payload_bytes);
-        if facts.retransmission {
-            class.retransmitted_frames += 1;
-            class.retransmitted_bytes += bytes.len() as u64;
-        }
+        self.classes[facts.class as usize].add(&facts, bytes.len());
         let device = &mut self.ports[port].device;
         device.largest_frame_bytes = device.largest_frame_bytes.max(bytes.len() as u64);
         let to = if facts.multicast { None } else { self.port_of(port, bytes) };
@@ -207,6 +203,7 @@ impl Network {
             fate: Fate::default(),
         };
         self.next_index += 1;
+        self.totals.entered(&frame);
         self.enter(port * 2, Box::new(frame), at_ns, outside);
     }
 

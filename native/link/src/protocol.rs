@@ -23,7 +23,12 @@ const MOST_PORTS: usize = 1024;
 #[serde(tag = "cmd", rename_all = "snake_case")]
 pub enum Command {
     Open(Open),
-    Schedule { changes: Vec<Change> },
+    Schedule {
+        changes: Vec<Change>,
+        /// Where the periods of `Document::periods` begin, ascending; absent: as they were.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        edges_ns: Vec<i64>,
+    },
     Mark {},
     Collect {},
     Exit {},

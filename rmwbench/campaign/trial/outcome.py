@@ -120,8 +120,9 @@ class SamplingFacts:
 @dataclass
 class NetworkFacts:
     """Of a network between hosts: `findings` are what it was not, `frames` its log
-    (rmwbench.lab.network.switch), `broken` why there was none, `counters` what queues of hosts'
-    own devices dropped. `traffic`: what interfaces had carried before the first session opened and
+    (rmwbench.lab.network.switch), of which `unlogged` frames are missing, `broken` why there was
+    none, `counters` what queues of hosts' own devices dropped, and counts of frames where the log
+    lacks some. `traffic`: what interfaces had carried before the first session opened and
     once the graph was complete, by host. `background`: what its load sent over the loopback,
     by host. `cross_traffic`: its rows of `counters`. `shared_host`: the interfaces carry what
     others send, too."""
@@ -129,6 +130,7 @@ class NetworkFacts:
     broken: Reason | None = None
     findings: list[Finding] = field(default_factory=list)
     frames: np.ndarray | None = None
+    unlogged: int = 0
     counters: list[dict[str, Any]] = field(default_factory=list)
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
     background: dict[str, Flow] = field(default_factory=dict)

@@ -44,7 +44,7 @@ def run_window(
         window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
         changes = Changes(outcome, crew, workers, window, network, spawner)
         if network is not None:
-            network.schedule(window.steady_ns)
+            network.schedule(window.steady_ns, window.end_ns)
         # Each on its own clock: one moment for all.
         outcome.times.windows = {
             p.name: window.on(outcome.clock_of(p.name)) for p in cell.processes

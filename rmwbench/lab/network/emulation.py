@@ -3,7 +3,7 @@
     emulation = Emulation(crew, hosts, links, log_records)
     emulation.up(seed)                   # every host's own part and the link, read back
     emulation.probe()                    # datagrams through all of it; rows and findings
-    emulation.schedule(steady_ns)        # what changes when; the link makes its own changes
+    emulation.schedule(steady_ns, end_ns)  # what changes when; the link makes its own changes
     …within the window: due_ns, apply_due, hear
     emulation.end(begin_ns, end_ns)      # document, frame log, promise
     emulation.close()
@@ -63,7 +63,8 @@ class Due:
 
 class Emulation:
     """`findings` are what is not as asked for, `rows` the probes, `counters` what the queues of
-    hosts' own devices dropped by either end of the window, `frames` the log of what passed since
+    hosts' own devices dropped by either end of the window, `unlogged` how many frames found no
+    room in the log though all were counted (`document`), `frames` the log of what passed since
     the probes, `files` what is kept of it as files of the trial."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
@@ -71,6 +72,7 @@ class Emulation:
         self.rows: list[dict[str, Any]] = []
         self.counters: list[dict[str, Any]] = []
         self.frames: np.ndarray | None = None
+        self.unlogged = 0
         self.files: dict[str, bytes] = {}
         self.document: dict[str, Any] | None = None
         self._crew, self._links = crew, links
@@ -135,8 +137,9 @@ class Emulation:
         self.findings += findings
         self._first_frame = after.index
 
-    def schedule(self, steady_ns: int) -> None:
-        """The changes, counted from the start of the steady state. Raises as `up` does."""
+    def schedule(self, steady_ns: int, end_ns: int) -> None:
+        """The changes, counted from the start of the steady state, and the end of that. Raises as
+        `up` does."""
         self._steady_ns = steady_ns
         for_link = self._restarted(steady_ns)
         due = [
@@ -164,7 +167,7 @@ class Emulation:
                 self._link_changes.append(change)
         self._due.extend(sorted(due, key=lambda one: one.at_ns))
         if self._kernel is None:
-            self._switch.schedule(for_link)
+            self._switch.schedule(for_link, (steady_ns, end_ns))
 
     @property
     def due_ns(self) -> int | None:
@@ -237,6 +240,8 @@ class Emulation:
         if frames is not None:
             self.frames = frames[frames["index"] >= self._first_frame]
             late = promise.lateness(self.frames, begin_ns, end_ns)
+        if unlogged and document.get("periods"):
+            self.unlogged, unlogged = unlogged, 0
         self.findings += promise.kept(self._links, document, unlogged, late, dropped)
         self.rows += [
             {"probe": f"network.late_{name}", "unit": "ns", "at": "window", "value": value}

@@ -7,7 +7,7 @@ that they do not have, and dies with the trial.
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -173,9 +173,10 @@ class Switch:
         found = self._ask("mark", {})
         return Mark(found["index"], found["links"])
 
-    def schedule(self, changes: list[dict[str, Any]]) -> None:
+    def schedule(self, changes: list[dict[str, Any]], edges_ns: Sequence[int]) -> None:
         """Changes of the link protocol, in the order of time; each alone, since a trace may fill a
-        line."""
+        line. `edges_ns`: when the steady state begins and ends, by which frames are counted."""
+        self._ask("schedule", {"changes": [], "edges_ns": list(edges_ns)})
         for change in changes:
             self._ask("schedule", {"changes": [change]})
 

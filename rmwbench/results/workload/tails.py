@@ -9,6 +9,7 @@ from rmwbench.analysis.causes.witness import between, witnesses
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.metrics.trial import endpoints_of, told, window_of
+from rmwbench.analysis.records.frame_counts import counts_of
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
@@ -60,7 +61,9 @@ def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
         clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule")
     )
     log = found.frames()
-    frames = None if log is None else frames_of(log)
+    # of a log that lacks frames nobody knows which message met a loss
+    is_whole = log is not None and counts_of(found.counters) is None
+    frames = frames_of(log) if log is not None and is_whole else None
     interruptions = [] if window is None else outages(known.events, found.endpoints, window)
     hosts = {e["endpoint"]: e["host"] for e in found.endpoints}
     out = []

@@ -9,6 +9,7 @@ use crate::document::{ClassCounters, Device, LinkCounters};
 use crate::frame::{Class, Frame, Verdict};
 use crate::medium::{MediumCounters, OnAir};
 use crate::spec::{LinkSpec, MediumSpec};
+use crate::totals::Periods;
 
 impl Network {
     pub fn links(&self) -> BTreeMap<String, LinkCounters> {
@@ -38,6 +39,11 @@ impl Network {
             .collect()
     }
 
+    pub fn periods(&self) -> Periods {
+        let names: Vec<&str> = self.ports.iter().map(|port| port.name.as_str()).collect();
+        self.totals.periods(&names)
+    }
+
     pub fn devices(&self) -> BTreeMap<String, Device> {
         self.ports.iter().map(|port| (port.name.clone(), port.device.clone())).collect()
     }
@@ -60,7 +66,7 @@ impl Network {
 
     /// Writes a record for each frame that is still under way, and ends the log. Frames go on.
     pub fn close_log(&mut self) -> (usize, u64) {
-        let Network { events, directions, media, log, .. } = self;
+        let Network { events, directions, media, log, totals, .. } = self;
         let of = |index: usize| directions[index].way;
         let on_wire = events.iter().filter_map(|Reverse(event)| match &event.what {
             Happening::Crossed(index, frame) => Some((of(*index), frame.as_ref())),
@@ -84,6 +90,7 @@ impl Network {
         under_way.sort_by_key(|(_, frame)| (frame.index, frame.to));
         for (way, frame) in under_way {
             log.write(frame, Verdict::UnderWay, way, 0, 0);
+            totals.ended(frame, Verdict::UnderWay, way);
         }
         log.close()
     }

@@ -14,7 +14,14 @@ impl Network {
     pub(super) fn end(&mut self, direction: usize, frame: &Frame, verdict: Verdict) {
         let Direction { way, counters, .. } = &mut self.directions[direction];
         counters.end(verdict);
-        self.log.write(frame, verdict, *way, 0, 0);
+        let way = *way;
+        self.record(frame, verdict, way, 0, 0);
+    }
+
+    /// What became of a frame.
+    fn record(&mut self, frame: &Frame, verdict: Verdict, way: Way, due_ns: i64, out_ns: i64) {
+        self.log.write(frame, verdict, way, due_ns, out_ns);
+        self.totals.ended(frame, verdict, way);
     }
 
     /// What keeps every frame of this direction from going on, if anything.
@@ -48,6 +55,7 @@ impl Network {
             return None;
         }
         if frame.facts.class == Class::Resolution && direction.spec.exempt_arp {
+            self.totals.crossed(index, frame.bytes.len(), true, at_ns);
             self.arrived(index, frame, at_ns, outside);
             return None;
         }
@@ -127,7 +135,9 @@ impl Network {
         // the others.
         let jitter_ns = direction.effects.jitter.offset_ns(frame.fate.jitter, at_ns);
         let traced = direction.replay.loss(at_ns);
-        if direction.effects.loss.lost(frame.fate.loss, at_ns, traced) {
+        let lost = direction.effects.loss.lost(frame.fate.loss, at_ns, traced);
+        self.totals.crossed(index, frame.bytes.len(), !lost, at_ns);
+        if lost {
             let verdict = direction.lost();
             return self.end(index, &frame, verdict);
         }
@@ -193,7 +203,7 @@ impl Network {
                 counters.delivered += 1;
                 counters.delivered_bytes += frame.bytes.len() as u64;
                 self.lateness.add(out_ns - due_ns);
-                self.log.write(frame, Verdict::Delivered, Way::Down, due_ns, out_ns);
+                self.record(frame, Verdict::Delivered, Way::Down, due_ns, out_ns);
             }
             Err(refused) => {
                 let device = &mut self.ports[port].device;
@@ -204,7 +214,7 @@ impl Network {
                         device.error = Some(error);
                     }
                 }
-                self.log.write(frame, Verdict::Refused, Way::Down, due_ns, 0);
+                self.record(frame, Verdict::Refused, Way::Down, due_ns, 0);
             }
         }
     }

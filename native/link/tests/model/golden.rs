@@ -24,7 +24,7 @@ fn the_lines_of_the_page_are_commands() {
     assert_eq!(keys(&lines[0]), keys(&hello("link")));
     let requests: Vec<Request<Command>> =
         lines[1..].iter().map(|line| serde_json::from_value(line.clone()).unwrap()).collect();
-    let [Request { command: Command::Open(open), .. }, Request { command: Command::Schedule { changes }, .. }, mark, collect, exit] =
+    let [Request { command: Command::Open(open), .. }, Request { command: Command::Schedule { changes, .. }, .. }, mark, collect, exit] =
         &requests[..]
     else {
         panic!("{requests:?}")

@@ -9,3 +9,4 @@ mod links;
 mod media;
 mod police;
 mod switching;
+mod totals;

@@ -18,6 +18,7 @@ import numpy as np
 
 from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.columns import Columns, Window
+from rmwbench.analysis.records.frame_counts import FrameCounts, network_of
 from rmwbench.analysis.records.frames import CLASSES, DELIVERED, NOT_LOST, Frames, Names
 from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN
 
@@ -134,10 +135,87 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int
     return int(columns.received("bytes")[crossed].sum(dtype=np.int64))
 
 
+def wire_of_counts(
+    counts: FrameCounts, window: Window, payload_bytes: int, rates_bps: Mapping[Link, float]
+) -> Wire:
+    """The same from counts alone. How long a link with a rate was busy follows from the bytes that
+    took time of it: a frame at the window's edge belongs to where it ended."""
+    wire = Wire(payload_bytes=payload_bytes, window_ns=window.length_ns)
+    for host in dict.fromkeys(link for link, _ in counts.entered):
+        for kind in CLASSES:
+            of = counts.entered.get((host, kind))
+            wire.sent[host, kind] = (of.frames, of.bytes) if of else (0, 0)
+            wire.entered[host, UP] = wire.entered.get((host, UP), 0) + (of.frames if of else 0)
+    for (port, way, verdict, kind, _), count in counts.ended.items():
+        if way == DOWN and verdict != UNWANTED:
+            wire.entered[port, DOWN] = wire.entered.get((port, DOWN), 0) + count
+        if verdict not in NOT_LOST:
+            for lost in (wire.lost, *([wire.lost_data] if kind == "data" else [])):
+                lost[port, way, verdict] = lost.get((port, way, verdict), 0) + count
+    for link, (sent_bytes, carried_bytes) in counts.crossed.items():
+        wire.carried[link] = carried_bytes
+        if rate_bps := rates_bps.get(link):
+            wire.busy_ns[link] = min(sent_bytes * 8e9 / rate_bps, window.length_ns)
+    return wire
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sums:
+    """Over the window, once per frame that a host sent: those with data and those sent again; and
+    once per destination: those that were lost, of those that were sent there."""
+
+    data_frames: int
+    data_bytes: int
+    again_frames: int
+    again_bytes: int
+    lost: int
+    met: int
+
+
+def sums_of(frames: Frames, window: Window) -> Sums:
+    """`frames` as of `wire_of`."""
+    copies = _copies(frames)[(frames.in_ns >= window.begin_ns) & (frames.in_ns < window.end_ns)]
+    frames = frames.between(window.begin_ns, window.end_ns)
+    data = frames.entered & frames.kind.among("data")
+    again = data & frames.retransmission
+    met = ~frames.verdict.among(*(name for name in NOT_LOST if name != DELIVERED))
+    gone = met & ~frames.verdict.among(DELIVERED)
+    return Sums(
+        data_frames=int(np.count_nonzero(data)),
+        data_bytes=int(frames.frame_bytes[data].sum()),
+        again_frames=int(np.count_nonzero(again)),
+        again_bytes=int(frames.frame_bytes[again].sum()),
+        lost=int(copies[gone].sum()),
+        met=int(copies[met].sum()),
+    )
+
+
+def sums_of_counts(counts: FrameCounts) -> Sums:
+    """The same from counts alone."""
+    data = [of for (_, kind), of in counts.entered.items() if kind == "data"]
+    links = {link for link, *_ in (*counts.ended, *counts.entered)}
+    met = lost = 0
+    for (link, _, verdict, _, to_all), count in counts.ended.items():
+        if verdict in NOT_LOST and verdict != DELIVERED:
+            continue
+        others = sum(network_of(one) == network_of(link) for one in links) - 1
+        copies = max(1, others) if to_all and verdict != NO_DESTINATION else 1
+        met += copies * count
+        lost += copies * count if verdict != DELIVERED else 0
+    return Sums(
+        data_frames=sum(of.frames for of in data),
+        data_bytes=sum(of.bytes for of in data),
+        again_frames=sum(of.repeated for of in data),
+        again_bytes=sum(of.repeated_bytes for of in data),
+        lost=lost,
+        met=met,
+    )
+
+
 def values(
-    wire: Wire, frames: Frames, window: Window
+    wire: Wire, sums: Sums
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """(amounts, (events, of) of fractions, reasons) of METRICS; `frames` as of `wire_of`."""
+    """(amounts, (events, of) of fractions, reasons) of METRICS."""
     amounts: dict[str, float] = {}
     reasons: dict[str, str] = {}
     if wire.payload_bytes:
@@ -147,19 +225,11 @@ def values(
             amounts[f"{BYTES}_{kind}"] = of / wire.payload_bytes
     else:
         reasons |= dict.fromkeys(METRICS[: 1 + len(CLASSES)], NO_CROSSING)
-    copies = _copies(frames)[(frames.in_ns >= window.begin_ns) & (frames.in_ns < window.end_ns)]
-    frames = frames.between(window.begin_ns, window.end_ns)
-    data = frames.entered & frames.kind.among("data")
-    again = data & frames.retransmission
-    fractions = {RETRANSMITTED: (int(np.count_nonzero(again)), int(np.count_nonzero(data)))}
-    data_bytes = int(frames.frame_bytes[data].sum())
-    if data_bytes:
-        amounts[RETRANSMITTED_BYTES] = int(frames.frame_bytes[again].sum()) / data_bytes
+    fractions = {RETRANSMITTED: (sums.again_frames, sums.data_frames), LOST: (sums.lost, sums.met)}
+    if sums.data_bytes:
+        amounts[RETRANSMITTED_BYTES] = sums.again_bytes / sums.data_bytes
     else:
         reasons[RETRANSMITTED_BYTES] = "no frame with data was sent in the window"
-    met = ~frames.verdict.among(*(name for name in NOT_LOST if name != DELIVERED))
-    gone = met & ~frames.verdict.among(DELIVERED)
-    fractions[LOST] = int(copies[gone].sum()), int(copies[met].sum())
     if wire.busy_ns and wire.window_ns:
         amounts[USED] = max(wire.busy_ns.values()) / wire.window_ns
     else:

@@ -17,6 +17,7 @@ from rmwbench.analysis.metrics.network.link_bytes import Wire
 from rmwbench.analysis.metrics.network.outage import Outage, Recovery
 from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.frame_counts import WHY, FrameCounts
 from rmwbench.analysis.records.frames import Frames
 from rmwbench.analysis.records.joining import Life
 
@@ -54,24 +55,27 @@ def network(
     definition: Mapping[str, Any],
     known: Mapping[int, Life],
     focus: Sequence[str] = (),
+    counts: FrameCounts | None = None,
 ) -> Found:
     """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's
     `endpoints`, `definition` is its cell's, and `known` as `joining.lives` has it. With `focus`
-    messages are those of its topics; frames are everybody's but those of cross traffic. Raises as
-    `latency.measure`."""
+    messages are those of its topics; frames are everybody's but those of cross traffic. `counts`:
+    of a trial whose log lacks frames, in the place of `frames`. Raises as `latency.measure`."""
     events = list(events)
-    if frames is not None and (others := cross_traffic.asked(definition)):
+    others = cross_traffic.asked(definition)
+    if counts is not None:
+        frames, counts = None, counts.without(others)
+    elif frames is not None and others:
         frames = frames.where(~frames.sender.among(*others))
+    no_log = wire.why_no_log(definition) if counts is None else WHY
     if window is None or not window.length_ns:
         return {}, {}, dict.fromkeys(_ALL, NO_WINDOW), Network()
     asked = definition.get("workload")
     returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
-    if frames is None and not interruptions and not late:
-        reasons = dict.fromkeys(wire.METRICS, wire.why_no_log(definition)) | dict.fromkeys(
-            outage.METRICS, outage.NONE
-        )
+    if frames is None and counts is None and not interruptions and not late:
+        reasons = dict.fromkeys(wire.METRICS, no_log) | dict.fromkeys(outage.METRICS, outage.NONE)
         reasons |= dict.fromkeys(delivery.SPLIT, delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
@@ -83,18 +87,21 @@ def network(
     values, why = outage.around(pairs, interruptions, recovered, frames, window)
     reasons |= why
     seen = None
-    if frames is None:
-        of_frames = (
-            *wire.METRICS,
-            *(name for name in ("recovery_bytes",) if name in why and interruptions),
-        )
-        reasons |= dict.fromkeys(of_frames, wire.why_no_log(definition))
+    if frames is None and interruptions and "recovery_bytes" in why:
+        reasons["recovery_bytes"] = no_log
+    if frames is None and counts is None:
+        reasons |= dict.fromkeys(wire.METRICS, no_log)
     else:
         payload_bytes = wire.crossing_bytes(columns, rows, window)
         rates_bps = wire.rates_of(definition)
-        seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
-        more, shares, why = wire.values(seen, frames, window)
-        if wire.is_mixed(frames, definition):
+        if counts is not None:
+            seen = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
+            sums = wire.sums_of_counts(counts)
+        else:
+            seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
+            sums = wire.sums_of(frames, window)
+        more, shares, why = wire.values(seen, sums)
+        if frames is not None and wire.is_mixed(frames, definition):
             more.pop(wire.USED, None)
             why[wire.USED] = wire.MIXED
         values |= more

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from rmwbench.analysis.records.frame_counts import counts_of, host_of
 from rmwbench.campaign.trial.attest.counted import (
     Carried,
     Snapshot,
@@ -37,12 +38,16 @@ def carried_between(outcome: Outcome) -> list[Carried]:
             edges = of_the_trial(outcome, host, at["steady_begin"], at["steady_end"])
             for transport, size in _of_host(edges, leading):
                 totals[transport] = totals.get(transport, 0) + size
-    if not totals and outcome.network.frames is not None and outcome.times.window is not None:
+    own_hosts = outcome.order.cell.hosts
+    if not totals and (counts := counts_of(outcome.network.counters)) is not None:
+        sent = (of for (link, _), of in counts.entered.items() if host_of(link) in own_hosts)
+        totals["network"] = sum(of.bytes for of in sent)
+    elif not totals and outcome.network.frames is not None and outcome.times.window is not None:
         begun = outcome.network.frames["in_ns"]
         inside = (begun >= outcome.times.window.steady_ns) & (begun < outcome.times.window.end_ns)
         # Not of those that only cross traffic has.
         cell = outcome.order.cell
-        own = [port for port, host in enumerate(cell.port_hosts) if host in cell.hosts]
+        own = [port for port, host in enumerate(cell.port_hosts) if host in own_hosts]
         inside &= np.isin(outcome.network.frames["from_port"], own)
         # a row per destination
         _, first = np.unique(outcome.network.frames["index"][inside], return_index=True)

@@ -7,6 +7,7 @@ A trial on one host has none, and passes here without a word.
 import contextlib
 from collections.abc import Callable, Iterator
 
+from rmwbench.analysis.records import frame_counts
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step
 from rmwbench.campaign.trial.outcome import Outcome
@@ -16,6 +17,7 @@ from rmwbench.lab.network import Emulation, NetworkBroken
 from rmwbench.lab.network.switch import log_records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.words.numbers import counted
 
 
 @contextlib.contextmanager
@@ -62,6 +64,9 @@ def end(outcome: Outcome, network: Emulation | None) -> None:
     outcome.network.findings += network.findings
     outcome.network.frames = network.frames
     outcome.network.counters = network.counters
+    if network.unlogged and network.document is not None:
+        outcome.network.unlogged = network.unlogged
+        outcome.network.counters += frame_counts.rows(network.document["periods"], network.unlogged)
     outcome.files |= network.files
 
 
@@ -81,6 +86,9 @@ def flags(outcome: Outcome) -> Iterator[Reason]:
     for finding in outcome.network.findings:
         if not finding.void:
             yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
+    if unlogged := outcome.network.unlogged:
+        text = f"{counted(unlogged, 'frame')} found no room in the log and stand in counts alone"
+        yield Reason(Code.FRAMES_UNLOGGED, f"frames_unlogged: {text}")
 
 
 def broken_reason(broken: NetworkBroken | HostBroken | WorkerFailed) -> Reason:
