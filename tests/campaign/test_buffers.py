@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.buffers import asked_bytes, granted_less
+from rmwbench.campaign.plan.buffers import Ungranted, asked_bytes, told, ungranted
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
 
 MIDDLEWARES = Path(__file__).parents[2] / "native" / "middlewares"
 SMALL = {"net.core.rmem_max": "212992"}
@@ -49,9 +51,10 @@ def test_a_mode_replaces_what_the_profile_asks_for():
     )
 
 
-def test_less_than_asked_is_told_with_the_command_that_changes_it():
-    told = granted_less(profile("cyclonedds/profiles/tuned.xml"), {}, SMALL)
-    assert told is not None and "212992" in told and "sysctl -w net.core.rmem_max=16777216" in told
+def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
+    (found,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), {}, SMALL)
+    assert found == Ungranted("receive", 16 << 20, 212992, "net.core.rmem_max")
+    assert found.text.endswith("the kernel grants 212992: sysctl -w net.core.rmem_max=16777216")
 
 
 def test_both_sides_count():
@@ -59,16 +62,47 @@ def test_both_sides_count():
     raised = {"net.core.rmem_max": "4194304", "net.core.wmem_max": "212992"}
     for text, modes in (
         ("", {"socket_buffer_bytes": 1 << 22}),
-        (profile("fastdds/profiles/tuned.xml"), {}),
+        ("<sendBufferSize>4194304</sendBufferSize>", {}),
     ):
-        told = granted_less(text, modes, raised)
-        assert told is not None and "a send buffer of 4194304 bytes" in told
-        assert "rmem_max" not in told
-        assert granted_less(text, modes, raised | {"net.core.wmem_max": "4194304"}) is None
+        (found,) = ungranted(text, modes, raised)
+        assert found == Ungranted("send", 1 << 22, 212992, "net.core.wmem_max")
+        assert not ungranted(text, modes, raised | {"net.core.wmem_max": "4194304"})
 
 
 def test_enough_is_not_told_nor_what_nobody_knows():
     text = profile("cyclonedds/profiles/tuned.xml")
-    assert granted_less(text, {}, {"net.core.rmem_max": "16777216"}) is None
-    assert granted_less(text, {}, {"net.core.rmem_max": None}) is None
-    assert granted_less("", {}, SMALL) is None
+    assert not ungranted(text, {}, {"net.core.rmem_max": "16777216"})
+    assert not ungranted(text, {}, {"net.core.rmem_max": None})
+    assert not ungranted("", {}, SMALL)
+
+
+PROFILE = """\
+<CycloneDDS><Domain Id="any"><Internal>
+<SocketReceiveBufferSize max="16MB"/>
+</Internal></Domain></CycloneDDS>
+"""
+SUITE = """\
+suite: mine
+title: t
+arms:
+  - {name: mine, middleware: cyclonedds, profile: ./mine.xml}
+  - {name: beside, middleware: cyclonedds}
+workloads: [{name: w, message: Bytes(320), rate_hz: 100}]
+"""
+
+
+class Carries:
+    """A worker that has no profile but an empty one."""
+
+    def profile(self, name: str) -> dict[str, str]:
+        return {"name": name, "format": "", "text": ""}
+
+
+def test_before_it_runs_the_arm_is_told_with_the_one_command(tmp_path):
+    (tmp_path / "mine.xml").write_text(PROFILE)
+    found = cells(parse(SUITE, where="mine.yaml", directory=tmp_path))
+    workers = {"cyclonedds": Carries()}
+    (line,) = told(found, workers, {"net.core.rmem_max": "4194304"})
+    assert line.startswith("mine: asks for a receive buffer of 16.8 MB, the kernel grants 4.19 MB")
+    assert line.endswith("rmwbench doctor --fix --only 'receive buffer'")
+    assert told(found, workers, {"net.core.rmem_max": "16777216"}) == []

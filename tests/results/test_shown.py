@@ -3,11 +3,13 @@
 import json
 from dataclasses import replace
 
+import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.schema import table_from_rows
 from rmwbench.results.show import summarise
-from rmwbench.results.shown import Arm
+from rmwbench.results.shown import Arm, Ungranted
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
 
@@ -62,3 +64,18 @@ def test_a_middleware_has_its_bare_name_while_its_vendor_supports_that_version(
     ended = month == "2026-01"
     assert arm.support_ended == (month if ended else None)
     assert any("without its vendor's support since 2026-01" in x for x in arm.flags) == ended
+
+
+def test_the_bundle_says_what_was_not_granted(tmp_path):
+    """A fact of the cell, and not a sentence, by which a headline leaves the arm out."""
+    bundle = synthetic_bundle.write(tmp_path / "c", merged=True)
+    (path,) = (bundle / "tables" / "cells").glob("*.parquet")
+    wish = {"side": "receive", "asked_bytes": 1 << 24, "granted_bytes": 1 << 22, "setting": "s"}
+    rows = pq.read_table(path).to_pylist()
+    for row in rows:
+        if row["arm"] == "cyclonedds tuned":
+            row["definition"] = json.dumps(json.loads(row["definition"]) | {"ungranted": [wish]})
+    pq.write_table(table_from_rows("cells", rows), path)
+    arms = [arm for workload in summarise(Bundle(bundle)).workloads for arm in workload.arms]
+    found = {arm.arm: arm.ungranted for arm in arms if arm.ungranted}
+    assert found == {"cyclonedds tuned": (Ungranted(**wish),)}

@@ -7,8 +7,15 @@ file is seen like a shipped one.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
+
+from rmwbench.campaign.plan.profile import Workers, distinct_sides, resolved_profile
+from rmwbench.lab.middleware import Worker
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.side import Side
+from rmwbench.words.numbers import quantity
 
 MODE = "socket_buffer_bytes"
 UNITS = {
@@ -53,15 +60,61 @@ def asked_bytes(text: str, modes: Mapping[str, Any], side: str = "receive") -> i
     return max(found, default=None)
 
 
-def granted_less(text: str, modes: Mapping[str, Any], sysctls: Mapping[str, Any]) -> str | None:
-    """What the kernel does not grant, with the command that changes it; None where it grants what
-    is asked, or nobody knows."""
-    told = []
+@dataclass(frozen=True)
+class Ungranted:
+    """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
+    is the sysctl that caps it."""
+
+    side: str
+    asked_bytes: int
+    granted_bytes: int
+    setting: str
+
+    @property
+    def text(self) -> str:
+        return (
+            f"asks for a {self.side} buffer of {self.asked_bytes} bytes, the kernel grants "
+            f"{self.granted_bytes}: sysctl -w {self.setting}={self.asked_bytes}"
+        )
+
+
+def ungranted(
+    text: str, modes: Mapping[str, Any], sysctls: Mapping[str, Any]
+) -> tuple[Ungranted, ...]:
+    """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
+    found = []
     for side, limit in LIMITS.items():
         asked, most = asked_bytes(text, modes, side), sysctls.get(limit)
         if asked is not None and most is not None and int(most) < asked:
-            told.append(
-                f"asks for a {side} buffer of {asked} bytes, the kernel grants {most}: sysctl -w "
-                f"{limit}={asked}"
-            )
-    return "; ".join(told) or None
+            found.append(Ungranted(side, asked, int(most), limit))
+    return tuple(found)
+
+
+def of_cell(cell: Cell, workers: Workers, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
+    """Of all sides of its arm."""
+    found = [
+        one
+        for side in distinct_sides(cell)
+        for one in of_side(side, workers[side.middleware], sysctls)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def of_side(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
+    return ungranted(resolved_profile(side, worker)["text"], side.modes, sysctls)
+
+
+def told(cells: Iterable[Cell], workers: Workers, sysctls: Mapping[str, Any]) -> list[str]:
+    """A line for each wish, with its arms and the one command that grants it, for whoever is about
+    to run them."""
+    arms: dict[Ungranted, list[str]] = {}
+    for cell in cells:
+        for one in of_cell(cell, workers, sysctls):
+            arms.setdefault(one, []).append(cell.arm.name)
+    return [
+        f"{', '.join(dict.fromkeys(names))}: asks for a {one.side} buffer of "
+        f"{quantity(one.asked_bytes, 'bytes')}, the kernel grants "
+        f"{quantity(one.granted_bytes, 'bytes')}. It runs, and is so named; no headline compares "
+        f"it until it is granted: rmwbench doctor --fix --only '{one.side} buffer'"
+        for one, names in arms.items()
+    ]

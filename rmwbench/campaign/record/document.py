@@ -4,19 +4,19 @@
 import json
 import time
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from importlib.metadata import version
 from typing import Any
 
 import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.plan.buffers import granted_less
+from rmwbench.campaign.plan.buffers import of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, forced, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.side import Side
 
 TRACED = (
     "traced: every thread's schedule was recorded, which costs time; compare its latencies "
@@ -74,9 +74,12 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str,
                 )
         flags = [(side.profile.name, forced(side, workers[side.middleware])) for side in sides]
         flags += [
-            (side.profile.name, _less_buffer(side, workers[side.middleware], sysctls))
+            (side.profile.name, one.text)
             for side in sides
+            for one in of_side(side, workers[side.middleware], sysctls)
         ]
+        if wishes := of_cell(cell, workers, sysctls):
+            definition["ungranted"] = [asdict(one) for one in wishes]
         definition["flags"] = list(
             dict.fromkeys(f"{name}*: {text}" for name, text in flags if text)
         )
@@ -104,10 +107,6 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str,
             }
         )
     return table_from_rows("cells", rows)
-
-
-def _less_buffer(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> str | None:
-    return granted_less(resolved_profile(side, worker)["text"], side.modes, sysctls)
 
 
 def _is_run(cell: Cell) -> bool:

@@ -12,8 +12,11 @@ from rmwbench.cli.choice import At, Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.verbs.suites import complete_suite
 from rmwbench.errors import UserError
+from rmwbench.typed import as_typed
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.console import Console
     from rich.table import Table
 
@@ -91,12 +94,13 @@ def plan(
     if suite is None:
         raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
 
-    from rmwbench.campaign.plan import unsupported
+    from rmwbench.campaign.plan import buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import Machine
     from rmwbench.campaign.plan.request import Planner, Request
     from rmwbench.campaign.start import Here, checked
     from rmwbench.cluster import estimate
     from rmwbench.lab.host.kind import NAMESPACES
+    from rmwbench.lab.machine import card
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.load import find, read
 
@@ -124,9 +128,11 @@ def plan(
     if machine is not None:
         request, left_out = planner.within_budget(request, machine)
     _, found = planner.chosen(request)
+    wishes: list[str] = []
     if cluster is None:
         host = Here().host()
-        _, lacking = checked(planner, request, text, Here())
+        workers, lacking = checked(planner, request, text, Here())
+        wishes = buffers.told(found, workers, card.sysctls())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in found for name in cell.middlewares})
@@ -147,7 +153,7 @@ def plan(
         document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
         print_json(document)
     else:
-        _print(made, order)
+        _print(made, order, wishes)
         if on_cluster is not None:
             typer.echo(f"\n{estimate.text(on_cluster)}")
 
@@ -176,7 +182,7 @@ def parse_duration_s(text: str) -> float:
     return seconds
 
 
-def _print(made: "Plan", order: bool) -> None:
+def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
     from rich.markup import escape
 
     from rmwbench.campaign.plan import unsupported
@@ -246,6 +252,10 @@ def _print(made: "Plan", order: bool) -> None:
         console.print("\n[bold]Not supported[/bold], and not run")
         for text in unsupported.told(made, made.unsupported):
             console.print(f"  {escape(text)}")
+    if wishes:
+        console.print("\n[bold]Not granted[/bold] by this machine's kernel")
+        for text in wishes:
+            console.print(f"  {escape(as_typed(text))}")
     if order:
         console.print("\n[bold]Order[/bold]")
         for trial in made.trials:
