@@ -21,7 +21,8 @@ BENCH = bench bench-floor bench-iceoryx2 bench-zenoh bench-cyclonedds bench-fast
 with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); elif [ -n "$$CI" ]; then echo "cargo $(1) is missing"; echo "  do: rustup component add $(1)"; exit 1; else echo "SKIPPED: cargo $(1) is not installed (rustup component add $(1))"; fi
 
 help:
-	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer"
+	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer;"
+	@echo "               the first time it builds the workers (10 to 20 minutes) and Debian's newest Fast DDS (10 more; NEWEST= leaves it out)"
 	@echo "make test      all tests, of the workers those of the first set; T=tests/x.py::test_y for one"
 	@echo "make check     style, types, words, and all short tests that need no traffic: the first part of make test"
 	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"
@@ -67,9 +68,12 @@ site:
 	@$(UV) run --quiet --no-project $(SITE:%=--with %) mkdocs build --quiet --strict
 	@echo "site: dist/site/index.html"
 
-# A worker that cannot be built here costs its own arms and nothing else.
+# A worker that cannot be built here costs its own arms and nothing else. `make demo NEWEST=` leaves out the newest Fast DDS, which
+# is built beside the system's in 10 minutes, from Debian's source packages.
+NEWEST = --newest
 demo: preflight setup-run
-	@$(RUN) rmwbench middlewares build --partly
+	@test -z "$(NEWEST)" || setup/apt newest
+	@$(RUN) rmwbench middlewares build --partly $(NEWEST)
 	@$(RUN) rmwbench run quick
 	@echo "next:   . .venv/bin/activate, once in each shell; then every \`rmwbench …\` works as it is printed"
 

@@ -292,6 +292,26 @@ def test_what_keeps_it_from_being_built_is_one_error(machine, monkeypatch, capsy
     assert not machine.calls("cmake")
 
 
+@pytest.mark.parametrize("lack", [no_network, no_keyring, no_sources_to_get])
+def test_in_part_what_keeps_it_from_being_built_is_told_and_the_systems_is_built(
+    machine, monkeypatch, capsys, lack
+):
+    lack(machine)
+    asked = []
+    monkeypatch.setattr(build, "choose", lambda names: [recipe()])
+    monkeypatch.setattr(build, "check", lambda chosen: None)
+    monkeypatch.setattr(build, "build", lambda chosen, say: asked.extend(chosen) or [])
+    exit_code("middlewares", "build", "fastdds", "--newest", "--partly")
+    assert asked == [recipe()]
+    assert "fastdds: without its newest version: " in capsys.readouterr().out
+
+
+def test_in_part_one_that_is_there_is_not_looked_for_again(machine):
+    installed("3.3.0-1")
+    assert newest_build.build_all([recipe()], True, lambda text: None) == []
+    assert not machine.calls("apt-get")
+
+
 def test_only_what_has_a_newer_version_can_be_asked_for_it(machine, capsys):
     with pytest.raises(UserError, match="one of fastdds"):
         newest_build.of([recipe(newest=None)])

@@ -103,7 +103,8 @@ def build(
         bool,
         typer.Option(
             "--partly",
-            help="Leave out what cannot be built here; fail only for a tool, or if none can.",
+            help="Leave out what cannot be built here; fail only for a tool, or if none can. With "
+            "--newest: the system's version alone where the newest cannot be had.",
         ),
     ] = False,
     newest: Annotated[
@@ -133,8 +134,7 @@ def build(
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
         chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
-    plans = [(recipe, newest_build.prepare(recipe, announce)) for recipe in newer]
-    problems = [newest_build.build(recipe, plan, announce) for recipe, plan in plans]
+    problems = newest_build.build_all(newer, partly, announce)
     for recipe in chosen:
         if gone := place.remove_orphan(recipe):
             say(f"{recipe.middleware}: removed {gone}, whose libraries are gone")
@@ -158,9 +158,10 @@ def build(
         and len(failed) < len(chosen) - len(tool.recipes())
     ):
         for name in sorted(failed):
+            bare, version = name.partition(" ")[::2]
             say(
                 f"{name}: its arms are left out until it is built: rmwbench middlewares build "
-                f"{name}"
+                f"{bare}{' --newest' if version else ''}"
             )
         raise typer.Exit(0)
     raise typer.Exit(1 if failed else 0)

@@ -59,6 +59,31 @@ def of(chosen: Sequence[Recipe]) -> list[Recipe]:
     )
 
 
+def build_all(
+    newer: Sequence[Recipe], partly: bool, announce: Callable[[str], None]
+) -> list[Built]:
+    """The newest of each; all are prepared before the first is built. With `partly` one that is
+    there is not looked for again, and what keeps one from being had is told and no error: the
+    system's version is built all the same."""
+    wanted = [r for r in newer if not (partly and place.installed(r))]
+    plans: list[tuple[Recipe, Plan]] = []
+    built: list[Built] = []
+
+    def attempt(recipe: Recipe, step: Callable[[], None]) -> None:
+        try:
+            step()
+        except UserError as error:
+            if not partly:
+                raise
+            announce(f"{recipe.middleware}: without its newest version: {error}")
+
+    for recipe in wanted:
+        attempt(recipe, lambda r=recipe: plans.append((r, prepare(r, announce))))
+    for recipe, made in plans:
+        attempt(recipe, lambda r=recipe, m=made: built.append(build(r, m, announce)))
+    return built
+
+
 def prepare(recipe: Recipe, announce: Callable[[str], None]) -> Plan:
     """Asks Debian's archive, says what would be built and for how long. Raises one UserError for
     what keeps it from being built."""
