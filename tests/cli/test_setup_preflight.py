@@ -9,7 +9,21 @@ from pathlib import Path
 import pytest
 
 SETUP = Path(__file__).resolve().parents[2] / "setup"
-TOOLS = ("sh", "dirname", "awk", "head", "cut", "find", "sed", "env", "cat", "ls", "mkdir", "rm")
+TOOLS = (
+    "sh",
+    "dirname",
+    "awk",
+    "head",
+    "cut",
+    "find",
+    "sed",
+    "env",
+    "cat",
+    "ls",
+    "mkdir",
+    "rm",
+    "grep",
+)
 
 
 @dataclass
@@ -103,3 +117,11 @@ def test_with_the_workers_of_an_earlier_build_little_disk_will_do(place):
     place.free_mb(500)
     done = place.run()
     assert done.returncode == 0 and "earlier build" in done.stdout
+
+
+@pytest.mark.parametrize(("granted", "told"), [("4194304", True), ("16777216", False), ("", False)])
+def test_a_receive_buffer_that_tuned_is_not_granted_is_said_before_the_build(place, granted, told):
+    place.program("cat", f"case $1 in */rmem_max) echo {granted};; esac")
+    done = place.run()
+    assert done.returncode == 0 and not done.stderr
+    assert ("sysctl -w net.core.rmem_max=33554432" in done.stdout) == told
