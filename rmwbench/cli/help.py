@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from typer._click.core import Context
 
 
+HELP_OPTIONS = ["--help", "-h"]
+
+
 class PlainGroup(TyperGroup):
     """A list of verbs, each with its whole first paragraph. `ORDER`: the verbs' order where it is
     not that in which they were added."""
@@ -32,6 +35,6 @@ class NamesOrVerbs(PlainGroup):
     the names are those of its verb `show`."""
 
     def parse_args(self, ctx: "Context", args: list[str]) -> list[str]:
-        own = args[:1] == ["--help"] or (bool(args) and args[0] in self.commands)
+        own = bool(args) and args[0] in (*HELP_OPTIONS, *self.commands)
         completing = ctx.resilient_parsing and not args
         return super().parse_args(ctx, args if own or completing else ["show", *args])

@@ -18,7 +18,7 @@ from typing import Annotated, NoReturn
 
 import typer
 
-from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.help import HELP_OPTIONS, PlainGroup
 from rmwbench.typed import VERBS
 
 FOLDERS = {
@@ -71,6 +71,7 @@ def _app(asked: str) -> typer.Typer:
         cls=_Verbs,
         help=HELP,
         no_args_is_help=True,
+        context_settings={"help_option_names": HELP_OPTIONS},
         add_completion=True,
         pretty_exceptions_enable=False,
         rich_markup_mode=None,

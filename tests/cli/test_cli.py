@@ -13,6 +13,7 @@ from rmwbench.cli.main import VERBS
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError
 from tests.importers.logs import Second, text_2020
+from tests.lab import fake_worker
 from tests.support import synthetic_bundle
 from tests.support.command import COMMAND, rmwbench
 
@@ -53,6 +54,29 @@ def test_help_has_every_verb_in_its_order_with_a_whole_sentence():
     assert re.findall(r"^  (\w+) ", listed, re.MULTILINE) == list(VERBS)
     assert "..." not in listed
     assert "..." not in rmwbench("community", "--help").stdout.partition("Commands:")[2]
+
+
+@pytest.mark.parametrize("verb", ["", "run", "claims", "claims run", "middlewares show"])
+def test_the_short_option_for_help_is_taken_by_every_verb(verb):
+    short, long = (rmwbench(*verb.split(), word) for word in ("-h", "--help"))
+    assert short.returncode == 0 and short.stdout == long.stdout and "-h" in short.stdout
+
+
+def test_profiles_are_printed_as_a_middleware_gets_them(tmp_path):
+    """Each with its name and what it is for, or one of them to go into a file."""
+    text = "<one>\n  <!-- `rmwbench run` -->\n</one>"
+    profiles = [
+        {"name": "mine", "format": "xml", "text": text, "summary": "my own"},
+        {"name": "untouched", "format": "none", "text": ""},
+    ]
+    fake_worker.install(tmp_path, describe={"profiles": profiles})
+    environment = {**os.environ, "RMWBENCH_WORKERS": str(tmp_path)}
+    every = rmwbench("middlewares", "profile", "fake", env=environment)
+    assert every.stdout == f"=== mine (xml) my own\n{text}\n=== untouched (none)\n\n"
+    one = rmwbench("middlewares", "profile", "fake", "mine", env=environment)
+    assert one.returncode == 0 and one.stdout == f"{text}\n"
+    other = rmwbench("middlewares", "profile", "fake", "mein", env=environment)
+    assert other.returncode == 2 and "did you mean 'mine'?" in other.stderr
 
 
 def test_a_verb_waits_for_no_other():

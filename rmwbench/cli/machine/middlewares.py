@@ -1,5 +1,5 @@
-"""`rmwbench middlewares`, `… show NAME` and `… build NAME`: what is built, what is not, why, and
-the command that changes it."""
+"""`rmwbench middlewares`, `… show NAME`, `… profile NAME` and `… build NAME`: what is built, what is
+not, why, and the command that changes it."""
 
 import time
 from typing import Annotated, Any
@@ -10,6 +10,7 @@ from rmwbench.cli.console import print_json, say, stdout_console
 from rmwbench.cli.help import PlainGroup
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words.numbers import duration
+from rmwbench.words.printable import printable
 
 SCHEMA, VERSION = "rmwbench/middlewares", 1
 
@@ -24,6 +25,10 @@ def register(app: typer.Typer) -> None:
     group.command(
         name="show", help="All that these can and cannot do, with reasons, and their profiles."
     )(show)
+    group.command(
+        name="profile",
+        help="The profiles that a middleware brings, as it gets them, with their comments.",
+    )(profile)
     group.command(
         name="build", help="Build workers (those named, or the first set) and our tools."
     )(build)
@@ -92,6 +97,24 @@ def show(
         print_json({"schema": SCHEMA, "version": VERSION, "middlewares": wanted})
     else:
         _print_whole(wanted)
+
+
+def profile(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="A middleware.")],
+    profile: Annotated[
+        str | None, typer.Argument(metavar="[PROFILE]", help="This one alone; all if absent.")
+    ] = None,
+) -> None:
+    from rmwbench.lab.middleware import require_workers
+
+    worker = require_workers([name])[name]
+    assert worker.description is not None, "it is ready"
+    if profile is not None:
+        typer.echo(printable(worker.profile(profile)["text"]))
+        return
+    for one in worker.description["profiles"]:
+        say(f"=== {one['name']} ({one['format']}) {one.get('summary', '')}".rstrip())
+        typer.echo(printable(one["text"]))
 
 
 def build(
