@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.campaign.capacity.cells import replace_span
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.trial.outcome import Order
@@ -18,6 +19,7 @@ from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
+from rmwbench.suite.workload.endpoints import endpoints
 
 SETTLING = "settling"
 FACTORS = (4, 16)
@@ -77,4 +79,6 @@ def _lengthened(cell: Cell, factor: int) -> Cell | None:
     steady_s = factor * cell.timeline.steady_s
     if steady_s > LONGEST_S:
         return None
-    return replace(cell, timeline=cell.timeline.model_copy(update={"steady_s": steady_s}))
+    timeline = replace_span(cell.timeline, steady_s)
+    # with the room that so many messages need
+    return replace(cell, timeline=timeline, endpoints=endpoints(cell.workload, timeline))

@@ -10,7 +10,7 @@ from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Settling, Workload
+from rmwbench.results.shown import Settling, Ungranted, Workload
 from tests.report.test_facts import part
 from tests.support.typed import typed
 
@@ -131,3 +131,17 @@ def test_a_best_arm_that_drifts_is_told_so():
         facts.Slower,
         facts.NotStationary,
     ]
+
+
+def test_an_arm_that_is_not_granted_what_it_asks_for_has_no_factor():
+    found = workload({"calm": 2 * MS, "slow": 4 * MS, "large": 30 * MS}, {})
+    wish = Ungranted(
+        side="receive", asked_bytes=16_000_000, granted_bytes=4_000_000, setting="net.core.rmem_max"
+    )
+    calm, slow, large = found.arms
+    shown = replace(found, arms=(calm, slow, replace(large, ungranted=(wish,))))
+    assert headline(shown).answer == (
+        "Take calm: it is the fastest; slow takes 2.00× as long; large asks the kernel for more "
+        "than it grants (net.core.rmem_max), so this is not yet its configuration (`rmwbench doctor "
+        "--fix` changes that)."
+    )

@@ -109,7 +109,7 @@ class Evidence:
         than `at_least`, Spoilt where anything else took one."""
         lines = self.trial_lines(workload, name)
         for line in lines:
-            if line.status != "done" and line.cause != "machine":
+            if line.status in ("failed", "void") and line.cause != "machine":
                 raise Spoilt(
                     f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}"
                 )

@@ -241,6 +241,23 @@ class DeliversLess:
 
 
 @dataclass(frozen=True)
+class NotGranted:
+    """Their configuration asks the kernel for more than it grants (`settings`, the kernel's names),
+    so they ran with another one, and no factor is told."""
+
+    arms: tuple[str, ...]
+    settings: tuple[str, ...]
+
+    def clause(self, order: Words) -> str:
+        verb, its = ("asks", "its") if len(self.arms) == 1 else ("ask", "their")
+        return (
+            f"{names(self.arms)} {verb} the kernel for more than it grants "
+            f"({', '.join(self.settings)}), so this is not yet {its} configuration "
+            "(`rmwbench doctor --fix` changes that)"
+        )
+
+
+@dataclass(frozen=True)
 class NotStationary:
     """Their latency rises or falls within the window, so its quantiles are moments of a ramp and no
     factor is told. `slower`: they are decided to be slower all the same; `all_arms`: no contender
@@ -431,7 +448,7 @@ class Limits:
 
 Fact = (
     Best | BestByDelivery | BestByBlocks | DeliversMost | Alone | OnlyOne | Equal | Between | Slower | DeliversLess
-    | NotStationary | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
+    | NotGranted | NotStationary | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
 )  # fmt: skip
 
 
@@ -550,9 +567,22 @@ def of_workload(workload: Part) -> list[Fact]:
     facts += _worse(by.get("worse", []), ahead, workload)
     if standing := [arm for arm in drifting if verdict_of(arm) != "worse"]:
         facts.append(_not_stationary(standing))
+    facts += _not_granted(workload)
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
+
+
+def is_ungranted(arm: AnyArm) -> bool:
+    """Whether its configuration asks the kernel for more than it grants."""
+    return isinstance(arm, Arm) and bool(arm.ungranted)
+
+
+def _not_granted(part: Part) -> list[NotGranted]:
+    asking = [arm for arm in contenders(part) if isinstance(arm, Arm) and arm.ungranted]
+    settings = dict.fromkeys(one.setting for arm in asking for one in arm.ungranted)
+    named = tuple(arm.arm for arm in asking)
+    return [NotGranted(named, tuple(settings))] if asking else []
 
 
 def _not_stationary(
@@ -629,7 +659,7 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
     by_primary = [arm for arm in worse if not (is_by_delivery(arm) or is_by_failure(arm))]
     drifting = [arm for arm in by_primary if arm.drift is not None]
     for arm in by_primary:
-        if arm not in drifting:
+        if arm not in drifting and not is_ungranted(arm):
             value = _ratio(arm)
             by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)

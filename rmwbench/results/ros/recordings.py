@@ -135,7 +135,7 @@ def recordings(
             missed = [
                 line
                 for line in bundle.trials()
-                if line.cell == cell["cell"] and line.status != "done"
+                if line.cell == cell["cell"] and line.status in ("failed", "void")
             ]
             answer = judged([one.all for one in found], missed)
         arms.setdefault(comparison, []).append(_arm(cell, answer, found, definition["timeline"]))

@@ -3,7 +3,7 @@ and attested, its metrics.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from rmwbench.analysis.metrics.aggregate import (
@@ -18,9 +18,11 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of
 from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
+from rmwbench.analysis.verdicts.outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
@@ -41,6 +43,7 @@ from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
 from rmwbench.suite.side import bare
 from rmwbench.suite.workload.schedule import schedule_of
+from rmwbench.words.numbers import counted, percent
 
 UNTIMED = "allocations were counted, so nothing here was timed"
 SHARED = (
@@ -111,7 +114,10 @@ class ArmReport:
         self.regrant = sorted(
             {t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})}
         )
-        disturbances = disturbed.disturbances([t.trial for t in trials], small.events)
+        flagged = disturbed.disturbances([t.trial for t in trials], small.events)
+        self.behaved = [one.text for one in flagged if one.code in disturbed.OF_THE_MIDDLEWARE]
+        """What its middleware did badly in at least half of its trials: that is in its numbers."""
+        disturbances = [one for one in flagged if one.code not in disturbed.OF_THE_MIDDLEWARE]
         self.disturbed = [one.text for one in disturbances]
         self.disturbed_by = {one.code: one.trials for one in disturbances}
         self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
@@ -164,6 +170,18 @@ class ArmReport:
             self.support_ended,
         )
 
+    def _unmatched(self) -> Iterator[str]:
+        """The share of its trials in which not all found each other. They are no losses of
+        messages: what is measured is of the others."""
+        apart = sum(line.status == "failed" and line.cause == NO_MATCH for line in self.lines)
+        of = apart + sum(line.status == "done" for line in self.lines)
+        if apart and apart < of:
+            low, high = clopper_pearson(apart, of)
+            yield (
+                f"no match in {apart} of {counted(of, 'trial')}: {percent(apart / of)} "
+                f"[{percent(low)}–{percent(high)}]; its latencies are of the trials that matched"
+            )
+
     @property
     def counts(self) -> Trials:
         by = Counter(line.status for line in self.lines)
@@ -184,7 +202,7 @@ class ArmReport:
                     codes=x.codes,
                 )
                 for x in self.lines
-                if x.status != "done"
+                if x.status in ("failed", "void")
             ),
         )
 
@@ -275,6 +293,8 @@ class ArmReport:
             *self.regrant,
             *unlike,
             *([SHARED] if self.schedule == "shared" else []),
+            *self._unmatched(),
+            *self.behaved,
             *self.disturbed,
         )
         return Arm(
