@@ -150,8 +150,8 @@ def test_plan_prints_what_would_run():
     found = rmwbench("plan", "quick", env={**os.environ, "COLUMNS": "100", "NO_COLOR": "1"})
     assert found.returncode == 0, found.stderr
     for words in (
-        "42 cells",
-        "840 trials",
+        "45 cells",
+        "900 trials",
         "5.33 min",
         "by the clock",
         "camera",

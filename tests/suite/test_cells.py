@@ -241,7 +241,7 @@ def test_shipped_suites_load_and_explain_themselves(name):
 def test_quick_is_the_suite_of_the_readme():
     loaded = load("quick")
     found = cells(loaded)
-    assert len(found) == 42
+    assert len(found) == 45
     assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 20, 320)
     assert {c.workload.name: c.steady_messages for c in found} == {
         "imu": 250,
