@@ -1,4 +1,5 @@
-"""Marks behind an arm's name: `*` where isolation forced a setting of its profile, `†` where it is
+"""Marks behind an arm's name: `*` where isolation forced a setting of its profile, or its middleware
+did something badly in most of its trials (which is in its numbers), `†` where it is
 unlike the others in more than the middleware, `‡` where the machine disturbed most of its trials.
 One place, so that terminal and Markdown mark alike."""
 

@@ -90,3 +90,10 @@ def test_a_footnote_is_there_once_in_a_report():
         ("‡", "c: machine: canary in 5 of 5 trials; the last: 5 % late"),
     ]
     assert ("†", "a, b: through UDP") in notes(camera)
+
+
+def test_what_a_middleware_did_badly_is_not_called_the_machines():
+    held = flag("held: a publish call of endpoint 1 had not returned after 3 s") | {"code": "held"}
+    assert texts([1], {1: [held]}) == [
+        "held in 1 of 1 trials; the last: a publish call of endpoint 1 had not returned after 3 s"
+    ]

@@ -13,7 +13,10 @@ from tests.support.typed import typed
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
     metrics = {"response_latency_p50": {"unit": "ns", "value": median}} if median else {}
     metrics |= {
-        name: {"unit": "fraction" if name.startswith(("loss", "late", "never")) else "messages", "value": v}
+        name: {
+            "unit": "fraction" if name.startswith(("loss", "late", "never")) else "messages",
+            "value": v,
+        }
         for name, v in wrong.items()
     }
     return {
@@ -69,6 +72,12 @@ def matrix(*arms):
             arm("a", "b", median=None, done=0, failures=[failed("no delivery", "silence")]),
             "no delivery",
             "silence",
+        ),
+        (
+            arm("a", "b", median=None, done=5, loss=1.0)
+            | {"losses": {"wanted": 500, "missing": 500, "not_located": 500, "under_way": 0}},
+            "no delivery",
+            "the two found each other, and no message came through",
         ),
         (
             arm("a", "b", median=None, done=0, failures=[failed(None, "it died")]),

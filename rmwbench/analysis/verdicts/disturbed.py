@@ -6,9 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.verdicts.verdict import Arm
+from rmwbench.codes import Code
 
 USUAL = {"background": "idle", "host_idle": "as_found"}
 EVENT = "flag"
+OF_THE_MIDDLEWARE = (
+    Code.NOT_HEARD,
+    Code.PROBES_OUTSTANDING,
+    Code.DELIVERED_NOTHING,
+    Code.HELD,
+    Code.FRAMES_UNLOGGED,
+)
+"""Flags of what a middleware did badly, which is in its numbers, and no machine's doing."""
 SHARE = 0.5
 """An arm is marked where at least this share of its trials has the flag; what happens to a few,
 blocks carry."""
@@ -26,7 +35,8 @@ class Disturbance:
 
     @property
     def text(self) -> str:
-        return f"machine: {self.code} in {self.trials} of {self.of} trials; the last: {self.last}"
+        whose = "" if self.code in OF_THE_MIDDLEWARE else "machine: "
+        return f"{whose}{self.code} in {self.trials} of {self.of} trials; the last: {self.last}"
 
 
 def disturbances(

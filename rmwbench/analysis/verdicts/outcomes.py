@@ -21,9 +21,11 @@ from rmwbench.words.numbers import Metric
 ACCEPTABLE, DEGRADED, NONE = "acceptable", "degraded", "none"
 UNDECIDED, NO_DATA, NOT_SUPPORTED = "undecided", "no data", "not supported"
 ALL_ACCEPTABLE, ONLY = "all acceptable", "only"
-SILENT = ("no match", "no delivery")
+NO_MATCH, NO_DELIVERY = "no match", "no delivery"
+SILENT = (NO_MATCH, NO_DELIVERY)
 """Causes of failed trials in which nothing arrived; any other failure does not say whether
-something would have."""
+something would have. Only bundles from before have `no delivery`: what matched and delivered
+nothing is a done trial now."""
 
 
 @dataclass(frozen=True, kw_only=True)

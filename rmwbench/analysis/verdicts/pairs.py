@@ -55,8 +55,8 @@ class Pairs:
             return NoRatio(f"{n} blocks have both, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
             return NoRatio(
-                f"in {infinite} of {n} blocks messages that did not arrive reach the quantile: an infinite value "
-                "has no ratio"
+                f"in {infinite} of {n} blocks messages that did not arrive reach the quantile, or "
+                "a trial failed: an infinite value has no ratio"
             )
         mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
         if level > 0:

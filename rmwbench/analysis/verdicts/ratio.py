@@ -33,9 +33,8 @@ def ratio(
     infinite = int(np.count_nonzero(~np.isfinite(a) | ~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(blocks)} blocks messages that did not arrive "
-            "reach the quantile: an infinite "
-            "value has no ratio"
+            f"in {infinite} of {len(blocks)} blocks messages that did not arrive reach the "
+            "quantile, or a trial failed: an infinite value has no ratio"
         )
     logs = np.log(a / b)
     mean, half = float(logs.mean()), 0.0
@@ -98,8 +97,8 @@ def unpaired(
     infinite = int(np.count_nonzero(~np.isfinite(a)) + np.count_nonzero(~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(a) + len(b)} trials messages that did not arrive reach the quantile: an "
-            "infinite value has no ratio"
+            f"in {infinite} of {len(a) + len(b)} trials messages that did not arrive reach the "
+            "quantile, or a trial failed: an infinite value has no ratio"
         )
     a, b = np.log(a), np.log(b)
     within = [float(x.var(ddof=1)) / len(x) for x in (a, b)]

@@ -3,7 +3,8 @@ listeners.
 
 A pair is judged by what arrived, not by its rank among the others: `delivers` where every message
 came sound, once and in order; `degraded` with what was wrong, or where some trials failed by its own
-fault; `no match`, `no delivery` or `failed` where no trial came through; `not supported` where one
+fault; `no delivery` where they matched and nothing arrived, `no match` or `failed` where no trial
+came through; `not supported` where one
 side cannot do what is asked.
 """
 
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.verdicts.outcomes import SILENT
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
 from rmwbench.words import numbers as fmt
@@ -82,6 +84,8 @@ def _outcome(arm: Arm) -> tuple[PairOutcome, str, tuple[str, ...]]:
         return "not supported", arm.not_supported, ()
     own = [failure for failure in arm.trials.failures if lost_by_its_arm(failure)]
     failed, done = len(own), arm.trials.done
+    if done and _nothing_came(arm):
+        return "no delivery", OUTCOMES["no delivery"], ()
     if done:
         flags = [f"failed in {failed} of {fmt.counted(done + failed, 'trial')}"] if failed else []
         flags += _flags(arm.metrics)
@@ -89,9 +93,13 @@ def _outcome(arm: Arm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     failures = own or arm.trials.failures
     if not failures:
         return "not run", "", ()
-    silent = failures[0].cause in ("no match", "no delivery")
+    silent = failures[0].cause in SILENT
     outcome = cast(PairOutcome, failures[0].cause) if silent else "failed"
     return outcome, (failures[0].reason or "").partition("\n")[0], ()
+
+
+def _nothing_came(arm: Arm) -> bool:
+    return arm.losses is not None and 0 < arm.losses.wanted == arm.losses.missing
 
 
 def _flags(metrics: Mapping[str, Metric]) -> Iterator[str]:

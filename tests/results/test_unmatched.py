@@ -1,0 +1,24 @@
+"""Trials in which endpoints did not find each other, beside those in which they did."""
+
+from types import SimpleNamespace
+
+from rmwbench.bundle.read import TrialLine
+from rmwbench.results.workload.arm import ArmReport
+
+
+def told(*lines):
+    trials = [
+        TrialLine(n, 1, n, status, None, (), cause=cause)
+        for n, (status, cause) in enumerate(lines, start=1)
+    ]
+    return list(ArmReport._unmatched(SimpleNamespace(lines=trials)))
+
+
+def test_no_match_is_a_share_of_trials_with_its_interval_and_no_loss():
+    found, lost = ("done", None), ("failed", "no match")
+    assert told(*[found] * 5, lost) == [
+        "no match in 1 of 6 trials: 17 % [0.42 %–64 %]; its latencies are of the trials that matched"
+    ]
+    # what failed otherwise, or was void, says nothing about whether they would have matched
+    assert "of 2 trials" in told(found, lost, ("failed", None), ("void", "machine"))[0]
+    assert not told(found, found) and not told(lost, lost)
