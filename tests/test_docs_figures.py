@@ -1,0 +1,164 @@
+"""What pages say was lost or never sent, against the measured files that ship.
+
+After a table or paragraph a page names where its figures are from:
+
+    <!-- figures of suites/published/SOURCE/measured/FILE.json
+    "| 54 Mbit/s | {} lost |": loss of ARM in WORKLOAD
+    -->
+
+The braces stand for the figure: computed again from the file, it must stand at that place in the
+text before the comment. Shares of what was lost that no comment covers are in a section that
+`HAND_CHECKED` names, with what makes its word right.
+"""
+
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from rmwbench.words import numbers as fmt
+
+ROOT = Path(__file__).parents[1]
+PAGES = ("degraded", "evaluations", "findings")
+COMMENT = re.compile(r"<!-- figures of (\S+)\n(.*?)-->\n", re.DOTALL)
+LINE = re.compile(r'"(?P<quote>.*\{\}.*)": (?P<metric>\S+) of (?P<arm>.+?) in (?P<workload>.+)')
+SHARE = re.compile(r"\d[\d.]* % (?:of the \w+ )?(?:are |were )?(?:lost|never sent)\b")
+WORD = re.compile(r"\b(lost|lose|loses|losses|never sent)\b", re.IGNORECASE)
+
+OTHERS = "figures of a published source, in its own words"
+OF_SENT = "a metric that counts what was sent alone"
+OF_FRAMES = "frames on a link, or no share of messages"
+HAND_CHECKED = {
+    "degraded": {
+        "Discovery or delivery, 54 Mbit/s, 10 % per interface and direction": OF_SENT,
+        "A cold start of RViz over WiFi": OF_FRAMES,
+        "Further interfaces": OF_FRAMES,
+        "Two live networks, one of them bad": OF_FRAMES,
+    },
+    "evaluations": {"mininet": "the losses of links that name a condition, and rates"},
+    "findings": {
+        '3. Most of the "loss" of 2020 is discovery': OTHERS,
+        '4. "20 % loss" is 36 %': OTHERS,
+        "5. Nine conditions are dead, not eleven; six are Cyclone's alone, not four": OTHERS,
+        '6. The mode that "lost 58 %" delivered the most': OTHERS,
+        "15. gscam 2025: a pool size that was never set, a run that is not there": OTHERS,
+        "2019, with its own middleware": "theirs, and ours said to be of what was sent",
+        "What surprised us when we measured": OF_SENT,
+    },
+}
+"""Page -> section -> why its words are right without a measured file."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    quote: str
+    metric: str
+    arm: str
+    workload: str
+    file: str
+
+
+@dataclass(frozen=True)
+class Block:
+    """A table or a paragraph of a section, with the figures of the comments that follow it."""
+
+    page: str
+    section: str
+    text: str
+    figures: tuple[Figure, ...]
+
+
+def blocks(page):
+    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
+    found, section = [], ""
+    for part in re.split(r"\n\s*\n", text):
+        if heading := re.match(r"#+ (.+)", part):
+            section = heading[1]
+        comments = list(COMMENT.finditer(part + "\n"))
+        if comments and part.startswith("<!--"):
+            last = found.pop()
+            figures = (*last.figures, *_figures(comments))
+            found.append(Block(page, last.section, last.text, figures))
+        else:
+            found.append(Block(page, section, part, ()))
+    return found
+
+
+def _figures(comments):
+    for comment in comments:
+        for line in comment[2].strip().splitlines():
+            match = LINE.fullmatch(line.strip())
+            assert match, f"not a figure: {line}"
+            yield Figure(file=comment[1], **match.groupdict())
+
+
+def arms_in(file, workload, arm):
+    document = json.loads((ROOT / file).read_text(encoding="utf-8"))
+    found = {
+        json.dumps(a): a
+        for campaign in document["campaigns"]
+        for w in campaign["workloads"]
+        if w["workload"] == workload
+        for a in w["arms"]
+        if a["arm"] == arm
+    }
+    return list(found.values())
+
+
+def again(figure):
+    """The figure as a page prints it. Of what was due the response latency counts every message,
+    the loss those that were sent."""
+    (arm,) = [
+        a
+        for a in arms_in(figure.file, figure.workload, figure.arm)
+        if figure.metric in ("failed", "never_sent_share") or figure.metric in a["metrics"]
+        if "loss" in a["metrics"] or figure.metric == "achieved_rate"
+    ]
+    metrics = arm["metrics"]
+    if figure.metric == "never_sent_share":
+        sent, due = metrics["loss"]["count"], metrics["response_latency_p50"]["count"]
+        return fmt.percent(1 - sent / due)
+    if figure.metric == "failed":
+        failed, done = len(arm.get("lost_blocks") or ()), metrics["loss"]["trials"]
+        return f"{failed} of {failed + done}"
+    value = metrics[figure.metric]["value"]
+    return fmt.percent(value) if figure.metric == "loss" else fmt.significant(value)
+
+
+BLOCKS = [block for page in PAGES for block in blocks(page)]
+FIGURES = [
+    pytest.param(block, figure, id=f"{block.page}-{n}")
+    for n, (block, figure) in enumerate((b, f) for b in BLOCKS for f in b.figures)
+]
+
+
+@pytest.mark.parametrize(("block", "figure"), FIGURES)
+def test_a_figure_is_what_its_measured_file_says(block, figure):
+    said = figure.quote.replace("{}", again(figure))
+    assert said in block.text, f"docs/{block.page}.md, {block.section}: no `{said}`"
+
+
+def tells_a_share(text):
+    head = text.splitlines()[0] if text.startswith("|") else ""
+    return any(
+        re.search(r"\d %", line) and (WORD.search(line) or WORD.search(head))
+        for line in text.splitlines()
+    )
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_every_share_of_what_was_lost_has_its_file_or_was_checked_by_hand(page):
+    own = [b for b in BLOCKS if b.page == page]
+    loose = {b.section for b in own if tells_a_share(b.text) and not b.figures}
+    unknown = loose - HAND_CHECKED[page].keys()
+    assert not unknown, f"docs/{page}.md: neither a file nor a check by hand: {sorted(unknown)}"
+    assert HAND_CHECKED[page].keys() <= loose, "checked by hand, and nothing is left to check"
+
+
+@pytest.mark.parametrize("block", [b for b in BLOCKS if b.figures], ids=lambda b: b.section[:30])
+def test_of_a_block_with_a_file_every_share_is_one_of_its_figures(block):
+    said = [figure.quote.replace("{}", again(figure)) for figure in block.figures]
+    for share in SHARE.findall(block.text):
+        assert any(share in one for one in said), f"{share} of {block.section} is of no figure"
