@@ -65,10 +65,12 @@ class Arm(Values):
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """With its levels in brackets where the suite has factors."""
+    """With its levels in brackets where the suite has factors. `steady_s`: how long the steady
+    window of a trial is; None where that is not known."""
 
     workload: str
     arms: tuple[Arm, ...]
+    steady_s: float | None = None
 
     @property
     def plain(self) -> str:
@@ -137,7 +139,8 @@ def of_shown(found: "shown.Shown", asked: Sequence[str] | None = None) -> Campai
 
 
 def _workload(found: "shown.Workload") -> Workload:
-    return Workload(workload=found.workload, arms=tuple(_arm(found, arm) for arm in found.arms))
+    arms = tuple(_arm(found, arm) for arm in found.arms)
+    return Workload(workload=found.workload, arms=arms, steady_s=found.steady_s)
 
 
 def _arm(workload: "shown.Workload", found: "shown.Arm") -> Arm:

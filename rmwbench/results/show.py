@@ -172,6 +172,7 @@ def _workload(
         charts=_charts(w.primary_metric, arms, curves=not of_topics),
         own_cost=own_share(own_cost, payload_bytes, shown),
         machine_bound_blocks=tuple(found.machine_bound[w.name]),
+        steady_s=bring_up.steady_s(arms),
     )
 
 

@@ -83,7 +83,7 @@ def cut(arm, count):
 def test_json_is_the_ledger(capsys):
     code, out, _ = run(capsys, "gscam-2025", "--json", "--no-shipped")
     found = json.loads(out)
-    assert (code, found["schema"], found["version"]) == (0, "rmwbench/claims", 3)
+    assert (code, found["schema"], found["version"]) == (0, "rmwbench/claims", 4)
     (source,) = found["sources"]
     assert found["summary"]["claims"] == len(source["claims"]) == len(FILES["gscam-2025"].items)
     assert all(claim["today"] == [] for claim in source["claims"])

@@ -182,7 +182,10 @@ def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
         ("new", "undecided", 1),
     ]
     assert claim["state"] == "holds"
-    assert "**undecided**, rclcpp, 6 blocks, without 1 of its cells: " in answered(claim)
+    assert (
+        "**undecided** (conditions 1 of 2), rclcpp, 6 blocks, without 1 of its cells: "
+        in answered(claim)
+    )
 
 
 def test_machines_that_decide_the_contrary_are_said_to_differ():

@@ -61,7 +61,7 @@ def test_the_states_add_up_and_each_claim_has_its_own(whole):
 
 def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
     told = counts(whole["summary"])
-    assert [name in told for name in STATES] == [True] * 8
+    assert [name in told for name in STATES] == [True] * 9
     _, out, _ = run(capsys)
     assert told in " ".join(out.split()) and f"{whole['summary']['claims']} statements" in out
     assert told in page(whole)

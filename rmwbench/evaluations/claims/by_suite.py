@@ -10,6 +10,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.evaluations.about import OVER_RMWS, is_suite
 from rmwbench.evaluations.campaign import Campaign
+from rmwbench.evaluations.claims.judge import AS_LONG
 from rmwbench.evaluations.claims.model import Claims
 from rmwbench.evaluations.claims.suites import untested
 from rmwbench.suite.cells import Cell, cells, comparisons
@@ -22,8 +23,9 @@ from rmwbench.suite.file.load import load
 class Row:
     """A suite of a source. `conditions`: the comparisons of the whole suite, each with all arms;
     `original`: those of them that the source's original has; `measured`: those of which some arm
-    has enough blocks on one machine; `measured_original`: those that are both; `by_rmw`: RMW ->
-    those of which an arm over it has; `states`: statement -> how many, without zeros.
+    has enough blocks on one machine; `measured_original`: those that are both; `as_long`: those
+    of these whose trials are as long as the original's runs, None where nobody says how long those
+    were; `by_rmw`: RMW -> those of which an arm over it has; `states`: statement -> how many, without zeros.
 
     `campaigns` of the suite were measured; `took_s`: what all trials of those took that say it,
     None where none does; `untimed`: how many do not say it."""
@@ -34,6 +36,7 @@ class Row:
     original: int
     measured: int
     measured_original: int
+    as_long: int | None
     by_rmw: Mapping[str, int]
     states: Mapping[str, int]
     campaigns: int
@@ -87,6 +90,7 @@ def _of_source(
             original=len(original),
             measured=len(found),
             measured_original=len(found & original),
+            as_long=_as_long(file.lasts_s.get(name), found & original, ran),
             by_rmw={
                 rmw: len(
                     {workload for workload, middleware in enough if middleware == over}
@@ -128,6 +132,18 @@ def _of_the_original(file: Claims, name: str, whole: Mapping[str, Sequence[Cell]
         for key, place in places.items()
         if all(place[axis] in levels for axis, levels in wanted.items())
     }
+
+
+def _as_long(lasts_s: float | None, places: set[str], campaigns: Sequence[Campaign]) -> int | None:
+    if lasts_s is None:
+        return None
+    long = {
+        item.workload
+        for one in campaigns
+        for item in one.workloads
+        if item.steady_s is not None and item.steady_s >= AS_LONG * lasts_s
+    }
+    return len(places & long)
 
 
 def _with_enough_blocks(campaigns: Sequence[Campaign]) -> set[tuple[str, str]]:

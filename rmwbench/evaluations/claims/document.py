@@ -11,7 +11,7 @@ from rmwbench.evaluations.claims.judge import Today, answers
 from rmwbench.evaluations.claims.model import Claim, Claims
 from rmwbench.evaluations.claims.state import counted, is_one_of, state_of, to_do
 
-SCHEMA, VERSION = "rmwbench/claims", 3
+SCHEMA, VERSION = "rmwbench/claims", 4
 
 
 def ledger(
@@ -124,6 +124,9 @@ def _today(found: Today) -> dict[str, Any]:
     more = {
         "campaign": found.campaign,
         "leans": found.leans,
+        "takes": None
+        if found.takes is None
+        else {**_plain(found.takes), "text": found.takes.text()},
         "text": found.text(),
         "seen": found.seen(),
     }

@@ -29,6 +29,7 @@ from rmwbench.evaluations.claims.rules import (
     together,
     whole,
 )
+from rmwbench.evaluations.claims.takes import Takes, takes
 from rmwbench.evaluations.claims.values import (
     CLOCKS,
     Found,
@@ -91,6 +92,25 @@ class Cell:
     left_trials: tuple[tuple[int, float], ...] = ()
     """(number of the block over all campaigns, value)"""
     right_trials: tuple[tuple[int, float], ...] = ()
+    takes: Takes | None = None
+    """What would decide it if nothing were lost, where it is undecided and nothing was."""
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a trial was measured here, the shortest of the answer's, and how long a run of the
+    original was; None where it is not known."""
+
+    measured_s: float | None
+    of_s: float | None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many of the conditions that a statement speaks of its answer rests on."""
+
+    measured: int
+    of: int
 
 
 @dataclass(frozen=True)
@@ -107,7 +127,9 @@ class Today:
     proxy: tuple[str, ...] = field(default=())
     """Why it does not answer the original, in words."""
     proxy_codes: tuple[str, ...] = field(default=())
-    """The same: layer, version, touch, machine."""
+    """The same: layer, version, touch, machine, length, conditions."""
+    length: Length = Length(None, None)
+    conditions: Counted = Counted(0, 0)
     machine: str | None = None
     date: str | None = None
     """Of the newest campaign."""
@@ -121,6 +143,14 @@ class Today:
     def campaign(self) -> str:
         """The newest."""
         return self.campaigns[-1]
+
+    @property
+    def takes(self) -> Takes | None:
+        """What would decide it, where that is more than any run of `claims run` has."""
+        beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]
+        if self.answer != "undecided" or not beyond:
+            return None
+        return max(beyond, key=lambda one: (one.blocks, one.steady_s or 0.0))
 
     @property
     def leans(self) -> Answer | None:
@@ -185,22 +215,29 @@ def today(
 def answers(
     claims: Claims, claim: Claim, campaigns: Sequence[Campaign], *, earlier: int | None = None
 ) -> list[Today]:
-    """What these campaigns say, one answer per machine and layer: the claim's own layer first, then
-    the answer that lacks the fewest of the cells that the claim speaks of, then the one with the
-    most blocks, then the newest, whatever it says. Empty where they have none of the claim's
-    cells."""
+    """What these campaigns say, one answer per machine, layer and touch: the claim's own layer
+    first, then the payload treated as there, then the answer that lacks the fewest of the cells
+    that the claim speaks of, then the one with the most blocks, then the newest, whatever it says.
+    Empty where they have none of the claim's cells."""
     found = []
     of_suites = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
-        for layer in sorted(_layers(of_machine)):
-            cells, used = _cells(claims, claim, of_machine, layer, earlier)
-            if cells:
-                found.append(_today(claims, claim, of_machine, layer, cells, used))
+        for alike in _by_touch(of_machine):
+            for layer in sorted(_layers(alike)):
+                cells, used = _cells(claims, claim, alike, layer, earlier)
+                if cells:
+                    found.append(_today(claims, claim, alike, layer, cells, used))
     own = claims.layer_of(claim)
     found.sort(key=lambda one: one.date or "", reverse=True)
     return sorted(
         found,
-        key=lambda one: (one.answer == "no data", one.layer != own, one.missing, -one.blocks),
+        key=lambda one: (
+            one.answer == "no data",
+            one.layer != own,
+            "touch" in one.proxy_codes,
+            one.missing,
+            -one.blocks,
+        ),
     )
 
 
@@ -245,6 +282,24 @@ def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
     return [sorted(of_one, key=lambda one: str(one.created_utc)) for of_one in found.values()]
 
 
+def _by_touch(campaigns: Sequence[Campaign]) -> Iterator[list[Campaign]]:
+    """The campaigns with those arms whose payload was treated alike, for each way: a payload that
+    nobody reads is another experiment."""
+    ways = dict.fromkeys(arm.touch for one in campaigns for w in one.workloads for arm in w.arms)
+    for touch in ways if len(ways) > 1 else ():
+        yield [_only(one, touch) for one in campaigns]
+    if len(ways) < 2:
+        yield list(campaigns)
+
+
+def _only(campaign: Campaign, touch: str | None) -> Campaign:
+    kept = (
+        replace(item, arms=tuple(arm for arm in item.arms if arm.touch == touch))
+        for item in campaign.workloads
+    )
+    return replace(campaign, workloads=tuple(item for item in kept if item.arms))
+
+
 def _layers(campaigns: Sequence[Campaign]) -> set[str]:
     return {arm.layer for one in campaigns for w in one.workloads for arm in w.arms}
 
@@ -270,6 +325,7 @@ def _cells(
                 for _, arm in filter(None, (left, right)):
                     used[f"{arm.arm} {arm.version}"] = arm, campaign
     families = _families(claim, pooled)
+    long = {item.workload: item.steady_s for one in campaigns for item in one.workloads}
     cells = [
         _cell(
             claims.conditions,
@@ -278,7 +334,7 @@ def _cells(
             places[part, key],
             sides,
             campaigns,
-            Judging(earlier, families[part]),
+            Judging(earlier, families[part], long.get(places[part, key][0][0])),
         )
         for (part, key), sides in pooled.items()
     ]
@@ -287,10 +343,12 @@ def _cells(
 
 @dataclass(frozen=True)
 class Judging:
-    """`earlier` as in `rules.Share`; `family`: what the cell stands among."""
+    """`earlier` as in `rules.Share`; `family`: what the cell stands among; `steady_s`: of one of
+    its trials, where that is known."""
 
     earlier: int | None
     family: Family
+    steady_s: float | None
 
 
 def _families(claim: Claim, pooled: Mapping[tuple[int, Any], Sequence[Sides]]) -> dict[int, Family]:
@@ -330,7 +388,10 @@ def _today(
     cells: Sequence[Cell],
     used: Mapping[str, tuple[Arm, Campaign]],
 ) -> Today:
-    proxy = _proxy(claims, claim, layer, used)
+    theirs = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
+    length = _length(claims, claim, theirs, cells)
+    counted = _counted(claim, cells)
+    proxy = _proxy(claims, claim, layer, used) | _other(length, counted)
     answer = whole(
         [
             _of_test(test, [c for c in cells if c.part == part])
@@ -340,7 +401,6 @@ def _today(
     verdict = {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
     if proxy and answer in ("holds", "does not hold"):
         verdict = "proxy"
-    theirs = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     last = theirs[-1]
     return Today(
         tuple(one.name for one in theirs),
@@ -351,12 +411,53 @@ def _today(
         tuple(cells),
         tuple(proxy.values()),
         tuple(proxy),
+        length,
+        counted,
         last.host,
         max((one.date for one in theirs if one.date), default=None),
         min((cell.blocks for cell in cells if cell.answer != "no data"), default=0),
         sum(_missing(test, part, cells) for part, test in enumerate(claim.tests)),
         last.shipped,
     )
+
+
+AS_LONG = 0.9
+"""A trial of so much of the original's length is as long."""
+
+
+def _length(
+    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], cells: Sequence[Cell]
+) -> Length:
+    suites = {test.suite for test in claim.tests}
+    of_s = max((claims.lasts_s[name] for name in suites if name in claims.lasts_s), default=None)
+    places = {name for c in cells if c.answer != "no data" for name in (c.left_in, c.right_in)}
+    found = [
+        item.steady_s
+        for one in campaigns
+        for item in one.workloads
+        if item.workload in places and item.steady_s is not None
+    ]
+    return Length(min(found, default=None), of_s)
+
+
+def _counted(claim: Claim, cells: Sequence[Cell]) -> Counted:
+    """Of the conditions that its tests ask for, or of as many as the claim says that it speaks
+    of."""
+    told = [cell for cell in cells if cell.answer != "no data"]
+    here = {name for cell in told for name in (cell.left_in, cell.right_in) if name}
+    asked = max((test.cells.of for test in claim.tests if test.cells), default=len(here))
+    return Counted(len(here), max(claim.speaks_of or asked, len(here)))
+
+
+def _other(length: Length, counted: Counted) -> dict[str, str]:
+    """Codes of what was measured less than the statement speaks of."""
+    found = {}
+    measured_s, of_s = length.measured_s, length.of_s
+    if measured_s is not None and of_s is not None and measured_s < AS_LONG * of_s:
+        found["length"] = f"a trial of {measured_s:g} s for one of {of_s:g} s"
+    if counted.measured < counted.of:
+        found["conditions"] = f"{counted.measured} of the {counted.of} conditions it speaks of"
+    return found
 
 
 def _missing(test: Test, part: int, cells: Sequence[Cell]) -> int:
@@ -639,6 +740,10 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
     """The interval is the cell's own; its answer must stand with its part of the error among the
     others, too."""
     found = found_of(test, sides, Share(how.earlier))
+    of_sides = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
+    metrics = [arm.metrics.get(test.metric) for arm in of_sides]
+    if found.value in (None, 0.0):
+        cell = replace(cell, takes=takes(test, metrics, how.steady_s))
     cell = replace(
         cell,
         blocks=found.blocks,
@@ -673,7 +778,9 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
         strict = found_of(test, sides, Share(how.earlier, among))
         if _answer(test, strict)[0] != answer:
             answer, code = "undecided", "one_of_many"
-    return replace(cell, answer=answer, code=code, reason=_why(code, found.blocks, among))
+    more = None if answer in ("holds", "does not hold") else cell.takes
+    reason = _why(code, found.blocks, among)
+    return replace(cell, answer=answer, code=code, reason=reason, takes=more)
 
 
 def _answer(test: Test, found: Found) -> tuple[Answer, Code | None]:

@@ -23,8 +23,9 @@ HEAD = (
     "--campaign DIR` adds what a campaign of yours says.\n\n"
     "Claims speak of versions of their time, mostly through rclcpp. A campaign with another "
     "*version* of rclcpp, at another *layer*, with a payload that is written and read where theirs "
-    "was not (*touch*), or on another class of *machine* gives a proxy, and these words say why: "
-    "it tells what holds here, and never refutes the original. The column *here* has what the "
+    "was not (*touch*), on another class of *machine*, in trials shorter than theirs (*length*), or "
+    "in fewer conditions than the statement speaks of (*conditions*) gives a proxy, and these words "
+    "say why: it tells what holds here, and never refutes the original. The column *here* has what the "
     "shipped measurements say, with the ratio of the two sides (or the value) and its interval, "
     "the layer, and the number of blocks that both sides have. A claim is decided by the rules of "
     "a verdict: five common blocks at least, a margin of 5 %, and intervals at the level of the "
@@ -35,7 +36,10 @@ HEAD = (
     "and is undecided. A difference of two shares also allows for what no trial showed, that a "
     "trial goes wrong as a whole; a share that is compared with a level does not. So ten trials "
     "without a loss can refute that a third is lost, and cannot tell a difference of three "
-    "points. Each claim stands for itself: if the truth of a hundred claims lies on their bar, up "
+    "points: where a bar takes more blocks, or longer ones, than `rmwbench claims run` has, the claim "
+    "is *undecidable*, with what it would take. What the source does not say, and we infer, is marked "
+    "*ours* and not judged as its statement; a statement of its own has its place below its heading. "
+    "Each claim stands for itself: if the truth of a hundred claims lies on their bar, up "
     "to five are decided wrongly. `rmwbench claims run` measures on your machine what is open.\n"
 )
 
@@ -103,8 +107,8 @@ def _by_suite(suites: "Sequence[Row]") -> list[str]:
 
 def evaluations_table(suites: "Sequence[Row]") -> str:
     """The table of docs/evaluations.md: each suite of the published evaluations with its
-    conditions, how many of them are the original's and how many are measured, over each RMW too,
-    what became of its statements, and the minutes that its trials took."""
+    conditions, how many of them are the original's and how many are measured, in trials as long as
+    the original's runs and over each RMW too, what became of its statements, and the minutes that its trials took."""
     states = [name for name in STATES if any(name in row.states for row in suites)]
     rmws = list(suites[0].by_rmw) if suites else []
     heads = (
@@ -114,6 +118,7 @@ def evaluations_table(suites: "Sequence[Row]") -> str:
         "original",
         "measured",
         "original measured",
+        "as long",
         *(f"with {rmw}" for rmw in rmws),
         "statements",
         *states,
@@ -126,7 +131,9 @@ def evaluations_table(suites: "Sequence[Row]") -> str:
             row.source,
             f"`{row.suite}`",
             *map(significant_count, (row.conditions, row.original)),
-            *_of_measured(row, row.measured, row.measured_original, *over),
+            *_of_measured(row, row.measured, row.measured_original),
+            ABSENT if row.as_long is None else significant_count(row.as_long),
+            *_of_measured(row, *over),
             *map(significant_count, _statements(row, states)),
             _minutes(row),
         )
@@ -298,6 +305,19 @@ def answered(claim: Mapping[str, Any], letters: Mapping[str, str] | None = None)
     return f"**machines differ**: {told}" if claim["state"] == "machines differ" else told
 
 
+def codes(today: Mapping[str, Any]) -> list[str]:
+    """In what an answer is another than the original, with both numbers where there are two:
+    `version`, `length 1.1 of 300 s`, `conditions 9 of 54`. Of one that decides nothing only what it
+    is short of."""
+    length, counted = today["length"], today["conditions"]
+    numbers = {
+        "length": f"length {length['measured_s'] or 0:g} of {length['of_s'] or 0:g} s",
+        "conditions": f"conditions {counted['measured']} of {counted['of']}",
+    }
+    every = today["verdict"] == "proxy"
+    return [numbers.get(c, c) for c in today["proxy_codes"] if every or c in numbers]
+
+
 def _answer(today: Mapping[str, Any], letters: Mapping[str, str] | None) -> str:
     number = today["blocks"]
     blocks = f", {number} block{'s' * (number != 1)}" if number else ""
@@ -306,10 +326,13 @@ def _answer(today: Mapping[str, Any], letters: Mapping[str, str] | None) -> str:
     machine = (letters or {}).get(today["machine"])
     place = f" on {machine}" if machine else ""
     name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
-    proxy = f" (proxy: {', '.join(today['proxy_codes'])})" if today["verdict"] == "proxy" else ""
+    short = ", ".join(codes(today))
+    proxy = f" ({'proxy: ' * (today['verdict'] == 'proxy')}{short})" if short else ""
     leans = f" (leans to *{today['leans']}*)" if today["leans"] else ""
     seen = f": {today['seen']}" if today["seen"] else ""
     reason = _reason(today)
+    if today["takes"] is not None:
+        name, reason = "undecidable", f"it takes {today['takes']['text']}, if nothing is lost"
     return f"**{name}**{leans}{proxy}, {today['layer']}{blocks}{place}{seen}" + (
         f": {reason}" if reason else ""
     )

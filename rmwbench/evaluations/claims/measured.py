@@ -74,7 +74,8 @@ def text(summary: Mapping[str, Any]) -> str:
         about = {key: value for key, value in one.items() if key != "workloads"}
         lines.append(f'{_json(about)[:-1]}, "workloads": [')
         for end, workload in _marked(one["workloads"]):
-            lines.append(f'{{"workload": {_json(workload["workload"])}, "arms": [')
+            named = {key: value for key, value in workload.items() if key != "arms"}
+            lines.append(f'{_json(named)[:-1]}, "arms": [')
             lines += [
                 _json(arm) + ("" if final else ",") for final, arm in _marked(workload["arms"])
             ]
@@ -116,7 +117,8 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
             if (name, arm.arm) in metrics
         ]
         if arms:
-            workloads.append({"workload": name, "arms": arms})
+            long = {} if of_workload.steady_s is None else {"steady_s": of_workload.steady_s}
+            workloads.append({"workload": name, **long, "arms": arms})
     if not workloads:
         return None
     made = {
@@ -217,7 +219,9 @@ def _expanded(one: Mapping[str, Any]) -> Campaign:
         facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
         workloads=tuple(
             Workload(
-                workload=workload["workload"], arms=tuple(map(_expanded_arm, workload["arms"]))
+                workload=workload["workload"],
+                arms=tuple(map(_expanded_arm, workload["arms"])),
+                steady_s=workload.get("steady_s"),
             )
             for workload in one["workloads"]
         ),

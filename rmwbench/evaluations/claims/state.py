@@ -15,6 +15,8 @@ STATES = {
     "does not hold": "in at least one cell the whole interval lies on the other side",
     "undecided": "an interval contains the bar or lies within the margin of it, or there are too "
     "few blocks: these trials do not tell",
+    "undecidable": "undecided, and no run could tell: its bar takes more blocks, or longer ones, than "
+    "`claims run` has, as is said beside it",
     "machines differ": "it holds on one machine and does not on another, or what another one found "
     "lies on the other side of the bar, outside of the interval that decides",
     "no data": "the metric has no value here, for the reason given",
@@ -24,7 +26,7 @@ STATES = {
 }
 """Every claim is in one of them."""
 DECIDED = ("holds", "does not hold")
-SIDE_BY_SIDE = (*DECIDED, "undecided", "no data", "machines differ")
+SIDE_BY_SIDE = (*DECIDED, "undecided", "undecidable", "no data", "machines differ")
 """States of claims that something was measured of."""
 ANSWERS = {name: words for name, words in STATES.items() if name in SIDE_BY_SIDE}
 """Those, with what they mean."""
@@ -37,6 +39,8 @@ OF_THE_DATA = (
 )
 """Verdicts of the source's own data that can be asked for; its `no data` and `undecided` give way
 to the states of these names."""
+OF_HERE = ("proxy", "supported", "refuted")
+"""Verdicts of an answer, beside the states."""
 NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
@@ -51,8 +55,9 @@ def state_of(claim: Mapping[str, Any]) -> str:
         return "open"
     first = claim["today"][0]
     others = [one for one in claim["today"][1:] if one["layer"] == first["layer"]]
-    contrary = any(_contrary(first, other) for other in others)
-    return "machines differ" if contrary else str(first["answer"])
+    if any(_contrary(first, other) for other in others):
+        return "machines differ"
+    return "undecidable" if first["takes"] is not None else str(first["answer"])
 
 
 def _contrary(first: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
@@ -142,5 +147,5 @@ def is_one_of(claim: Mapping[str, Any], names: Collection[str]) -> bool:
     told |= {claim[key]["verdict"] for key in ("published", "corrected") if claim[key]} & set(
         OF_THE_DATA
     )
-    told |= {claim["today"][0]["verdict"]} if claim["today"] else set()
+    told |= {claim["today"][0]["verdict"]} & set(OF_HERE) if claim["today"] else set()
     return not told.isdisjoint(names)

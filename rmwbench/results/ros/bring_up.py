@@ -48,7 +48,7 @@ def brought_up(
         if not asked:
             continue
         managed = asked[0].definition["bring_up"]
-        window_s = _window_s(asked)
+        window_s = steady_s(asked)
         times_s = _times_s(asked, window_s)
         rows.append(
             BringUpRow(
@@ -63,7 +63,8 @@ def brought_up(
     return answer.BringUp(text=TEXT, rows=tuple(rows)) if rows else None
 
 
-def _window_s(arms: Sequence[ArmReport]) -> float | None:
+def steady_s(arms: Sequence[ArmReport]) -> float | None:
+    """How long the steady window of their trials is; None where nothing says it."""
     return next(
         (arm.definition["timeline"]["steady_s"] for arm in arms if arm.definition.get("timeline")),
         None,
