@@ -65,7 +65,7 @@ _kept: list[str] = []
 
 
 class StepFailed(Exception):
-    def __init__(self, step, errno):
+    def __init__(self, step: str, errno: int):
         self.step, self.errno = step, errno
 
 
@@ -74,7 +74,7 @@ def call(step, function, *arguments):
         raise StepFailed(step, ctypes.get_errno())
 
 
-def write(path, text):
+def write(path: str, text: bytes) -> None:
     fd = os.open(path, os.O_WRONLY)
     try:
         os.write(fd, text)
@@ -82,7 +82,7 @@ def write(path, text):
         os.close(fd)
 
 
-def unshare(flags):
+def unshare(flags: int) -> bool:
     """Into new namespaces; through a user namespace of our own where that is the only way. Returns
     whether it was."""
     if _libc.unshare(flags) == 0:
@@ -100,7 +100,7 @@ def unshare(flags):
     return True
 
 
-def shift_clock(seconds):
+def shift_clock(seconds: int) -> None:
     """CLOCK_MONOTONIC of every process that is forked from now on (time_namespaces(7)), none of
     which is there yet."""
     try:
@@ -120,7 +120,7 @@ def mount(
     call(step, _libc.mount, source, target, kind, ctypes.c_ulong(flags), data)
 
 
-def make_mounts(shm_bytes, tmp_bytes, kept):
+def make_mounts(shm_bytes: int, tmp_bytes: int, kept: list[str]) -> None:
     _kept.extend(kept)
     mount("private mounts", None, b"/", None, MS_REC | MS_PRIVATE)
     mount_tmpfs("/dev/shm", shm_bytes)
@@ -345,7 +345,7 @@ def spawn(sock, request, fds):
         os._exit(127)
 
 
-def close_all(fds) -> None:
+def close_all(fds: tuple[int, ...] | list[int]) -> None:
     for fd in fds:
         os.close(fd)
 
@@ -394,7 +394,7 @@ def schedule(fifo_priority: int, processors: tuple[int, ...], locked: bool) -> N
         _libc.prlimit(0, RLIMIT_MEMLOCK, b"\xff" * 16, None)
 
 
-def execute(executable, argv, env):
+def execute(executable: int, argv: list[str], env: dict[str, str]) -> None:
     """Becomes the opened program. Raises OSError."""
     try:
         os.execve(executable, argv, env)

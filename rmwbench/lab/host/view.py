@@ -16,7 +16,7 @@ SHM_BYTES = TMP_BYTES = 1 << 26
 """Of the two file systems: what says something of itself writes next to nothing."""
 
 
-def main():
+def main() -> None:
     separator = sys.argv.index("--")
     kept, words = sys.argv[1:separator], sys.argv[separator + 1 :]
     program = os.open(words[0], os.O_RDONLY | os.O_CLOEXEC)
