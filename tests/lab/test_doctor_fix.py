@@ -281,6 +281,14 @@ def test_the_doctor_asks_for_as_large_a_buffer_as_any_profile_of_ours():
     assert max(asked_bytes(text, {}) or 0 for text in texts) == MOST_ASKED_BYTES
 
 
+def test_the_doctor_asks_for_as_much_locked_memory_as_a_loan_of_quick_takes():
+    """`zenoh loan` with the camera: else the doctor is content where that arm is not supported."""
+    pool_bytes = 18 * 6_220_800
+    (finding,) = checks(changed("limits/memlock_bytes", pool_bytes - 1))[:1]
+    assert finding.check == "process limits" and "locked memory" in finding.found
+    assert [one.target for one in finding.changes] == ["memlock"]
+
+
 @pytest.mark.skipif(
     os.geteuid() != 0 or not os.access("/proc/sys/net/ipv4/ipfrag_time", os.W_OK),
     reason="needs root, and a /proc/sys that may be written",
