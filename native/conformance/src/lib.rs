@@ -21,6 +21,7 @@
 mod checks;
 mod daemons;
 mod external;
+pub mod features;
 mod host;
 mod in_process;
 mod isolated;

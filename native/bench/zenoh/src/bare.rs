@@ -2,13 +2,15 @@
 //! latency.
 //!
 //! It fills and reads the whole payload as the worker does, since that is the user's work and not
-//! the instrument's; it stamps a message twice, before the put and when the sample is in hand.
+//! the instrument's; it stamps a message twice, before the put and when the sample is in hand. The
+//! put takes the message over, as in Zenoh's examples, and its memory is used again.
 //! `block` receives from Zenoh's ring channel, `callback` in Zenoh's own thread.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use bytes::{Bytes, BytesMut};
 use rmwbench_bench::{write_message, Arrivals, ByHand, Round};
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::Wait;
@@ -23,7 +25,8 @@ const KEY: &str = "rmwbench/0/bare";
 /// Fields in the order of closing.
 pub struct Bare {
     publisher: Publisher<'static>,
-    message: Vec<u8>,
+    /// What was sent last, and is ours again when Zenoh has let go of it.
+    message: Bytes,
     call_ns: Vec<i64>,
     reader: Arc<Reader>,
     subscriber: Option<Receiving>,
@@ -74,7 +77,7 @@ impl Bare {
             .congestion_control(CongestionControl::Block)
             .reliability(Reliability::Reliable)
             .wait()?;
-        let message = vec![0xA5; round.load.payload_bytes as usize];
+        let message = Bytes::from(vec![0xA5; round.load.payload_bytes as usize]);
         let call_ns = Vec::with_capacity(round.messages());
         Ok(Bare {
             publisher,
@@ -101,9 +104,12 @@ impl ByHand for Bare {
     }
 
     fn send(&mut self) {
-        write_message(&mut self.message, self.call_ns.len() as u64);
+        let sent = std::mem::take(&mut self.message);
+        let mut message = sent.try_into_mut().unwrap_or_else(|away| BytesMut::from(&away[..]));
+        write_message(&mut message, self.call_ns.len() as u64);
+        self.message = message.freeze();
         self.call_ns.push(now_ns());
-        self.publisher.put(&self.message).wait().expect("an open session");
+        self.publisher.put(self.message.clone()).wait().expect("an open session");
     }
 
     fn calls_ns(&self) -> &[i64] {

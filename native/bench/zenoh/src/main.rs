@@ -2,7 +2,7 @@
 //! same API, in one process, taking turns. Prints one JSON line per ratio.
 //!
 //! `rmwbench-bench-zenoh [block|callback]... [--times N]` (both parts without arguments). Each path
-//! has two sessions of the `tuned` profile, which are connected by Unix sockets; nothing leaves the
+//! has two sessions of the `unixsock` profile with Zenoh's implicit shared memory: nothing leaves the
 //! machine.
 
 mod bare;
@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use rmwbench_bench::{take_turns, Asked, Compared, Limit, Ours, LOADS};
-use rmwbench_harness::middleware::{Middleware, SessionConfig, Wait};
+use rmwbench_harness::middleware::{Middleware, Profile, SessionConfig, Wait};
 use rmwbench_zenoh::Zenoh;
 use zenoh::Config;
 
@@ -33,8 +33,14 @@ fn run(asked: &Asked<'_>, root: &Path) -> Result<(), String> {
         .describe()
         .profiles
         .into_iter()
-        .find(|p| p.name == "tuned")
-        .ok_or("no tuned profile")?;
+        .find(|p| p.name == "unixsock")
+        .ok_or("no profile unixsock")?;
+    let off = "shared_memory: { enabled: false }";
+    let text = profile.text.replace(off, "shared_memory: { enabled: true, mode: \"init\" }");
+    if text == profile.text {
+        return Err(format!("the profile unixsock has no {off}"));
+    }
+    let profile = Profile { text, ..profile };
     let nonce = u64::from(std::process::id());
     let session = SessionConfig {
         profile: profile.clone(),

@@ -3,6 +3,7 @@
 //!
 //! As rmw_zenoh has it: every matching service is asked, and replies are not consolidated.
 
+use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,8 +17,9 @@ use zenoh::query::{ConsolidationMode, Querier, QueryTarget, Reply};
 use zenoh::Wait as _;
 
 use crate::graph::Side;
-use crate::queue::{Arrival, Deliver};
-use crate::reading::{granted, Counts, Intake, Receive};
+use crate::outgoing::{sending, Outgoing};
+use crate::queue::{Arrival, Deliver, What};
+use crate::reading::{granted, Intake, Payloads, Receive};
 use crate::shared::Shared;
 
 pub struct ZenohClient {
@@ -27,7 +29,8 @@ pub struct ZenohClient {
     intake: Intake,
     topic: String,
     granted: Granted,
-    counts: Arc<Counts>,
+    payloads: Arc<Payloads>,
+    outgoing: Outgoing,
     shared: Arc<Shared>,
 }
 
@@ -57,7 +60,7 @@ impl Request {
             replies.further.fetch_add(1, Ordering::Relaxed);
         }
         match reply.into_result() {
-            Ok(sample) => (replies.receive)(Arrival::Sample(sample)),
+            Ok(sample) => (replies.receive)(Arrival::now(What::Sample(sample))),
             // Zenoh's own word, in place of an answer.
             Err(error) if *error.payload().to_bytes() == *b"Timeout" => {
                 replies.timeouts.fetch_add(1, Ordering::Relaxed);
@@ -92,11 +95,14 @@ impl ZenohClient {
         }
         shared.refuse_reliable_over_udp(config)?;
         let key = shared.key(&config.topic)?;
-        let counts = Arc::new(Counts::default());
-        let counted = counts.clone();
+        let reply_bytes = config.reply_type.as_ref().map_or(0, |reply| reply.payload_bytes);
+        let payloads = Arc::new(Payloads::new(config.take, reply_bytes));
+        let taken = payloads.clone();
         let deliver: Deliver = Box::new(move |arrival, notified_ns| {
-            if let Arrival::Sample(sample) = arrival {
-                counted.hand_over(sample.payload(), notified_ns, |delivery| sink.deliver(delivery));
+            if let What::Sample(sample) = arrival.what {
+                taken.hand_over(sample.payload(), arrival.in_session, notified_ns, |delivery| {
+                    sink.deliver(delivery)
+                });
             }
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
@@ -133,7 +139,8 @@ impl ZenohClient {
             intake,
             topic: config.topic.clone(),
             granted,
-            counts,
+            payloads,
+            outgoing: Outgoing::default(),
             shared: shared.clone(),
         })
     }
@@ -143,12 +150,15 @@ impl trait_::Publisher for ZenohClient {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         let querier = self.querier.as_ref().ok_or(PublishError::Failed)?;
         let request = Request { replies: self.replies.clone(), answers: AtomicU64::new(0) };
-        querier
+        let get = querier
             .get()
-            .payload(payload)
-            .callback(move |reply| request.answered(reply))
-            .wait()
-            .map_err(|_| PublishError::Failed)
+            .payload(self.outgoing.payload(payload))
+            .callback(move |reply| request.answered(reply));
+        sending(|| get.wait()).map_err(|_| PublishError::Failed)
+    }
+
+    fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+        self.outgoing.message(bytes)
     }
 }
 
@@ -173,7 +183,7 @@ impl trait_::Endpoint for ZenohClient {
 
     fn account(&self) -> Account {
         let senders = self.shared.graph.ever(Side::Service, &self.topic);
-        let mut account = self.counts.account(&self.intake, senders, &self.shared.session);
+        let mut account = self.payloads.account(&self.intake, senders, false, &self.shared.session);
         let replies = &self.replies;
         for (name, count) in [
             ("timeouts", &replies.timeouts),

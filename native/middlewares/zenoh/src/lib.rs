@@ -22,6 +22,7 @@ mod client;
 mod graph;
 mod locked;
 mod modes;
+mod outgoing;
 mod profile;
 mod publisher;
 mod queue;
@@ -73,7 +74,7 @@ impl Middleware for Zenoh {
                 ("keep_all", "partly: a queue of fixed size at the reader (option keep_all_depth) that blocks when reliable"),
                 ("transient_local", "yes"), // by zenoh-ext
                 ("loan", "partly: with shared memory enabled in the profile"),
-                ("zero_copy", "partly: payloads in shared memory; others are read in Zenoh's receive buffer, copied when fragmented"),
+                ("zero_copy", "partly: payloads in shared memory, and between endpoints of one session"),
                 ("block", "yes"),
                 ("poll", "yes"),
                 ("callback", "yes"),
@@ -86,6 +87,7 @@ impl Middleware for Zenoh {
                 ("instance_key", "no: an instance would be a key expression of its own"),
                 ("services", "yes"),
                 ("evidence", "yes"),
+                ("take_raw", "yes"),
             ]),
             modes: modes::described(),
             profiles: profile::embedded(),
@@ -114,9 +116,10 @@ impl Middleware for Zenoh {
     fn shared_memory(&self, profile: &str) -> Option<SharedMemory> {
         const POOL: u64 = 16 << 20;
         let process_bytes = match profile {
-            "untouched" | profile::ROUTER => POOL,
-            "tuned" => POOL + (8 << 20),
-            profile::SHM => return Some(SharedMemory { process_bytes: 1 << 20, histories: true }),
+            profile::IMPLICIT_SHM => POOL,
+            profile::SHM | profile::TUNED => {
+                return Some(SharedMemory { process_bytes: 1 << 20, histories: true })
+            }
             _ => return None,
         };
         Some(SharedMemory { process_bytes, histories: false })

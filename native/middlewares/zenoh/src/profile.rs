@@ -15,6 +15,8 @@ use crate::rendezvous::{port, Link, Rendezvous};
 /// Profiles with decisions that Zenoh's file has no words for.
 pub const RMW_ZENOH: &str = "rmw_zenoh";
 pub const SHM: &str = "shm";
+pub const TUNED: &str = "tuned";
+pub const IMPLICIT_SHM: &str = "implicit_shm";
 pub const ROUTER: &str = "router";
 /// Where rmw_zenoh looks for its router.
 const ROUTER_OF_ROS: &str = "tcp/localhost:7447";
@@ -30,9 +32,10 @@ pub fn embedded() -> Vec<Profile> {
         profile(
             "untouched",
             include_str!("../profiles/untouched.json5"),
-            "as installed: multicast discovery, TCP, implicit shared memory of 16 MiB",
+            "as installed: multicast discovery, TCP, no shared memory, as in a default build",
         ),
-        profile("tuned", include_str!("../profiles/tuned.json5"), "Unix sockets, express, implicit shared memory of 24 MiB, no discovery"),
+        profile(TUNED, include_str!("../profiles/tuned.json5"), "as installed, and an explicit shared-memory provider for publishers of 3072 bytes and more"),
+        profile(IMPLICIT_SHM, include_str!("../profiles/implicit_shm.json5"), "as installed, and shared memory that Zenoh chooses itself for payloads of 3072 bytes and more, a pool of 16 MiB"),
         profile("tcp", include_str!("../profiles/tcp.json5"), "TCP over loopback alone, no shared memory"),
         profile(
             RMW_ZENOH,
@@ -132,6 +135,11 @@ fn build(asked: &SessionConfig, listens: bool) -> Result<Prepared, Error> {
     let text = if text.is_empty() { "{}" } else { &text };
     let mut config =
         Config::from_json5(text).map_err(|e| Error::invalid(object(), e.to_string()))?;
+    if !speaks_of_shared_memory(text) {
+        config
+            .insert_json5("transport/shared_memory/enabled", "false")
+            .map_err(|e| Error::failed(object(), e))?;
+    }
     modes.apply(&mut config, replaced.then_some(link), rendezvous.as_ref(), keystore.as_ref())?;
     if shared_host::name().is_some() {
         check_kept_to_loopback(&config).map_err(|message| Error::unsupported(object(), message))?;
@@ -155,6 +163,33 @@ fn check_kept_to_loopback(config: &Config) -> Result<(), String> {
     match keys.iter().flat_map(|key| endpoints(config, key)).find(|endpoint| !local(endpoint)) {
         Some(endpoint) => Err(format!("{endpoint} is not an address of the loopback interface")),
         None => Ok(()),
+    }
+}
+
+/// Whether a profile decides about shared memory. This worker has Zenoh's feature `shared-memory`,
+/// which a default build has not and which is on where a file is silent: there it is off, as for
+/// who built Zenoh without asking for more.
+fn speaks_of_shared_memory(text: &str) -> bool {
+    let file: serde_json::Value = json5::from_str(text).unwrap_or_default();
+    file["transport"]["shared_memory"].is_object()
+}
+
+/// From which payload on each publisher has a provider of shared memory, also without loans: in
+/// `shm` all but empty ones, in `tuned` those for which Zenoh's own file has it; None: none. `asked`
+/// is the arm's option.
+pub fn provider_from_bytes(profile: &str, asked: Option<bool>, config: &Config) -> Option<u64> {
+    if !has_shared_memory(config) {
+        return None;
+    }
+    match (asked, profile) {
+        (Some(false), _) => None,
+        (None, TUNED) => config
+            .get_json("transport/shared_memory/transport_optimization/message_size_threshold")
+            .ok()?
+            .parse()
+            .ok(),
+        (Some(true), _) | (None, SHM) => Some(1),
+        (None, _) => None,
     }
 }
 

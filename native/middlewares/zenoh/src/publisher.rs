@@ -1,11 +1,12 @@
-//! Publishing: `put`, which copies a slice because it must own its payload; or a buffer of a
-//! shared-memory provider.
+//! Publishing: `put`, which takes over the buffer that the message was written into
+//! ([`crate::outgoing`]); or a buffer of a shared-memory provider.
 //!
 //! Reliable means congestion control `block`: Zenoh drops nothing on the way to the link, and the
 //! put waits. rmw_zenoh blocks for keep_all alone and lets reliable keep_last messages be dropped
 //! on congestion; its profile does so too (option `reliable_keep_last`). Best effort means `drop`,
 //! which Zenoh does silently: neither it nor we can count what a congested link lost.
 
+use std::ptr::NonNull;
 use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -29,6 +30,7 @@ use zenoh_ext::{
 
 use crate::graph::Side;
 use crate::locked;
+use crate::outgoing::{self, sending, Outgoing};
 use crate::shared::Shared;
 
 /// How long a loan of a publisher that blocks waits for readers to give a buffer back; Zenoh's own
@@ -45,6 +47,9 @@ pub struct ZenohPublisher {
     /// First: the graph forgets a publisher before it is gone.
     _token: LivelinessToken,
     writer: Writer,
+    outgoing: Outgoing,
+    /// A message published by copy is copied into a buffer of the provider.
+    copies_into_provider: bool,
     provider: Option<ShmProvider<PosixShmProviderBackend>>,
     topic: String,
     granted: Granted,
@@ -60,10 +65,10 @@ enum Writer {
 impl Writer {
     #[inline]
     fn put(&self, payload: impl Into<ZBytes>) -> Result<(), PublishError> {
-        let put = match self {
+        let put = sending(|| match self {
             Writer::Plain(publisher) => publisher.put(payload).wait(),
             Writer::Advanced(publisher) => publisher.put(payload).wait(),
-        };
+        });
         put.map_err(|_| PublishError::Failed)
     }
 }
@@ -136,10 +141,14 @@ impl ZenohPublisher {
         } else {
             Writer::Plain(publisher)
         };
-        let provider = match config.loan || shared.shm_provider {
+        let copies_into_provider = shared.provides(config.message_type.payload_bytes);
+        let provider = match config.loan || copies_into_provider {
             true => Some(provider(config, shared)?),
             false => None,
         };
+        if !config.loan && !copies_into_provider {
+            granted.notes.push(outgoing::NOTE.into());
+        }
         if provider.is_some() {
             granted.notes.push(match granted.when_full {
                 Some(WhenFull::Blocks) => format!(
@@ -153,6 +162,8 @@ impl ZenohPublisher {
         Ok(ZenohPublisher {
             _token: token,
             writer,
+            outgoing: Outgoing::default(),
+            copies_into_provider,
             provider,
             topic: config.topic.clone(),
             granted,
@@ -215,16 +226,20 @@ fn pool_bytes(config: &EndpointConfig, shared: &Shared) -> usize {
 /// Why this publisher's messages will not travel in shared memory, where that is known beforehand.
 fn not_in_shared_memory(config: &EndpointConfig, shared: &Shared) -> Option<String> {
     let bytes = u64::from(config.message_type.payload_bytes);
-    match shared.shared_memory_threshold_bytes {
+    match shared.provider_from_bytes.or(shared.shared_memory_threshold_bytes) {
         _ if !shared.shared_memory => Some("path: the profile switches shared memory off".into()),
-        _ if (config.loan || shared.shm_provider) && bytes > 0 => None,
+        _ if config.loan && bytes > 0 => None,
+        _ if shared.provides(config.message_type.payload_bytes) => None,
         None => Some("path: without loans nothing goes to shared memory, because the profile switches its transport_optimization off, for puts at least".into()),
         Some(threshold) if bytes < threshold => Some(format!(
             "path: {bytes} bytes are below the shared-memory threshold of {threshold} bytes (transport/shared_memory/transport_optimization/message_size_threshold)"
         )),
-        Some(_) => shared.pool_that_may_not_be_locked().map(|(pool, limit)| format!(
-            "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
-        )),
+        Some(_) => Some(match shared.pool_that_may_not_be_locked() {
+            Some((pool, limit)) => format!(
+                "path: Zenoh's pool of {pool} bytes is more than this process may lock ({limit} bytes, ulimit -l): it goes without, through the link"
+            ),
+            None => "path: Zenoh makes its pool in the background, from the first such message on, and nothing here waits for it: what comes before goes through the link".into(),
+        }),
     }
 }
 
@@ -270,12 +285,21 @@ fn granted(
 
 impl trait_::Publisher for ZenohPublisher {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
-        if self.shared.shm_provider && !payload.is_empty() {
+        if self.copies_into_provider && !payload.is_empty() {
             let mut buffer = self.buffer(payload.len())?;
             buffer.copy_from_slice(payload);
             return self.writer.put(buffer);
         }
+        let payload = self.outgoing.payload(payload);
         self.writer.put(payload)
+    }
+
+    /// None with a provider: its users by copy have memory of their own, and fill its buffer of it.
+    fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+        match self.copies_into_provider {
+            true => None,
+            false => self.outgoing.message(bytes),
+        }
     }
 
     fn publish_loaned(

@@ -15,6 +15,8 @@ use rmwbench_harness::pump::{Announcements, Announcing, Pumps, Registration, Sou
 use zenoh::query::Query;
 use zenoh::sample::Sample;
 
+use crate::outgoing::is_sending;
+
 /// What happens when a queue is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FullQueue {
@@ -24,10 +26,25 @@ pub enum FullQueue {
     Block,
 }
 
-/// What waits in a queue: messages and replies, or requests.
-pub enum Arrival {
+/// What waits in a queue.
+pub struct Arrival {
+    pub what: What,
+    /// Zenoh called within the sender's own call: the payload is the sender's memory.
+    pub in_session: bool,
+}
+
+/// Messages and replies, or requests.
+pub enum What {
     Sample(Sample),
     Request(Query),
+}
+
+impl Arrival {
+    /// To be made in Zenoh's callback.
+    #[inline]
+    pub fn now(what: What) -> Arrival {
+        Arrival { what, in_session: is_sending() }
+    }
 }
 
 /// Hands an arrival to its endpoint: (arrival, when the wait returned, 0 where nobody waits).

@@ -2,14 +2,13 @@
 //! replies: straight away, or through a queue that the session's receive loop empties; and what is
 //! known of the path that it took.
 
-use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::clock::now_ns;
 use rmwbench_harness::middleware::{
-    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, TakenAs, Wait,
+    Account, Delivery, EndpointConfig, Error, Evidence, Granted, PublishMode, Take, TakenAs, Wait,
     WhenFull,
 };
 use rmwbench_harness::pump::{self, Registration};
@@ -85,10 +84,10 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
             }
         }
     };
-    let (take, of_take) = if lends {
-        (TakenAs::Lent, "take: lent in Zenoh's shared memory; what came another way is the reader's own, and not flagged zero_copy")
-    } else {
-        (TakenAs::Typed, "take typed: the payload is a ZBytes of the reader's own, put together where it came in pieces")
+    let (take, of_take) = match config.take {
+        _ if lends => (TakenAs::Lent, "take: lent in Zenoh's shared memory, or by a sender of the same session; what came another way is copied into memory of the reader's own, and not flagged zero_copy"),
+        Take::Typed => (TakenAs::Typed, "take typed: the payload is copied into memory of the reader's own, as other APIs' deserialisers do; a message of the same session is lent by its sender, and flagged zero_copy"),
+        Take::Raw => (TakenAs::Raw, "take raw: the payload is a slice of the link's receive buffer, which the ZBytes keeps, or put together where it came in pieces"),
     };
     let mut notes = vec![note, of_take.into()];
     if config.wait != Wait::Callback {
@@ -104,58 +103,112 @@ pub fn granted(config: &EndpointConfig, keep_all_depth: usize, lends: bool) -> G
     }
 }
 
-#[derive(Default)]
-pub struct Counts {
+/// An endpoint's payloads: where they are when they are taken, and how they came.
+pub struct Payloads {
+    /// The reader's own memory, of the size of a message; None for `take: raw`. Zenoh may call one
+    /// endpoint from several threads at once: who finds it in use takes new memory.
+    own: Option<Mutex<Box<[u8]>>>,
     in_shared_memory: AtomicU64,
+    in_session: AtomicU64,
     elsewhere: AtomicU64,
     /// Came in pieces and had to be put together.
-    copied: AtomicU64,
+    in_pieces: AtomicU64,
 }
 
-impl Counts {
-    /// Gives `take` a contiguous payload; pieces are put together before it is taken, as any reader
-    /// of bytes would have to. In one piece it is the reader's own as it is: a `ZBytes` of it,
-    /// which it may keep.
-    #[inline]
-    pub fn hand_over(&self, payload: &ZBytes, notified_ns: i64, take: impl FnOnce(&Delivery<'_>)) {
-        let zero_copy = payload.as_shm().is_some();
-        let payload = payload.to_bytes();
-        if let Cow::Owned(_) = payload {
-            self.copied.fetch_add(1, Ordering::Relaxed);
-        }
-        let path = if zero_copy { &self.in_shared_memory } else { &self.elsewhere };
-        path.fetch_add(1, Ordering::Relaxed);
-        take(&Delivery::taken(notified_ns, &payload, zero_copy));
+impl Payloads {
+    /// Of messages of up to `bytes`; longer ones are another type under this name.
+    pub fn new(take: Take, bytes: u32) -> Payloads {
+        // Written, not merely allocated: the first message should not pay for its pages.
+        let own = (take == Take::Typed).then(|| Mutex::new(vec![0xA5; bytes as usize].into()));
+        let [in_shared_memory, in_session, elsewhere, in_pieces] = Default::default();
+        Payloads { own, in_shared_memory, in_session, elsewhere, in_pieces }
     }
 
-    /// `senders` are the sessions that ever had an endpoint which sends to this one.
-    pub fn account(&self, intake: &Intake, senders: Count, session: &zenoh::Session) -> Account {
-        let in_shared_memory = self.in_shared_memory.load(Ordering::Relaxed);
-        let elsewhere = self.elsewhere.load(Ordering::Relaxed);
-        let mut evidence = Vec::new();
-        if in_shared_memory > 0 {
-            evidence.push(Evidence {
-                path: "shm".into(),
-                messages: in_shared_memory,
-                note: "payload().as_shm()".into(),
-            });
+    /// Gives `take` a contiguous payload. What is lent, in shared memory or by a sender of this
+    /// session, is read in place; the rest lies in the link's receive buffers, and is copied out of
+    /// them unless `take: raw` asked for them.
+    #[inline]
+    pub fn hand_over(
+        &self,
+        payload: &ZBytes,
+        in_session: bool,
+        notified_ns: i64,
+        take: impl FnOnce(&Delivery<'_>),
+    ) {
+        let shared = payload.as_shm().is_some();
+        let path = match (in_session, shared) {
+            (true, _) => &self.in_session,
+            (false, true) => &self.in_shared_memory,
+            (false, false) => &self.elsewhere,
+        };
+        path.fetch_add(1, Ordering::Relaxed);
+        let lent = shared || in_session;
+        if payload.slices().nth(1).is_some() {
+            self.in_pieces.fetch_add(1, Ordering::Relaxed);
         }
+        match &self.own {
+            Some(own) if !lent => match own.try_lock() {
+                Ok(mut own) if payload.len() <= own.len() => {
+                    take(&Delivery::taken(notified_ns, gather(payload, &mut own), false))
+                }
+                _ => take(&Delivery::taken(notified_ns, &payload.to_bytes().into_owned(), false)),
+            },
+            _ => take(&Delivery::taken(notified_ns, &payload.to_bytes(), lent)),
+        }
+    }
+
+    /// `senders` are the sessions that ever had an endpoint which sends to this one; `replays`:
+    /// they may send again what they keep.
+    pub fn account(
+        &self,
+        intake: &Intake,
+        senders: Count,
+        replays: bool,
+        session: &zenoh::Session,
+    ) -> Account {
+        let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+        let told = [
+            ("shm", &self.in_shared_memory, "payload().as_shm()"),
+            ("intra_process", &self.in_session, "the sender's call called the reader"),
+        ];
+        let mut evidence: Vec<Evidence> = told
+            .into_iter()
+            .map(|(path, counter, note)| (path, count(counter), note))
+            .filter(|(_, messages, _)| *messages > 0)
+            .map(|(path, messages, note)| Evidence {
+                path: path.into(),
+                messages,
+                note: note.into(),
+            })
+            .collect();
+        let elsewhere = count(&self.elsewhere);
         if elsewhere > 0 {
-            let (path, note) = path_elsewhere(senders, session);
+            let (path, note) = path_elsewhere(senders, replays, session);
             evidence.push(Evidence { path, messages: elsewhere, note });
         }
-        let copied = self.copied.load(Ordering::Relaxed);
         Account {
             reader_drops: intake.dropped(),
-            counters: [("reassembled".to_string(), copied as i64)].into(),
+            counters: [("reassembled".to_string(), count(&self.in_pieces) as i64)].into(),
             evidence,
         }
     }
 }
 
-/// Messages that were not in shared memory: Zenoh does not mark them, so their path is inferred
-/// from who sent, also if it has left, and which links there are.
-fn path_elsewhere(senders: Count, session: &zenoh::Session) -> (String, String) {
+/// Copies a payload, in pieces or not, into memory that has room for it.
+#[inline]
+fn gather<'a>(payload: &ZBytes, own: &'a mut [u8]) -> &'a [u8] {
+    let mut filled = 0;
+    for piece in payload.slices() {
+        own[filled..filled + piece.len()].copy_from_slice(piece);
+        filled += piece.len();
+    }
+    &own[..filled]
+}
+
+/// Messages that came over a link: Zenoh does not mark which, so their path is inferred from the
+/// links that there are. What a publisher of this session kept for late joiners comes so too,
+/// without a link.
+fn path_elsewhere(senders: Count, replays: bool, session: &zenoh::Session) -> (String, String) {
     let links: BTreeSet<String> = session
         .info()
         .links()
@@ -164,9 +217,9 @@ fn path_elsewhere(senders: Count, session: &zenoh::Session) -> (String, String) 
         .collect();
     let names: Vec<&str> =
         links.iter().map(|l| if l.starts_with("unix") { "unix" } else { l.as_str() }).collect();
-    if senders.local > 0 && senders.remote == 0 {
+    if replays && senders.local > 0 && senders.remote == 0 {
         ("intra_process".into(), "inferred: all senders are in this session".into())
-    } else if senders.local == 0 && names.len() == 1 {
+    } else if names.len() == 1 && !(replays && senders.local > 0) {
         // TLS runs over TCP sockets.
         let path = if names[0] == "tls" { "tcp" } else { names[0] };
         (

@@ -1,11 +1,12 @@
 //! A service: a queryable that replies from within the delivery of the request, as rmw_zenoh's
 //! does.
 
-use std::sync::Arc;
+use std::ptr::NonNull;
+use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::middleware as trait_;
 use rmwbench_harness::middleware::{
-    Account, EndpointConfig, Error, Granted, Handler, PublishError,
+    Account, EndpointConfig, Error, Granted, Handler, PublishError, Reply,
 };
 use zenoh::bytes::ZBytes;
 use zenoh::liveliness::LivelinessToken;
@@ -13,8 +14,9 @@ use zenoh::query::{Query, Queryable};
 use zenoh::Wait as _;
 
 use crate::graph::Side;
-use crate::queue::{Arrival, Deliver};
-use crate::reading::{granted, Counts, Intake};
+use crate::outgoing::{sending, Outgoing};
+use crate::queue::{Arrival, Deliver, What};
+use crate::reading::{granted, Intake, Payloads};
 use crate::shared::Shared;
 
 pub struct ZenohService {
@@ -23,8 +25,26 @@ pub struct ZenohService {
     intake: Intake,
     topic: String,
     granted: Granted,
-    counts: Arc<Counts>,
+    payloads: Arc<Payloads>,
     shared: Arc<Shared>,
+}
+
+/// One request's answer.
+struct Answer<'a> {
+    query: &'a Query,
+    outgoing: Outgoing,
+}
+
+impl Reply for Answer<'_> {
+    fn message(&mut self, bytes: usize) -> Option<NonNull<[u8]>> {
+        self.outgoing.message(bytes)
+    }
+
+    fn send(&mut self, payload: &[u8]) -> Result<(), PublishError> {
+        // It takes the request's congestion control, whatever the service asks for.
+        let reply = self.query.reply(self.query.key_expr(), self.outgoing.payload(payload));
+        sending(|| reply.wait()).map_err(|_| PublishError::Failed)
+    }
 }
 
 impl ZenohService {
@@ -36,19 +56,21 @@ impl ZenohService {
     ) -> Result<Self, Error> {
         shared.refuse_reliable_over_udp(config)?;
         let key = shared.key(&config.topic)?;
-        let counts = Arc::new(Counts::default());
-        let counted = counts.clone();
-        // Replies take the request's congestion control, whatever the service asks for.
-        let reply = |query: &Query, bytes: &[u8]| {
-            query.reply(query.key_expr(), bytes).wait().map_err(|_| PublishError::Failed)
-        };
+        let payloads = Arc::new(Payloads::new(config.take, config.message_type.payload_bytes));
+        let taken = payloads.clone();
+        let outgoing: Mutex<Vec<Outgoing>> = Mutex::default();
         let deliver: Deliver = Box::new(move |arrival, notified_ns| {
-            let Arrival::Request(query) = arrival else { return };
+            let What::Request(query) = arrival.what else { return };
             let empty = ZBytes::new();
             let payload = query.payload().unwrap_or(&empty);
-            counted.hand_over(payload, notified_ns, |request| {
-                handler.handle(request, &mut |bytes: &[u8]| reply(&query, bytes))
+            let pool = || outgoing.lock().expect("nothing panics with it");
+            // Requests are answered concurrently, each from buffers that are nobody else's.
+            let own = pool().pop().unwrap_or_default();
+            let mut answer = Answer { query: &query, outgoing: own };
+            taken.hand_over(payload, arrival.in_session, notified_ns, |request| {
+                handler.handle(request, &mut answer)
             });
+            pool().push(answer.outgoing);
         });
         let (intake, receive) = Intake::open(config, shared, deliver)?;
         // Complete: a client asks those that answer for the whole key.
@@ -56,7 +78,7 @@ impl ZenohService {
             .session
             .declare_queryable(key)
             .complete(true)
-            .callback(move |query| receive(Arrival::Request(query)))
+            .callback(move |query| receive(Arrival::now(What::Request(query))))
             .wait();
         let queryable =
             queryable.map_err(|e| Error::failed(format!("endpoint {}", config.endpoint), e))?;
@@ -67,7 +89,7 @@ impl ZenohService {
             intake,
             topic: config.topic.clone(),
             granted: granted(config, shared.keep_all_depth, false),
-            counts,
+            payloads,
             shared: shared.clone(),
         })
     }
@@ -93,10 +115,7 @@ impl trait_::Endpoint for ZenohService {
     }
 
     fn account(&self) -> Account {
-        self.counts.account(
-            &self.intake,
-            self.shared.graph.ever(Side::Client, &self.topic),
-            &self.shared.session,
-        )
+        let senders = self.shared.graph.ever(Side::Client, &self.topic);
+        self.payloads.account(&self.intake, senders, false, &self.shared.session)
     }
 }

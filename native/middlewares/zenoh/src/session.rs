@@ -58,7 +58,11 @@ impl ZenohSession {
             profile::has_shared_memory(&prepared.config),
             profile::has_udp_links(&prepared.config),
         );
-        let shm_provider = config.option("shm_provider", name == profile::SHM)? && shared_memory;
+        let provider_from_bytes = profile::provider_from_bytes(
+            name,
+            config.option("shm_provider", None)?,
+            &prepared.config,
+        );
         if shared_memory {
             // A killed process leaves its pools in /dev/shm; Zenoh itself looks only when it makes
             // its first one. Once, and before any of ours: to Zenoh, the pools of the process that
@@ -89,7 +93,7 @@ impl ZenohSession {
             pool_bytes,
             keep_all_depth,
             loan_slots: (loan_slots > 0).then_some(loan_slots),
-            shm_provider,
+            provider_from_bytes,
             recovery: config.option("recovery", None)?,
             drops_reliable_keep_last: reliable_keep_last == "drop",
             request_timeout_ms,

@@ -23,8 +23,9 @@ pub struct Shared {
     pub keep_all_depth: usize,
     /// Messages that a loaning publisher's pool holds; None: depth + 8.
     pub loan_slots: Option<usize>,
-    /// Every publisher has a provider of shared memory, also without loans.
-    pub shm_provider: bool,
+    /// Payloads of publishers that have a provider of shared memory, also without loans, from this
+    /// size on; None: no such publisher.
+    pub provider_from_bytes: Option<u64>,
     /// Whether lost messages are asked for again; None: where they are reliable and
     /// transient_local, as rmw_zenoh does it.
     pub recovery: Option<bool>,
@@ -49,7 +50,13 @@ impl Shared {
             bytes >= threshold && has_a_link && self.pool_that_may_not_be_locked().is_none()
         };
         self.shared_memory
-            && (self.shm_provider || self.shared_memory_threshold_bytes.is_some_and(converts))
+            && (self.provides(payload_bytes)
+                || self.shared_memory_threshold_bytes.is_some_and(converts))
+    }
+
+    /// Whether each publisher of messages of this size has a provider of its own.
+    pub fn provides(&self, payload_bytes: u32) -> bool {
+        self.provider_from_bytes.is_some_and(|from| u64::from(payload_bytes) >= from)
     }
 
     /// Bytes of Zenoh's own pool and of what this process may lock, where that is less: Zenoh goes

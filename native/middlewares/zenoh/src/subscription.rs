@@ -17,8 +17,8 @@ use zenoh_ext::{
 
 use crate::graph::Side;
 use crate::locked;
-use crate::queue::{Arrival, Deliver};
-use crate::reading::{granted, Counts, Intake, Receive};
+use crate::queue::{Arrival, Deliver, What};
+use crate::reading::{granted, Intake, Payloads, Receive};
 use crate::shared::Shared;
 
 pub struct ZenohSubscription {
@@ -27,7 +27,7 @@ pub struct ZenohSubscription {
     intake: Intake,
     topic: String,
     granted: Granted,
-    counts: Arc<Counts>,
+    payloads: Arc<Payloads>,
     /// Messages that zenoh-ext found missing and could not get again; None where it does not look.
     missed: Option<Arc<AtomicU64>>,
     shared: Arc<Shared>,
@@ -48,11 +48,13 @@ impl ZenohSubscription {
         let object = || format!("endpoint {}", config.endpoint);
         shared.refuse_reliable_over_udp(config)?;
         let key = shared.key(&config.topic)?;
-        let counts = Arc::new(Counts::default());
-        let counted = counts.clone();
-        let deliver: Deliver = Box::new(move |arrival, notified_ns| match arrival {
-            Arrival::Sample(sample) if sample.kind() == SampleKind::Put => {
-                counted.hand_over(sample.payload(), notified_ns, |delivery| sink.deliver(delivery));
+        let payloads = Arc::new(Payloads::new(config.take, config.message_type.payload_bytes));
+        let taken = payloads.clone();
+        let deliver: Deliver = Box::new(move |arrival, notified_ns| match arrival.what {
+            What::Sample(sample) if sample.kind() == SampleKind::Put => {
+                taken.hand_over(sample.payload(), arrival.in_session, notified_ns, |delivery| {
+                    sink.deliver(delivery)
+                });
             }
             _ => {}
         });
@@ -74,7 +76,7 @@ impl ZenohSubscription {
             intake,
             topic: config.topic.clone(),
             granted,
-            counts,
+            payloads,
             missed,
             shared: shared.clone(),
         })
@@ -93,7 +95,7 @@ fn declare(
     let subscriber = shared
         .session
         .declare_subscriber(key)
-        .callback(move |sample| receive(Arrival::Sample(sample)));
+        .callback(move |sample| receive(Arrival::now(What::Sample(sample))));
     let (history, recovery) =
         (config.qos.durability == Durability::TransientLocal, shared.recovers(&config.qos));
     if !history && !recovery {
@@ -150,7 +152,9 @@ impl trait_::Endpoint for ZenohSubscription {
 
     fn account(&self) -> Account {
         let senders = self.shared.graph.ever(Side::Publisher, &self.topic);
-        let mut account = self.counts.account(&self.intake, senders, &self.shared.session);
+        let replays = matches!(self.reader, Some(Reader::Advanced(_)));
+        let mut account =
+            self.payloads.account(&self.intake, senders, replays, &self.shared.session);
         if let Some(missed) = &self.missed {
             account.counters.insert("missed".into(), missed.load(Ordering::Relaxed) as i64);
         }

@@ -19,8 +19,24 @@ use serde_json::{json, Value};
 use zenoh::shm::ShmProviderBuilder;
 use zenoh::Wait as _;
 
+/// Shared memory that Zenoh chooses itself, without multicast.
+const IMPLICIT: &str = r#"{
+    listen: { endpoints: ["{unix}"] },
+    connect: { endpoints: ["{peers}"], retry: { period_init_ms: 10, period_max_ms: 100 } },
+    scouting: { multicast: { enabled: false }, gossip: { enabled: false } },
+    transport: { shared_memory: {
+        enabled: true,
+        mode: "init",
+        transport_optimization: { enabled: true, pool_size: 25165824, message_size_threshold: 3072 },
+    } },
+}"#;
+
 fn session_config(profile: &str, domain_id: u32) -> SessionConfig {
-    let profile = Zenoh.describe().profiles.into_iter().find(|p| p.name == profile).unwrap();
+    let embedded = Zenoh.describe().profiles.into_iter().find(|p| p.name == profile);
+    let profile = match profile {
+        "implicit" => rmwbench_conformance::pair::profile("json5", IMPLICIT),
+        _ => embedded.unwrap(),
+    };
     SessionConfig { trial_nonce: u64::from(std::process::id()), ..session(&profile, domain_id) }
 }
 
@@ -58,8 +74,8 @@ fn matched(writer: &dyn Publisher, reader: &dyn Subscription) {
 fn every_size_arrives_whole_over_every_profile_and_the_path_is_told() {
     let _alone = alone_with_pools();
     let mut profiles = vec![(1, "tcp", "tcp", "tcp"), (2, "unixsock", "unix", "unix")];
-    if can_have_pools("every_size_arrives_whole in the profile tuned", 2 * (24 << 20)) {
-        profiles.push((3, "tuned", "unix", "shm"));
+    if can_have_pools("every_size_arrives_whole with shared memory", 2 * (24 << 20)) {
+        profiles.push((3, "implicit", "unix", "shm"));
     }
     for (domain_id, profile, small, large) in profiles {
         let (mut there, mut here) = (open(profile, domain_id), open(profile, domain_id));
@@ -107,7 +123,7 @@ fn a_loan_is_read_in_place_and_needs_shared_memory() {
     if !can_have_pools("a_loan_is_read_in_place", 2 * (24 << 20) + 18 * (8 << 20)) {
         return;
     }
-    let (mut there, mut here) = (open("tuned", 4), open("tuned", 4));
+    let (mut there, mut here) = (open("implicit", 4), open("implicit", 4));
     let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
     for (i, bytes) in [0_usize, 1, 64, 100_000, 8 << 20].into_iter().enumerate() {
         let topic = format!("size_{bytes}");
@@ -342,7 +358,7 @@ fn what_cannot_be_granted_is_refused_in_words() {
 #[test]
 #[ignore]
 fn child_ends() {
-    let mut config = session_config("tuned", 17);
+    let mut config = session_config("implicit", 17);
     config.trial_nonce = std::env::var("RMWBENCH_TEST_NONCE").unwrap().parse().unwrap();
     let mut session = Zenoh.open(&config).unwrap();
     let mut node = session.node("child").unwrap();
@@ -418,7 +434,7 @@ fn left_by_the_dead_is_removed(before: &BTreeSet<std::ffi::OsString>) {
 #[test]
 #[ignore]
 fn child_opens() {
-    drop(open("tuned", 19));
+    drop(open("implicit", 19));
 }
 
 /// One message from one session to another, or within one; returns the reader's evidence.
@@ -454,7 +470,7 @@ fn carried(
 #[test]
 fn every_transport_is_the_one_asked_for() {
     isolated("every_transport_is_the_one_asked_for", || {
-        for (domain_id, profile) in ["untouched", "tuned", "tcp"].into_iter().enumerate() {
+        for (domain_id, profile) in ["untouched", "shm", "tcp"].into_iter().enumerate() {
             for (transport, path, reliability) in [
                 ("tcp", "tcp", Reliability::Reliable),
                 ("unix", "unix", Reliability::Reliable),
@@ -496,7 +512,7 @@ fn every_discovery_finds_its_peers() {
             .args(["route", "add", "224.0.0.0/4", "dev", "lo"])
             .status()
             .unwrap();
-        for profile in ["untouched", "tuned", "router"] {
+        for profile in ["untouched", "shm", "router"] {
             let peers = with_modes(profile, 40, &[("discovery", json!("peers"))]);
             carried(&peers, 100, Reliability::Reliable, false);
             let server = with_modes(profile, 41, &[("discovery", json!("server"))]);
@@ -555,17 +571,20 @@ fn modes_stand_in_the_configuration_that_is_told() {
         let text = Zenoh.open(&config).unwrap().configuration().unwrap().text;
         serde_json::from_str(&text).unwrap()
     };
-    let tuned = told(
-        "tuned",
+    let implicit = told(
+        "implicit",
         &[
             ("fragment_bytes", json!(9000)),
             ("batching", json!(true)),
             ("shm_pool_bytes", json!(1 << 20)),
         ],
     );
-    assert_eq!(tuned["transport"]["link"]["tx"]["batch_size"], 9000);
-    assert_eq!(tuned["qos"]["publication"][0]["config"]["express"], false);
-    assert_eq!(tuned["transport"]["shared_memory"]["transport_optimization"]["pool_size"], 1 << 20);
+    assert_eq!(implicit["transport"]["link"]["tx"]["batch_size"], 9000);
+    assert_eq!(implicit["qos"]["publication"][0]["config"]["express"], false);
+    assert_eq!(
+        implicit["transport"]["shared_memory"]["transport_optimization"]["pool_size"],
+        1 << 20
+    );
     // Zenoh itself would run with less, and say nothing.
     let limit = |name| {
         std::fs::read_to_string(format!("/proc/sys/net/core/{name}"))
@@ -594,7 +613,7 @@ fn modes_stand_in_the_configuration_that_is_told() {
         ),
         ("tcp", vec![("shm_pool_bytes", json!(1 << 20))], "mode shm_pool_bytes"),
         (
-            "tuned",
+            "implicit",
             vec![("shm_pool_bytes", json!(1 << 20)), ("transport", json!("tcp"))],
             "mode shm_pool_bytes",
         ),
@@ -631,7 +650,7 @@ fn a_pool_that_may_not_be_locked_is_told_of() {
             .parse::<u64>();
         let Ok(limit) = limit else { return }; // unlimited
         for (pool, refused) in [(limit * 2, true), (limit / 2, false)] {
-            let config = with_modes("tuned", 57, &[("shm_pool_bytes", json!(pool))]);
+            let config = with_modes("implicit", 57, &[("shm_pool_bytes", json!(pool))]);
             let mut session = Zenoh.open(&config).unwrap();
             let writer = session.node("n").unwrap().publisher(&endpoint(1, "t", 100_000)).unwrap();
             let told = writer
@@ -898,9 +917,8 @@ fn requests_are_dropped_or_wait_as_their_qos_has_it() {
     }
 }
 
-/// What it sent may have been any of the messages.
 #[test]
-fn a_sender_that_left_is_not_forgotten_in_the_path() {
+fn a_message_of_the_same_session_and_one_that_came_by_a_link_are_told_apart() {
     let (mut here, mut there) = (open("unixsock", 59), open("unixsock", 59));
     let mut node = here.node("here").unwrap();
     let memory = Memory::new();
@@ -916,7 +934,145 @@ fn a_sender_that_left_is_not_forgotten_in_the_path() {
     drop(far);
     wait_until("its leaving", || reader.matched() == 1);
     let evidence = reader.account().evidence;
-    assert_eq!((evidence[0].path.as_str(), evidence[0].messages), ("unknown", 2), "{evidence:?}");
+    let paths: Vec<_> = evidence.iter().map(|e| (e.path.as_str(), e.messages)).collect();
+    assert_eq!(paths, [("intra_process", 1), ("unix", 1)], "{evidence:?}");
+}
+
+/// Where each payload lay when it was taken, and whether it was said to be read in place.
+#[derive(Default)]
+struct Places(Mutex<Vec<(usize, bool)>>);
+
+impl Sink for Places {
+    fn deliver(&self, delivery: &Delivery<'_>) {
+        let place = (delivery.payload.as_ptr().addr(), delivery.zero_copy);
+        self.0.lock().unwrap().push(place);
+    }
+}
+
+impl Places {
+    fn wait_for(&self, count: usize) -> Vec<(usize, bool)> {
+        wait_until("a delivery", || self.0.lock().unwrap().len() >= count);
+        self.0.lock().unwrap().clone()
+    }
+}
+
+/// Fills the API's own message and publishes it; returns where it lay.
+fn publish_own(writer: &mut dyn Publisher, bytes: usize, value: u8) -> usize {
+    let mut message = writer.message(bytes).expect("its users write into a message");
+    // SAFETY: it stays where it is until it is published, and nobody else touches it.
+    let message = unsafe { message.as_mut() };
+    message.fill(value);
+    writer.publish(message).unwrap();
+    message.as_ptr().addr()
+}
+
+#[test]
+fn zenoh_is_given_the_memory_that_was_filled() {
+    let mut session = open("unixsock", 62);
+    let mut node = session.node("n").unwrap();
+    for (number, wait) in [(1, Wait::Callback), (3, Wait::Block)] {
+        let places = Arc::new(Places::default());
+        let reader = EndpointConfig { wait, ..endpoint(number, &format!("t{number}"), 1 << 20) };
+        let _reader = node.subscription(&reader, places.clone()).unwrap();
+        let writer = EndpointConfig { endpoint: number + 1, wait: Wait::Block, ..reader };
+        let mut writer = node.publisher(&writer).unwrap();
+        for n in 0..5 {
+            let filled = publish_own(&mut *writer, 1 << 20, n);
+            let read = places.wait_for(n as usize + 1)[n as usize];
+            assert_eq!(read, (filled, true), "{wait:?}: the reader reads what was written");
+        }
+    }
+    // Requests and replies too.
+    struct Echo(Mutex<Vec<usize>>);
+    impl Handler for Echo {
+        fn handle(&self, request: &Delivery<'_>, reply: &mut dyn Reply) {
+            self.0.lock().unwrap().push(request.payload.as_ptr().addr());
+            let mut message = reply.message(100).expect("its users write into a message");
+            // SAFETY: as above.
+            let message = unsafe { message.as_mut() };
+            message.fill(9);
+            self.0.lock().unwrap().push(message.as_ptr().addr());
+            reply.send(message).unwrap();
+        }
+    }
+    let echo = Arc::new(Echo(Mutex::default()));
+    let _service = node.service(&service_endpoint(5, Wait::Callback), echo.clone()).unwrap();
+    let places = Arc::new(Places::default());
+    let mut client = node.client(&service_endpoint(6, Wait::Callback), places.clone()).unwrap();
+    let asked = publish_own(&mut *client, 100, 1);
+    let answered = places.wait_for(1)[0].0;
+    assert_eq!(*echo.0.lock().unwrap(), [asked, answered]);
+}
+
+/// A slice of the link's receive buffer would lie somewhere else each time.
+#[test]
+fn what_came_by_a_link_is_in_memory_of_the_readers_own_unless_it_is_asked_for_raw() {
+    let (mut there, mut here) = (open("unixsock", 63), open("unixsock", 63));
+    let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());
+    // In one piece of a batch, and in several batches.
+    for (number, bytes) in [(1, 1000), (10, 200_000)] {
+        let topic = format!("t{number}");
+        let places: Vec<_> = [Take::Typed, Take::Raw]
+            .into_iter()
+            .enumerate()
+            .map(|(i, take)| {
+                let places = Arc::new(Places::default());
+                let config = EndpointConfig { take, ..endpoint(number + i as u32, &topic, bytes) };
+                let reader = far.subscription(&config, places.clone()).unwrap();
+                let expected = if take == Take::Raw { TakenAs::Raw } else { TakenAs::Typed };
+                assert_eq!(reader.granted().take, Some(expected));
+                (places, reader)
+            })
+            .collect();
+        let mut writer = near.publisher(&endpoint(number + 5, &topic, bytes)).unwrap();
+        wait_until("a match", || {
+            writer.matched() == 2 && places.iter().all(|(_, reader)| reader.matched() == 1)
+        });
+        for n in 0..20 {
+            publish_own(&mut *writer, bytes as usize, n);
+            places.iter().for_each(|(places, _)| drop(places.wait_for(n as usize + 1)));
+        }
+        let [typed, raw] = [0, 1].map(|i| {
+            let taken = places[i].0.wait_for(20);
+            assert!(taken.iter().all(|(_, zero_copy)| !zero_copy), "{bytes} bytes: no loan");
+            taken.iter().map(|(address, _)| *address).collect::<BTreeSet<_>>()
+        });
+        assert_eq!(typed.len(), 1, "{bytes} bytes: the reader's own memory is one place");
+        assert!(bytes > 65_535 || raw.len() > 1, "{bytes} bytes: a batch is another place");
+    }
+}
+
+/// What a build of Zenoh's users has that is said to be as installed.
+#[test]
+fn the_features_are_told_and_change_nothing_as_installed() {
+    const LINK: &str = "a link that no embedded profile and no mode names";
+    rmwbench_conformance::features::check(
+        &Zenoh,
+        "rmwbench-zenoh",
+        "zenoh",
+        &[
+            ("auth_pubkey", "off unless transport/auth names keys"),
+            ("auth_usrpwd", "off unless transport/auth names a user"),
+            ("transport_multilink", "off while transport/unicast/max_links is 1, as it is"),
+            ("transport_quic", LINK),
+            ("transport_quic_datagram", LINK),
+            ("transport_ws", LINK),
+            ("unstable", "more of the API, for providers, liveliness and zenoh-ext"),
+            ("shared-memory", "off where a profile does not speak of it, as the next lines show"),
+        ],
+    );
+    isolated("the_features_are_told_and_change_nothing_as_installed", || {
+        let on = |name: &str| {
+            // A client needs its router, and peers need none of the others here.
+            let peers = [("discovery", json!("peers"))];
+            let session = Zenoh.open(&with_modes(name, 64, &peers)).unwrap();
+            let text = session.configuration().unwrap().text;
+            let told: Value = serde_json::from_str(&text).unwrap();
+            told["transport"]["shared_memory"]["enabled"] == json!(true)
+        };
+        assert_eq!(["untouched", "router", "tcp"].map(on), [false; 3]);
+        assert_eq!(["implicit_shm", "tuned", "shm"].map(on), [true; 3]);
+    });
 }
 
 #[test]
