@@ -41,22 +41,27 @@ use std::collections::BTreeMap;
 use rmwbench_harness::middleware::{
     capabilities, Description, Error, Middleware, Session, SessionConfig, SharedHost, SharedMemory,
 };
+use serde_json::{json, Value};
 
 pub struct Iceoryx2;
 
 impl Middleware for Iceoryx2 {
     fn describe(&self) -> Description {
-        let build = [("source", "crate iceoryx2 0.10.0"), ("compiler", env!("RMWBENCH_RUSTC"))];
+        let build: [(&str, Value); 3] = [
+            ("source", "crate iceoryx2 0.10.0".into()),
+            ("compiler", env!("RMWBENCH_RUSTC").into()),
+            ("features", json!(["console", "std"])),
+        ];
         Description {
             middleware: "iceoryx2".into(),
             layer: "native".into(),
             version: "0.10.0".into(),
             release_date: "2026-09-18".into(), // crates.io publication
-            build: build.into_iter().map(|(k, v)| (k.to_string(), v.into())).collect::<BTreeMap<_, _>>(),
+            build: build.into_iter().map(|(k, v)| (k.to_string(), v)).collect::<BTreeMap<_, _>>(),
             capabilities: capabilities(&[
                 ("reliable", "yes"),
                 ("best_effort", "yes"),
-                ("keep_last", "partly: reliable keep_last waits for room instead of dropping the oldest"),
+                ("keep_last", "yes"),
                 (
                     "keep_all",
                     "partly: a queue of fixed depth (option keep_all_depth); reliable waits for room, best_effort drops the newest",
@@ -84,7 +89,7 @@ impl Middleware for Iceoryx2 {
 
     fn forced(&self, profile: &str) -> Option<&'static str> {
         (profile == "untouched")
-            .then_some("room for 32 publishers and subscribers per topic and 64 clients per service, more than as installed, for fan-outs and many nodes")
+            .then_some("room for 32 publishers and subscribers per topic and 64 clients per service, more than as installed, for fan-outs and many nodes; a queue has the depth that is asked for, where one as installed has 2, and overflows as one as installed does, unless its history is keep_all")
     }
 
     fn shared_host(&self) -> Option<SharedHost> {

@@ -1,10 +1,10 @@
 //! Publishing: loan, write, send, notify; what a user of the API writes.
 //!
-//! A reliable publisher waits for room in a full queue. iceoryx2 would wait forever on a reader
-//! that was killed, so the wait is bounded as DDS bounds it (`max_blocking_time`); after that the
-//! call fails, and what dead processes left is removed for the next one. With several readers the
-//! message may then have reached some of them: the writer's record says failed, the readers' say
-//! received.
+//! A reliable publisher waits for room in a full queue that keeps all, or that was told to block
+//! ([`crate::service::ReliableKeepLast`]). iceoryx2 would wait forever on a reader that was killed,
+//! so the wait is bounded as DDS bounds it (`max_blocking_time`); after that the call fails, and
+//! what dead processes left is removed for the next one. With several readers the message may then
+//! have reached some of them: the writer's record says failed, the readers' say received.
 
 use std::mem::MaybeUninit;
 use std::sync::Arc;
@@ -77,7 +77,7 @@ impl Iceoryx2Publisher {
             .publisher_builder()
             .initial_max_slice_len(config.message_type.payload_bytes.max(1) as usize)
             .backpressure_strategy(settings.backpressure);
-        if reliable {
+        if settings.blocks() {
             let max_blocking = shared.max_blocking;
             // The call that meets a joiner fills its queue with history and may then wait for room
             // there, while the joiner waits to be told of anything at all: wake it before.
@@ -104,7 +104,7 @@ impl Iceoryx2Publisher {
         // the first message is waiting.
         notifier.notify().map_err(|e| failed(&e))?;
         let mut notes = notes(&settings);
-        if reliable && !settings.safe_overflow {
+        if settings.blocks() {
             notes.push(format!(
                 "a publish call fails after waiting {} ms",
                 shared.max_blocking.as_millis()

@@ -16,7 +16,7 @@ use rmwbench_harness::message_type::MessageType;
 use rmwbench_harness::middleware::{EndpointConfig, Error};
 use rmwbench_harness::qos::{Durability, History, Qos};
 
-use crate::service::{retrying, Refusal, Settings};
+use crate::service::{retrying, Refusal, ReliableKeepLast, Settings};
 
 /// The option that bounds the requests of a client without an answer.
 pub const MOST_ACTIVE: &str = "max_active_requests";
@@ -42,8 +42,9 @@ impl RequestSettings {
             let why = "durability transient_local: iceoryx2 keeps no requests for services that come later";
             return Err(Error::unsupported(format!("endpoint {}", config.endpoint), why));
         }
+        // A reliable request is not given up: ROS 2's clients wait for their answer.
         let Settings { safe_overflow, depth, backpressure, .. } =
-            Settings::of(config, keep_all_depth)?;
+            Settings::of(config, keep_all_depth, ReliableKeepLast::Block)?;
         Ok(RequestSettings { safe_overflow, active: depth.min(most_active), backpressure })
     }
 

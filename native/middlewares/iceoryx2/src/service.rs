@@ -16,12 +16,24 @@ use iceoryx2::service::builder::publish_subscribe::{
 use iceoryx2::service::port_factory::{event, publish_subscribe};
 use rmwbench_harness::middleware::{EndpointConfig, Error, WhenFull};
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
+use serde::Deserialize;
 
 pub type PubSub = publish_subscribe::PortFactory<ipc::Service, [u8], ()>;
 pub type Events = event::PortFactory<ipc::Service>;
 
 /// Two processes that start together may meet a service that the other is just making or removing.
 const RETRY_FOR: Duration = Duration::from_secs(5);
+
+/// What a full queue of a reliable topic with history keep_last does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReliableKeepLast {
+    /// It gives up its oldest message, which is what ROS 2 means by keeping the last; iceoryx2 does
+    /// so as installed, and rmw_iceoryx2 leaves it so.
+    Overflow,
+    /// It makes the publisher wait.
+    Block,
+}
 
 /// What a QoS means in iceoryx2's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +49,11 @@ pub struct Settings {
 }
 
 impl Settings {
-    pub fn of(config: &EndpointConfig, keep_all_depth: usize) -> Result<Settings, Error> {
+    pub fn of(
+        config: &EndpointConfig,
+        keep_all_depth: usize,
+        reliable_keep_last: ReliableKeepLast,
+    ) -> Result<Settings, Error> {
         let object = || format!("endpoint {}", config.endpoint);
         let qos = &config.qos;
         if qos.content_filter.is_some() || qos.instance_key.is_some() {
@@ -49,13 +65,16 @@ impl Settings {
         if qos.history == History::KeepLast && qos.depth == 0 {
             return Err(Error::invalid(object(), "qos depth: expected at least 1, found 0"));
         }
-        let depth =
-            if qos.history == History::KeepAll { keep_all_depth } else { qos.depth as usize };
+        let depth = match qos.history {
+            History::KeepAll => keep_all_depth,
+            History::KeepLast => qos.depth as usize,
+        };
+        let overflows = qos.reliability == Reliability::BestEffort
+            || reliable_keep_last == ReliableKeepLast::Overflow;
         Ok(Settings {
             history: if qos.durability == Durability::TransientLocal { depth } else { 0 },
             depth,
-            safe_overflow: qos.history == History::KeepLast
-                && qos.reliability == Reliability::BestEffort,
+            safe_overflow: qos.history == History::KeepLast && overflows,
             backpressure: match qos.reliability {
                 Reliability::Reliable => BackpressureStrategy::RetryUntilDelivered,
                 Reliability::BestEffort => BackpressureStrategy::DiscardData,
@@ -65,6 +84,11 @@ impl Settings {
 }
 
 impl Settings {
+    /// Whether a publish call waits where a queue is full.
+    pub fn blocks(&self) -> bool {
+        self.when_full() == WhenFull::Blocks
+    }
+
     /// In words: what all endpoints of a topic have in common.
     fn in_common(&self) -> String {
         let reliability = match self.backpressure {

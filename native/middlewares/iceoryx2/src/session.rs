@@ -15,12 +15,12 @@ use crate::profile;
 use crate::publisher::{refuse_async, Iceoryx2Publisher};
 use crate::requests::{request_response, RequestSettings, MOST_ACTIVE};
 use crate::server::Iceoryx2Service;
-use crate::service::{events, pub_sub, Settings};
+use crate::service::{events, pub_sub, ReliableKeepLast, Settings};
 use crate::shared::Shared;
 use crate::subscription::Iceoryx2Subscription;
 use crate::wait_set::Waiters;
 
-const OPTIONS: [&str; 3] = ["max_blocking_ms", "keep_all_depth", MOST_ACTIVE];
+const OPTIONS: [&str; 4] = ["max_blocking_ms", "keep_all_depth", "reliable_keep_last", MOST_ACTIVE];
 
 pub struct Iceoryx2Session {
     shared: Shared,
@@ -51,6 +51,8 @@ impl Iceoryx2Session {
                 waiters: Arc::new(Waiters::default()),
                 max_blocking: Duration::from_millis(max_blocking_ms),
                 keep_all_depth,
+                reliable_keep_last: config
+                    .option("reliable_keep_last", ReliableKeepLast::Overflow)?,
                 most_active,
                 modes: Modes::asked(config)?,
                 domain_id: config.domain_id,
@@ -94,6 +96,10 @@ struct Iceoryx2Node {
 }
 
 impl Iceoryx2Node {
+    fn settings(&self, config: &EndpointConfig) -> Result<Settings, Error> {
+        Settings::of(config, self.shared.keep_all_depth, self.shared.reliable_keep_last)
+    }
+
     fn topic(&self, config: &EndpointConfig) -> Result<ServiceName, Error> {
         self.service_name(&config.topic)
     }
@@ -134,7 +140,7 @@ impl trait_::Node for Iceoryx2Node {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn trait_::Publisher>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_async(config)?;
-        let settings = Settings::of(config, self.shared.keep_all_depth)?;
+        let settings = self.settings(config)?;
         let name = self.topic(config)?;
         let service = pub_sub(&self.node, &name, settings, &object)?;
         let events = events(&self.node, &name, &object)?;
@@ -156,7 +162,7 @@ impl trait_::Node for Iceoryx2Node {
     ) -> Result<Box<dyn trait_::Subscription>, Error> {
         let object = format!("endpoint {}", config.endpoint);
         refuse_callback(config)?;
-        let settings = Settings::of(config, self.shared.keep_all_depth)?;
+        let settings = self.settings(config)?;
         let name = self.topic(config)?;
         let service = pub_sub(&self.node, &name, settings, &object)?;
         let events = events(&self.node, &name, &object)?;

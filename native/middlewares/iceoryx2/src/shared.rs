@@ -7,6 +7,7 @@ use iceoryx2::prelude::Config;
 
 use crate::dead_nodes::DeadNodes;
 use crate::modes::Modes;
+use crate::service::ReliableKeepLast;
 use crate::wait_set::Waiters;
 
 /// What endpoints need of their session.
@@ -19,6 +20,7 @@ pub struct Shared {
     /// of 100 ms.
     pub max_blocking: Duration,
     pub keep_all_depth: usize,
+    pub reliable_keep_last: ReliableKeepLast,
     pub most_active: usize,
     pub modes: Modes,
     pub domain_id: u32,

@@ -13,6 +13,13 @@ fn open(test: u32) -> Box<dyn Session> {
     Iceoryx2.open(&session(&Iceoryx2.describe().profiles[0], domain(test))).unwrap()
 }
 
+/// A full queue makes the publisher wait.
+fn blocking(test: u32) -> Box<dyn Session> {
+    let mut config = session(&Iceoryx2.describe().profiles[0], domain(test));
+    config.options.insert("reliable_keep_last".into(), "block".into());
+    Iceoryx2.open(&config).unwrap()
+}
+
 fn latched(number: u32, reliability: Reliability, history: History, depth: u32) -> EndpointConfig {
     let mut config = with_qos(endpoint(number, "t", 8), reliability, history, depth);
     config.qos.durability = Durability::TransientLocal;
@@ -80,7 +87,7 @@ fn a_late_joiner_gets_what_there_is_of_every_publisher_and_then_what_comes() {
 #[test]
 fn a_publish_call_wakes_the_joiner_whose_queue_it_has_filled() {
     isolated("a_publish_call_wakes_the_joiner_whose_queue_it_has_filled", || {
-        let (mut ours, mut theirs) = (open(34), open(34));
+        let (mut ours, mut theirs) = (blocking(34), blocking(34));
         let mut node = ours.node("early").unwrap();
         let config = |number| latched(number, Reliability::Reliable, History::KeepLast, 2);
         let (memory, late) = (Memory::new(), Memory::new());
@@ -108,6 +115,7 @@ fn joining_does_not_stop_a_reader_that_makes_room() {
     isolated("joining_does_not_stop_a_reader_that_makes_room", || {
         let mut options = session(&Iceoryx2.describe().profiles[0], domain(31));
         options.options.insert("max_blocking_ms".into(), 20_000.into());
+        options.options.insert("reliable_keep_last".into(), "block".into());
         let mut session = Iceoryx2.open(&options).unwrap();
         let mut node = session.node("late").unwrap();
         let config = |number| latched(number, Reliability::Reliable, History::KeepLast, 2);

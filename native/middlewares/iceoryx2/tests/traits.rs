@@ -20,6 +20,13 @@ fn open(domain_id: u32) -> Box<dyn Session> {
     Iceoryx2.open(&untouched(domain_id)).unwrap()
 }
 
+/// What is reliable waits for room, whatever its history.
+fn blocking(domain_id: u32) -> SessionConfig {
+    let mut config = untouched(domain_id);
+    config.options.insert("reliable_keep_last".into(), "block".into());
+    config
+}
+
 #[test]
 fn every_size_arrives_whole_by_copy_and_by_loan() {
     isolated("every_size_arrives_whole_by_copy_and_by_loan", || {
@@ -90,7 +97,7 @@ fn best_effort_keep_all_drops_the_newest_and_counts_it() {
 fn reliable_loses_nothing_that_it_accepted() {
     isolated("reliable_loses_nothing_that_it_accepted", || {
         for (number, history) in [(4, History::KeepLast), (5, History::KeepAll)] {
-            let mut session = open(domain(number));
+            let mut session = Iceoryx2.open(&blocking(domain(number))).unwrap();
             let mut node = session.node("reliable").unwrap();
             let qos = |c| with_qos(c, Reliability::Reliable, history, 2);
             let memory = Memory::new();
@@ -106,10 +113,42 @@ fn reliable_loses_nothing_that_it_accepted() {
     });
 }
 
+/// As ROS 2's keep_last means it, and rmw_iceoryx2 leaves it.
+#[test]
+fn reliable_keep_last_overflows_unless_told_to_block() {
+    isolated("reliable_keep_last_overflows_unless_told_to_block", || {
+        let qos = |c| with_qos(c, Reliability::Reliable, History::KeepLast, 3);
+        let mut session = open(domain(20));
+        let mut node = session.node("overflow").unwrap();
+        let memory = Memory::new();
+        let reader = node.subscription(&qos(endpoint(1, "t", 8)), memory.clone()).unwrap();
+        let mut writer = node.publisher(&qos(endpoint(2, "t", 8))).unwrap();
+        overrun(&mut *writer, &memory, 10);
+        memory.open_gate();
+        assert_eq!(memory.wait_for(4), [byte(0), byte(8), byte(9), byte(10)]);
+        for granted in [reader.granted(), writer.granted()] {
+            assert_eq!(granted.when_full, Some(WhenFull::DropsAtReader));
+            assert_eq!((granted.qos.depth, granted.qos.history), (3, History::KeepLast));
+            assert_eq!(granted.qos.reliability, Reliability::Reliable);
+        }
+        let mut session = Iceoryx2.open(&blocking(domain(21))).unwrap();
+        let mut node = session.node("block").unwrap();
+        let writer = node.publisher(&qos(endpoint(1, "t", 8))).unwrap();
+        assert_eq!(writer.granted().when_full, Some(WhenFull::Blocks));
+        let forced = Iceoryx2.forced("untouched").unwrap();
+        assert!(forced.contains("overflow"), "{forced}");
+    });
+}
+
+#[test]
+fn the_features_are_told_and_are_the_defaults() {
+    rmwbench_conformance::features::check(&Iceoryx2, "rmwbench-iceoryx2", "iceoryx2", &[]);
+}
+
 #[test]
 fn reliable_gives_up_on_a_reader_that_never_takes() {
     isolated("reliable_gives_up_on_a_reader_that_never_takes", || {
-        let mut config = untouched(domain(6));
+        let mut config = blocking(domain(6));
         config.options.insert("max_blocking_ms".into(), 50.into());
         let mut session = Iceoryx2.open(&config).unwrap();
         let mut node = session.node("stuck").unwrap();
@@ -133,7 +172,7 @@ fn reliable_gives_up_on_a_reader_that_never_takes() {
 #[test]
 fn polling_delivers_in_order_and_nothing_comes_after_the_reader_left() {
     isolated("polling_delivers_in_order_and_nothing_comes_after_the_reader_left", || {
-        let mut session = open(domain(7));
+        let mut session = Iceoryx2.open(&blocking(domain(7))).unwrap();
         let mut node = session.node("poll").unwrap();
         let memory = Memory::new();
         let mut poll = endpoint(1, "t", 8);
