@@ -29,6 +29,11 @@ pub const TURN: usize = 4;
 pub const NOTE: &str =
     "one thread takes for all readers of the process, up to 4 messages of each in its turn";
 
+/// The same of readers without such a loop, whose middleware announces once what may be several
+/// messages.
+pub const DRAIN_NOTE: &str =
+    "callback: several messages may be announced once, so a callback takes until none is left, as its users' do; meanwhile its thread receives nothing else";
+
 /// One reader, as the loop sees it.
 pub trait Source: Send + Sync + 'static {
     /// Takes one message, if there is one, and delivers it; whether it took one. `notified_ns` is

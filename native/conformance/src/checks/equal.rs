@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use rmwbench_harness::middleware::{Granted, Take, TakenAs, WhenFull};
+use rmwbench_harness::middleware::{Granted, Take, TakenAs, Wait, WhenFull};
 use rmwbench_harness::protocol::{Arrival, Command, EndpointSpec};
 use rmwbench_harness::qos::{History, Qos, Reliability};
 
@@ -181,6 +181,46 @@ pub fn nobody_starves(context: &Context<'_>) -> Outcome {
     // A turn, the turn that was under way, and what came while the message was still on its way.
     if median > 4 * rmwbench_harness::pump::TURN && !context.shows("turns") {
         return Err(format!("{median} messages of a flooded topic were taken before one of another topic (median of {})", passed.len()));
+    }
+    Ok(Verdict::Passed)
+}
+
+/// A callback may take all that its reader has in one go, which its notes say: the middleware's
+/// thread comes to the other topics of the process all the same, while the flood goes on.
+pub fn callbacks_end(context: &Context<'_>) -> Outcome {
+    if let Some(declared) = lacking(context, &["callback"]) {
+        return declared;
+    }
+    let called = |mut reader: EndpointSpec| {
+        reader.wait = Wait::Callback;
+        reader
+    };
+    let mut flooded = called(deep(subscription(2, "flooded_call", BYTES, 1), DEPTH));
+    flooded.hold_ns = MS;
+    let quiet = called(subscription(4, "quiet_call", 200, 1));
+    let mut flood = deep(publisher(1, "flooded_call", BYTES, periodic(3_000), 1), DEPTH);
+    // What is reliable may hold its writer up instead.
+    flood.qos.reliability = Reliability::BestEffort;
+    flooded.qos.reliability = Reliability::BestEffort;
+    let beside = publisher(3, "quiet_call", 200, periodic(50), 1);
+    let processes = vec![
+        vec![node("talker", vec![flood])],
+        vec![node("other_talker", vec![beside])],
+        vec![node("listener", vec![flooded, quiet])],
+    ];
+    let mut rig = Rig::ready(context, processes)?;
+    rig.start(600, 500)?;
+    let finished = rig.finished()?;
+    let last_sent = rig.sent(1)?.iter().map(|slot| slot.words[RETURNED]).max().unwrap_or(0);
+    rig.drain(&finished, Duration::from_secs(5))?;
+    // A message behind all of the flood that came before it is taken three times as late as it was
+    // sent: a third of them in time. One that waits for the flood's end is not.
+    let in_time = rig.received(4)?.iter().filter(|slot| slot.words[TAKEN] < last_sent).count();
+    let sent = rig.sent(3)?.len();
+    if in_time * 8 < sent && !context.shows("callback turns") {
+        return Err(format!(
+            "{in_time} of {sent} messages of another topic were taken while a callback was flooded"
+        ));
     }
     Ok(Verdict::Passed)
 }

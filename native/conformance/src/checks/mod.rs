@@ -36,6 +36,7 @@ pub const ALL: &[(&str, Check)] = &[
     ("one stamp for one message", equal::one_stamp),
     ("a depth is the same room", equal::room),
     ("a flooded topic starves no other", equal::nobody_starves),
+    ("a flooded callback lets other topics through", equal::callbacks_end),
     ("a reader is destroyed in traffic", equal::destroyed_in_traffic),
     ("publishers of one process send at once", equal::at_once),
     ("a full queue does what was granted", equal::when_full),

@@ -68,7 +68,8 @@ impl Middleware for CycloneDds {
             release_date: "2026-03-20".into(),
             build: BTreeMap::from([
                 ("source".into(), json!("crate cyclors 0.4.0 (bundled Cyclone DDS 11.0.1, static)")),
-                ("features".into(), json!(["PSMX iceoryx 2.95.8", "no security"])),
+                ("features".into(), json!(["iceoryx"])),
+                ("bundled".into(), json!("PSMX iceoryx 2.95.8; without DDS Security")),
             ]),
             capabilities: capabilities(&[
                 ("reliable", "yes"),
@@ -102,7 +103,7 @@ impl Middleware for CycloneDds {
                 profile(
                     "tuned",
                     include_str!("../profiles/tuned.xml"),
-                    "one machine, large messages: loopback, 64 kB datagrams and fragments, a larger receive buffer, repairs after 10 ms",
+                    "one machine, large messages: loopback, 64 kB datagrams and fragments, a larger receive buffer",
                 ),
                 profile(
                     SHM,

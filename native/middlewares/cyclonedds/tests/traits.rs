@@ -378,6 +378,16 @@ fn description_answers_every_capability_and_its_profiles_open() {
     CycloneDds.open(&session(219, &tuned.text)).unwrap();
 }
 
+#[test]
+fn the_features_are_told_and_change_nothing_as_installed() {
+    rmwbench_conformance::features::check(
+        &CycloneDds,
+        "rmwbench-cyclonedds",
+        "cyclors",
+        &[("iceoryx", "a PubSubMessageExchange, which no configuration has that does not name it")],
+    );
+}
+
 /// The library's fault that makes the worker refuse such a profile: with the content of samples
 /// traced, a blob topic's first message ends the process. When this test fails, the library was
 /// repaired and the refusal in `profile.rs` can go.

@@ -59,7 +59,7 @@ impl DatagramReader {
         let payload_bytes = payload_bytes as usize;
         DatagramReader {
             fd,
-            buffer: vec![0; payload_bytes + PART_BYTES],
+            buffer: vec![0xA5; payload_bytes + PART_BYTES],
             payload_bytes,
             id: 0,
             got: Some(0),

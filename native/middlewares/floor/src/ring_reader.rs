@@ -43,8 +43,10 @@ impl RingReader {
     ) -> RingReader {
         let hand = match (inline_bytes, zero_copy) {
             (0, true) => Hand::InPlace,
-            (0, false) => Hand::Copy(vec![0; pool.slot_bytes()]),
-            (bytes, _) => Hand::Inline(vec![0; (bytes as usize).div_ceil(8)]),
+            // Not zeros, for which the allocator might bring pages that nobody has touched: the
+            // first message does not pay for them, here as with any middleware.
+            (0, false) => Hand::Copy(vec![0xA5; pool.slot_bytes()]),
+            (bytes, _) => Hand::Inline(vec![u64::MAX; (bytes as usize).div_ceil(8)]),
         };
         RingReader { pool, queue, reliable, hand, drops_seen: 0 }
     }

@@ -164,7 +164,7 @@ impl Outgoing for Ring {
 
 impl RingWriter {
     pub fn new(ring: Arc<Ring>, timeout_ns: i64) -> RingWriter {
-        let staging = vec![0; ring.inline_bytes as usize];
+        let staging = vec![0xA5; ring.inline_bytes as usize];
         RingWriter {
             ring,
             readers: Vec::with_capacity(MAX_READERS),

@@ -57,7 +57,7 @@ impl StreamReader {
         let bytes = (FRAME_HEADER_BYTES + payload_bytes as usize).max(MIN_BUFFER_BYTES);
         StreamReader {
             fd,
-            buffer: vec![0; bytes],
+            buffer: vec![0xA5; bytes],
             start: 0,
             end: 0,
             next_id: 0,

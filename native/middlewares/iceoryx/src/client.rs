@@ -43,8 +43,8 @@ impl IceoryxClient {
         let presence = Presence::new(&name.service, &name.present);
         Ok(IceoryxClient {
             _presence: presence,
+            granted: taken.granted(queues.granted),
             taken,
-            granted: queues.granted,
             refused: 0,
             _session: session,
         })

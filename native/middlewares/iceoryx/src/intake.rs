@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Account, Delivery, Error, Evidence, Wait};
-use rmwbench_harness::pump::Source;
+use rmwbench_harness::middleware::{Account, Delivery, Error, Evidence, Granted, Wait};
+use rmwbench_harness::pump::{self, Source};
 
 use crate::session::Shared;
 use crate::sys;
@@ -104,6 +104,16 @@ impl Taken {
 
     pub fn origin(&self) -> *mut sys::Origin {
         self.intake.origin.0
+    }
+
+    /// What is granted, and how messages are taken.
+    pub fn granted(&self, mut granted: Granted) -> Granted {
+        let note = match self.watch {
+            Watch::Thread(_) => pump::NOTE,
+            Watch::Callback(_) => pump::DRAIN_NOTE,
+        };
+        granted.notes.push(note.into());
+        granted
     }
 
     pub fn is_connected(&self) -> bool {

@@ -60,7 +60,8 @@ impl IceoryxService {
             handler.handle(delivery, &mut |reply: &[u8]| answering.reply(request, reply, &counted));
         });
         let taken = Taken::new(config.endpoint, config.wait, origin, &session, deliver)?;
-        Ok(IceoryxService { taken, name, granted: queues.granted, refused, session })
+        let granted = taken.granted(queues.granted);
+        Ok(IceoryxService { taken, name, granted, refused, session })
     }
 }
 

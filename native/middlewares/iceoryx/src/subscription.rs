@@ -42,6 +42,7 @@ impl IceoryxSubscription {
         let deliver = Box::new(move |_, delivery: &Delivery<'_>| sink.deliver(delivery));
         let taken = Taken::new(config.endpoint, config.wait, origin, &session, deliver)?;
         let granted = Granted { publish_mode: PublishMode::Default, ..queues.granted };
+        let granted = taken.granted(granted);
         Ok(IceoryxSubscription { taken, name, granted, session })
     }
 }

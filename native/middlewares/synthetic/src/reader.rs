@@ -87,7 +87,15 @@ impl Reader {
     pub fn new(settings: Arc<Settings>, nonce: u64, sink: Arc<dyn Sink>) -> Reader {
         let (writers, hoard, injected) = Default::default();
         let served_ns = AtomicI64::new(0);
-        Reader { settings, nonce, sink: Mutex::new(Some(sink)), writers, served_ns, hoard, injected }
+        Reader {
+            settings,
+            nonce,
+            sink: Mutex::new(Some(sink)),
+            writers,
+            served_ns,
+            hoard,
+            injected,
+        }
     }
 
     /// Delivers nothing more; waits for a delivery that is going on.

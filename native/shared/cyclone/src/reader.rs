@@ -83,7 +83,7 @@ impl<R: Release> Reader<R> {
         let held = if lent { R::HELD_IN_SHARED_MEMORY } else { None };
         let mut notes = release::notes(&parents, reader.handle(), config, Side::Reader);
         if config.wait == Wait::Callback {
-            notes.push(R::IN_WRITERS_THREAD.into());
+            notes.extend([R::IN_WRITERS_THREAD.into(), pump::DRAIN_NOTE.into()]);
         } else {
             notes.push(pump::NOTE.into());
         }
