@@ -34,3 +34,8 @@ def of_worker(failed: WorkerFailed, code: Code | None = None) -> Failure:
         # no process kills itself so: the kernel took it for its memory, or a person did
         by = FailedBy.HOST
     return Failure(Reason(code, failed.reason()), by)
+
+
+def of_ours(code: Code, text: str) -> Failure:
+    """What the orchestrator, its hosts or its tools broke."""
+    return Failure(Reason(code, text), FailedBy.HOST)

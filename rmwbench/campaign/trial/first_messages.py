@@ -79,7 +79,7 @@ class _Probes:
         by_process: dict[str, list[int]] = {}
         for number in sorted(set().union(*(self._origins(*pair) for pair in silent))):
             by_process.setdefault(self._endpoints[number].process, []).append(number)
-        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(by_process))
+        limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
         asked = {name: ("probe", {"endpoints": them}) for name, them in by_process.items()}
         for name, reply in crew.ask(asked, limit_s).items():
             # a worker from before they were counted sent them all, or refused
@@ -182,7 +182,8 @@ def _heard(
     fields = {"timeout_ns": ns(rest_s), "quiet_ns": ns(quiet_s)}
     asked = {name: ("settle", {"expect": them, **fields}) for name, them in by_process.items()}
     left = {}
-    for reply in crew.ask(asked, rest_s + timeouts.COMMAND_TIMEOUT_S).values():
+    limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(outcome.order.cell))
+    for reply in crew.ask(asked, rest_s + limit_s).values():
         for reader, writers in reply["heard"].items():
             for writer, found in writers.items():
                 pair = int(reader), int(writer)
@@ -190,6 +191,11 @@ def _heard(
                     has_last = found["seen"] >= expect[pair]
                     left[pair] = _Left(found["count"], has_last, not reply["quiet"])
     return left
+
+
+def _present(cell: Cell) -> int:
+    """Processes that share the processors by now."""
+    return sum(process.opens_s is None for process in cell.processes)
 
 
 def _repeats(outcome: Outcome, pair: Pair) -> bool:

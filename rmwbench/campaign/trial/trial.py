@@ -25,7 +25,7 @@ from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside import network as the_network
 from rmwbench.campaign.trial.beside import recording, sources
 from rmwbench.campaign.trial.beside.beside import Beside
-from rmwbench.campaign.trial.failing import of_worker
+from rmwbench.campaign.trial.failing import of_ours, of_worker
 from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
@@ -162,13 +162,13 @@ def run_trial(
     except real_time.NotGrantedError as refused:
         outcome.unsupported = str(refused)
     except HostBroken as broken:
-        outcome.failure = _ours(Code.HOST, f"host: {broken}")
+        outcome.failure = of_ours(Code.HOST, f"host: {broken}")
     except SourceBroken as broken:
-        outcome.failure = _ours(Code.SOURCE, str(broken))
+        outcome.failure = of_ours(Code.SOURCE, str(broken))
     except RecorderBroken as broken:
-        outcome.failure = _ours(Code.RECORDER, str(broken))
+        outcome.failure = of_ours(Code.RECORDER, str(broken))
     except UserError as vanished:
-        outcome.failure = _ours(Code.ORCHESTRATOR, str(vanished))
+        outcome.failure = of_ours(Code.ORCHESTRATOR, str(vanished))
     finally:
         if hosts is not None:
             hosts.close()
@@ -300,10 +300,6 @@ def _take_records(outcome: Outcome, files: Mapping[str, int]) -> None:
                 outcome.failure = outcome.failure or by_worker
             finally:
                 os.close(fd)
-
-
-def _ours(code: Code, text: str) -> Failure:
-    return Failure(Reason(code, text), FailedBy.HOST)
 
 
 _CAUSES = {Code.NO_MATCH: "no match"}

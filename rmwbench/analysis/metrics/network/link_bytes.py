@@ -193,7 +193,7 @@ def sums_of(frames: Frames, window: Window) -> Sums:
 def sums_of_counts(counts: FrameCounts) -> Sums:
     """The same from counts alone."""
     data = [of for (_, kind), of in counts.entered.items() if kind == "data"]
-    links = {link for link, *_ in (*counts.ended, *counts.entered)}
+    links = {key[0] for key in counts.ended} | {key[0] for key in counts.entered}
     met = lost = 0
     for (link, _, verdict, _, to_all), count in counts.ended.items():
         if verdict in NOT_LOST and verdict != DELIVERED:

@@ -89,17 +89,18 @@ def network(
     seen = None
     if frames is None and interruptions and "recovery_bytes" in why:
         reasons["recovery_bytes"] = no_log
-    if frames is None and counts is None:
+    payload_bytes = wire.crossing_bytes(columns, rows, window)
+    rates_bps = wire.rates_of(definition)
+    sums = None
+    if counts is not None:
+        seen = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
+        sums = wire.sums_of_counts(counts)
+    elif frames is not None:
+        seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
+        sums = wire.sums_of(frames, window)
+    if seen is None or sums is None:
         reasons |= dict.fromkeys(wire.METRICS, no_log)
     else:
-        payload_bytes = wire.crossing_bytes(columns, rows, window)
-        rates_bps = wire.rates_of(definition)
-        if counts is not None:
-            seen = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
-            sums = wire.sums_of_counts(counts)
-        else:
-            seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
-            sums = wire.sums_of(frames, window)
         more, shares, why = wire.values(seen, sums)
         if frames is not None and wire.is_mixed(frames, definition):
             more.pop(wire.USED, None)
