@@ -116,7 +116,7 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsy
     one = replace(next(one for one in every if one.trials.done), losses=SLOW)
     print_explanations([one], Console(width=200))
     text = " ".join(capsys.readouterr().out.split())
-    assert "lost nothing slow" in text and "nobody counts: interfaces" not in text
+    assert "missing nothing slow" in text and "nobody counts: interfaces" not in text
     assert (
         "slow 7 messages (23.3 %) were still under way when the trials ended: slow, not lost"
         in text
