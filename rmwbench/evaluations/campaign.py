@@ -2,11 +2,13 @@
 (claims/campaign/judge.py), or what a shipped file kept of one (claims/measured.py,
 questionnaire/model.py)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from statistics import fmean, pvariance
 from typing import TYPE_CHECKING, Any
 
 from rmwbench import codes
+from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.results.model import Fact, Metric
 
@@ -23,15 +25,22 @@ class Values:
 
 
 NOTHING = Values(metrics={}, per_trial={})
+Seconds = tuple[tuple[int, float], ...]
+"""(second from 1, value): a second without any has no value."""
+OVER_TIME = ("sent", "delivered", "latency_by_second", "latency_variance_by_second")
+"""What an arm has second by second in place of a metric: messages per second, the mean over its
+trials; of the trial that its report draws message by message the mean latency in ns, and its
+variance in ns²."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arm(Values):
     """In a workload. `topics`: its values in each topic that is measured by itself; `topic`: the
-    one that its own are of, where they are not of the whole workload. `machine_bound`: in how many
+    one that its own are of, where they are not of the whole workload. `by_second`: of OVER_TIME what
+    there is; None where too many messages leave no mean. `machine_bound`: in how many
     trials less than a tenth of the processors' time was idle, where those are enough to be told.
     `lost_blocks`: those whose trial failed by its own fault. `touch`: `all` where a file does not
-    say it, for it is older than the choice. `done`: its done trials."""
+    say it, for it is older than the choice; None where nothing is sent. `done`: its done trials."""
 
     arm: str
     middleware: str
@@ -50,8 +59,7 @@ class Arm(Values):
     done: int | None = None
     topic: str | None = None
     topics: Mapping[str, Values] = field(default_factory=dict)
-    delivered: "shown.Delivered | None" = None
-    series: "shown.Series | None" = None
+    by_second: Mapping[str, Seconds | None] = field(default_factory=dict)
 
     @property
     def lost_all(self) -> bool:
@@ -66,11 +74,12 @@ class Arm(Values):
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """With its levels in brackets where the suite has factors. `steady_s`: how long the steady
-    window of a trial is; None where that is not known."""
+    window of a trial is, `primary_metric`: what it is judged by; None where that is not known."""
 
     workload: str
     arms: tuple[Arm, ...]
     steady_s: float | None = None
+    primary_metric: str | None = None
 
     @property
     def plain(self) -> str:
@@ -140,7 +149,12 @@ def of_shown(found: "shown.Shown", asked: Sequence[str] | None = None) -> Campai
 
 def _workload(found: "shown.Workload") -> Workload:
     arms = tuple(_arm(found, arm) for arm in found.arms)
-    return Workload(workload=found.workload, arms=arms, steady_s=found.steady_s)
+    return Workload(
+        workload=found.workload,
+        arms=arms,
+        steady_s=found.steady_s,
+        primary_metric=found.primary_metric,
+    )
 
 
 def _arm(workload: "shown.Workload", found: "shown.Arm") -> Arm:
@@ -169,9 +183,40 @@ def _arm(workload: "shown.Workload", found: "shown.Arm") -> Arm:
             for arm in topic.arms
             if arm.arm == found.arm
         },
-        delivered=next((one for one in charts.delivered if one.arm == found.arm), None),
-        series=next((one for one in charts.series if one.arm == found.arm), None),
+        by_second=seconds_of(
+            next((one for one in charts.delivered if one.arm == found.arm), None),
+            next((one for one in charts.series if one.arm == found.arm), None),
+        ),
     )
+
+
+def seconds_of(
+    delivered: "shown.Delivered | None", series: "shown.Series | None"
+) -> dict[str, Seconds | None]:
+    """What an arm's charts say second by second."""
+    found: dict[str, Seconds | None] = {}
+    if delivered is not None:
+        found["sent"] = _of_seconds(delivered.time_s, delivered.sent_hz, fmean)
+        found["delivered"] = _of_seconds(delivered.time_s, delivered.rate_hz, fmean)
+    if series is not None:
+        # of a longer one some messages are kept, and the slowest besides: no mean
+        whole = len(series.time_s) < SERIES_POINTS
+        for name, of in (("latency_by_second", fmean), ("latency_variance_by_second", pvariance)):
+            seconds = _of_seconds(series.time_s, series.latency_ns, of)
+            found[name] = seconds if whole else None
+    return found
+
+
+def _of_seconds(
+    times_s: Sequence[float | None],
+    values: Sequence[float | None],
+    of: Callable[[Sequence[float]], float],
+) -> Seconds:
+    seconds: dict[int, list[float]] = {}
+    for time, value in zip(times_s, values, strict=True):
+        if time is not None and value is not None:
+            seconds.setdefault(int(time) + 1, []).append(value)
+    return tuple((second, float(of(found))) for second, found in sorted(seconds.items()))
 
 
 def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:

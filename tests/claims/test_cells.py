@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from rmwbench.evaluations.claims.cells import Need, needed
+from rmwbench.evaluations.claims.cells import Need, Place, needed
 from rmwbench.evaluations.claims.derived_suite import (
     LEAST_BLOCKS,
     MOST_BLOCKS,
@@ -124,6 +124,42 @@ def test_the_derived_suite_has_these_cells_and_no_others():
     )
     alone = parse(derived(tree(), other.places, "s"), where="derived")
     assert [arm.against for arm in alone.arms] == [None], "what is not there is not referred to"
+
+
+@pytest.mark.parametrize("name", ["galactic-2020", "fastdds-2021"])
+def test_what_an_original_did_not_touch_a_run_for_its_claims_does_not(name):
+    """So that its answers are not of another experiment; where the suite is ours it stays."""
+    file = FILES[name]
+    of_original = {test.suite for c in file.items for test in c.tests if file.touch_of(c) == "none"}
+    assert of_original <= file.original.keys()
+    for suite in sorted(of_original - {"galactic-2020/touch", "galactic-2020/spin"}):
+        tree = shipped(suite)
+        named = {str(one["name"]) for one in tree["workloads"]}
+        arm = tree["arms"][-1]["name"]
+        levels = tuple((k, v[0]) for k, v in (tree.get("factors") or {}).items())
+        made = plain(
+            derived(tree, [Place(w, levels, arm) for w in named], suite, touch="none"), where=suite
+        )
+        assert {one["touch"] for one in made["workloads"]} == {"none"}
+    ours = [claim for claim in file.items if claim.tests and file.touch_of(claim) is None]
+    assert all(test.suite not in file.original for claim in ours for test in claim.tests)
+
+
+def test_frames_of_a_camera_are_read_whole_whoever_asks():
+    made = plain(
+        derived(
+            {
+                "title": "x",
+                "arms": [{"name": "a"}],
+                "workloads": [{"name": "w", "frames": "worker"}, {"name": "v", "touch": "header"}],
+            },
+            [Place("w", (), "a"), Place("v", (), "a")],
+            "x",
+            touch="none",
+        ),
+        where="x",
+    )
+    assert [one.get("touch") for one in made["workloads"]] == [None, "header"]
 
 
 def test_a_percentile_gets_the_messages_that_it_needs():

@@ -81,7 +81,9 @@ def test_cells_that_were_not_measured_are_conditions_too():
 
 def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
     """Of one machine, at one layer: each has its own answer, and the original's stands first."""
-    file = asked(right="b").model_copy(update={"conditions": Conditions(touch="none")})
+    file = asked(right="b").model_copy(
+        update={"conditions": Conditions(touch="none"), "original": {"f/s": {}}}
+    )
     read = campaign(
         ("w", arm("rclcpp/a", SLOW * 3, touch="all"), arm("rclcpp/b", FAST * 3, touch="all")),
         machine="m",

@@ -206,7 +206,8 @@ ROS = {"rclcpp": ["1.0", "1.1"]}
     ],
 )
 def test_a_proxy_is_computed_from_data(conditions, codes):
-    found = one(spoken(**conditions), of(HERE))
+    spoken_of = spoken(**conditions).model_copy(update={"original": {"f/s": {}}})
+    found = one(spoken_of, of(HERE))
     assert found.proxy_codes == codes and found.verdict == ("proxy" if codes else "supported")
 
 

@@ -49,6 +49,7 @@ items:
     heading: H
     says: There takes no longer than here.
     kind: comparison
+    place: paragraph 1
     published: {verdict: contradicted, why: it was planted}
     test: {<<: *test, relation: less, factor: 1.0}
   - id: elsewhere

@@ -124,10 +124,16 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
 def test_a_proxy_says_in_what_it_is_another():
     """Also that a payload was written and read that the original left alone."""
     asks = Conditions(rclcpp=("0.9", "1.0"), touch="none")
-    file = asked(right="b").model_copy(update={"conditions": asks})
-    cells = (arm("rclcpp/a", FAST, touch="all"), arm("rclcpp/b", SLOW, touch="all"))
-    (claim,) = claims_of(ledger([file], [campaign(("w", *cells))]))
-    assert answered(claim).startswith("**holds** (proxy: version, touch), rclcpp, 6 blocks: 0.5")
+    theirs = asked(right="b").model_copy(update={"conditions": asks, "original": {"f/s": {}}})
+    ours = theirs.model_copy(update={"original": {}})
+    for file, touch, codes in (
+        (theirs, "all", "version, touch"),
+        (theirs, None, "version"),  # nothing is sent
+        (ours, "all", "version"),  # the suite is ours: the source measured nothing so
+    ):
+        cells = (arm("rclcpp/a", FAST, touch=touch), arm("rclcpp/b", SLOW, touch=touch))
+        (claim,) = claims_of(ledger([file], [campaign(("w", *cells))]))
+        assert answered(claim).startswith(f"**holds** (proxy: {codes}), rclcpp, 6 blocks: 0.5")
 
 
 def test_an_undecided_answer_whose_interval_does_not_say_why_gives_its_reason():

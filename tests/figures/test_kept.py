@@ -1,10 +1,12 @@
 """`rmwbench claims --save` keeps the cells that a source's figures draw: their measured panels can
 be shipped."""
 
-from rmwbench.evaluations.campaign import Arm, Campaign, Workload
+from dataclasses import replace
+
+from rmwbench.evaluations.campaign import OVER_TIME, Arm, Campaign, Workload
 from rmwbench.evaluations.claims.measured import expanded, measured, text
 from rmwbench.evaluations.claims.model import Claims
-from rmwbench.evaluations.figures.model import OVER_TIME, Measured, drawn_of, sources
+from rmwbench.evaluations.figures.model import Measured, drawn_of, sources
 from rmwbench.results.model import Fact, Metric
 
 CLAIMS = Claims.model_validate(
@@ -73,10 +75,30 @@ def test_nothing_is_kept_of_other_workloads_and_suites():
     assert measured(CLAIMS, [campaign(arm("a"))]) is None, "no claim asks for it"
 
 
-def test_what_arrives_over_time_is_not_a_metric_to_keep():
+def test_what_is_drawn_second_by_second_is_kept():
     one = Measured(suite="s/one", metric="delivered", x="second")
-    (again,) = expanded(measured(CLAIMS, [campaign(arm("a"))], [one, DRAWN]))
-    assert set(again.workloads[0].arms[0].metrics) == {"cpu_cores", "loss"}
+    there = {
+        "delivered": ((1, 29.966666), (2, 30.0)),
+        "sent": ((1, 30.0),),
+        "latency_by_second": None,
+    }
+    timed = replace(arm("a"), by_second=there)
+    (again,) = expanded(measured(CLAIMS, [campaign(timed)], [one, DRAWN]))
+    (kept,) = again.workloads[0].arms
+    assert set(kept.metrics) == {"cpu_cores", "loss"}
+    assert kept.by_second == {"delivered": ((1, 29.967), (2, 30.0))}, "what a figure draws"
+    long = Measured(suite="s/one", metric="latency_by_second", x="second")
+    (again,) = expanded(measured(CLAIMS, [campaign(timed)], [long]))
+    assert again.workloads[0].arms[0].by_second == {"latency_by_second": None}, "too many messages"
+
+
+def test_what_a_workload_is_judged_by_is_kept():
+    made = campaign(arm("a"))
+    judged = replace(
+        made, workloads=tuple(replace(one, primary_metric="rss") for one in made.workloads)
+    )
+    (again,) = expanded(measured(CLAIMS, [judged], [DRAWN]))
+    assert set(again.workloads[0].arms[0].metrics) == {"cpu_cores", "loss", "rss"}
 
 
 def test_every_shipped_source_names_what_it_draws():

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.evaluations.campaign import Arm, Campaign, Workload
+from rmwbench.evaluations.campaign import Arm, Campaign, Workload, seconds_of
 from rmwbench.evaluations.figures import beside, document
 from rmwbench.evaluations.figures.charts import legend_of, specs
 from rmwbench.evaluations.figures.model import Figures, fill, load
@@ -348,7 +348,8 @@ def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file
 
 def test_latencies_are_told_by_the_second(file):
     series = Series(arm="a", trial=1, time_s=(0.1, 0.9, 1.5, 2.5), latency_ns=(1e6, 3e6, None, 5e6))
-    one = measured(replace(cell("a", VALUE, loss=0.1), series=series))
+    by_second = seconds_of(None, series)
+    one = measured(replace(cell("a", VALUE, loss=0.1), by_second=by_second))
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["x"] = {"title": "second"}
     for name, factor, wanted in (
@@ -483,7 +484,7 @@ def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expe
         trials=(),
         outages=(),
     )
-    one = measured(replace(cell("a", VALUE), delivered=rates))
+    one = measured(replace(cell("a", VALUE), by_second=seconds_of(rates, None)))
     found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
         "measured"
     ]

@@ -9,11 +9,12 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.evaluations.campaign import OVER_TIME
 from rmwbench.evaluations.claims.measured_files import shipped as summaries_of
 from rmwbench.evaluations.figures import document
 from rmwbench.evaluations.figures.charts import specs
 from rmwbench.evaluations.figures.measured import shipped_summaries
-from rmwbench.evaluations.figures.model import OVER_TIME, load, published_file, sources
+from rmwbench.evaluations.figures.model import load, published_file, sources
 from rmwbench.evaluations.figures.points import read, written
 from rmwbench.evaluations.figures.words import line, words
 from rmwbench.importers.collected import collect

@@ -35,10 +35,12 @@ def derived(
     places: Collection[Place],
     name: str,
     longer: Mapping[str, float] | None = None,
+    touch: str | None = None,
 ) -> str:
     """The text of the suite with these cells only. `tree` is what the original's text says
     (`load.plain`), `name` how it is called; `longer`: workload -> steady state in seconds, where
-    the short version's is too short."""
+    the short version's is too short; `touch`: what becomes of the payload, where claims ask for
+    it."""
     made = {key: value for key, value in tree.items() if key not in (SHORT, "exclude")}
     short = tree.get(SHORT) or {}
     arms, workloads = {place.arm for place in places}, {place.workload for place in places}
@@ -53,7 +55,7 @@ def derived(
     made["arms"] = [_without(arm, "against", arms) for arm in tree["arms"] if arm["name"] in arms]
     made["workloads"] = [
         _timed(
-            _without(workload, "against", workloads) | judged,
+            _touched(_without(workload, "against", workloads) | judged, touch),
             timeline,
             (longer or {}).get(workload["name"]),
         )
@@ -115,6 +117,13 @@ def _messages(test: Test, metric: str, error: float) -> float:
 def _without(item: Mapping[str, Any], key: str, known: Collection[str]) -> dict[str, Any]:
     """Without a reference to what is not there."""
     return {k: v for k, v in item.items() if k != key or v in known}
+
+
+def _touched(workload: dict[str, Any], touch: str | None) -> dict[str, Any]:
+    """What the suite says of its payload by itself stays, as do frames of a camera, which are
+    written and read whole."""
+    own = touch is None or "touch" in workload or "frames" in workload
+    return workload if own else workload | {"touch": touch}
 
 
 def _timed(

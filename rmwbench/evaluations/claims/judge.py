@@ -493,8 +493,9 @@ def _proxy(
         found["version"] = (
             f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
         )
-    if asked.touch is not None and any(arm.touch != asked.touch for arm, _ in used.values()):
-        found["touch"] = f"there the payload was touched: {asked.touch}"
+    touch = claims.touch_of(claim)
+    if touch is not None and any(arm.touch not in (None, touch) for arm, _ in used.values()):
+        found["touch"] = f"there the payload was touched: {touch}"
     if any(not of_class(asked, campaign) for _, campaign in used.values()):
         found["machine"] = f"the claim speaks of {_class(asked)}"
     return found

@@ -2,8 +2,9 @@
 to be kept beside the claims (docs/formats/claims.md). Pure.
 
 A summary holds of each campaign only those arms and metrics that a claim compares or a figure of
-the source draws, and of the source's suites the arms over ROS 2's RMWs, which `claims --by-suite`
-counts; and their values trial by trial.
+the source draws (also second by second), with what the workload is judged by, and of the source's
+suites the arms over ROS 2's RMWs, which `claims --by-suite` counts; and their values trial by
+trial.
 """
 
 import json
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.evaluations.about import OVER_RMWS, is_suite
-from rmwbench.evaluations.campaign import Arm, Campaign, Values, Workload
+from rmwbench.evaluations.campaign import Arm, Campaign, Seconds, Values, Workload
 from rmwbench.evaluations.claims.judge import compared
 from rmwbench.evaluations.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.evaluations.claims.model import Claims
@@ -111,6 +112,9 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
     workloads = []
     for of_workload in found.workloads:
         name = of_workload.workload
+        for (workload, _), asked in metrics.items():
+            if workload == name and None in asked and of_workload.primary_metric:
+                asked[None].add(of_workload.primary_metric)
         arms = [
             _arm(arm, metrics[name, arm.arm])
             for arm in of_workload.arms
@@ -161,7 +165,8 @@ def _cells_of(one: "Drawn", campaign: Campaign) -> Iterator[tuple[str, str]]:
     for workload in campaign.workloads:
         for arm in workload.arms:
             cell = cells.values(workload.plain, arm.arm, arm.factors, arm.pair)
-            if arm.is_floor or not any(name in arm.metrics for name in one.metrics):
+            has = (*arm.metrics, *arm.by_second)
+            if arm.is_floor or not any(name in has for name in one.metrics):
                 continue
             if cells.chosen(one, cell):
                 yield workload.workload, arm.arm
@@ -181,14 +186,27 @@ def _arm(arm: Arm, asked: Asked) -> dict[str, Any]:
         "disturbed_by": {Code.MACHINE_BOUND: arm.machine_bound} if arm.machine_bound else None,
         "lost_blocks": list(arm.lost_blocks) or None,
     }
+    seconds = {
+        name: _rounded(found)
+        for name, found in arm.by_second.items()
+        if name in asked.get(None, ())
+    }
     topics = {
         name: _kept(found, asked[name]) for name, found in arm.topics.items() if name in asked
     }
     return {
         **{key: value for key, value in about.items() if value is not None},
+        # absent it would be that of files which are older than the choice
+        **({"touch": None} if arm.touch is None else {}),
         **_kept(arm, asked.get(None, set())),
         **({"topics": topics} if topics else {}),
+        **({"by_second": seconds} if seconds else {}),
     }
+
+
+def _rounded(found: Seconds | None) -> list[list[float]] | None:
+    """To five digits, which is more than a figure shows."""
+    return None if found is None else [[n, float(f"{value:.5g}")] for n, value in found]
 
 
 def _kept(found: Values, asked: set[str]) -> dict[str, Any]:
@@ -247,6 +265,10 @@ def _expanded_arm(arm: Mapping[str, Any]) -> Arm:
         metrics=whole.metrics,
         per_trial=whole.per_trial,
         topics={name: _values(found) for name, found in arm.get("topics", {}).items()},
+        by_second={
+            name: None if found is None else tuple((int(n), float(value)) for n, value in found)
+            for name, found in arm.get("by_second", {}).items()
+        },
     )
 
 

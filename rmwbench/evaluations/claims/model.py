@@ -506,6 +506,12 @@ class Claims(Strict):
                     check(test, at)
         return self
 
+    def touch_of(self, claim: Claim) -> str | None:
+        """What became of the payload in the original of the claim's suite; None where that is not
+        told, or the suite is ours: what it measures was not measured so by the source."""
+        of_original = any(test.suite in self.original for test in claim.tests)
+        return self.conditions.touch if of_original else None
+
     def layer_of(self, claim: Claim) -> str:
         return claim.layer or self.layer
 

@@ -8,17 +8,15 @@ part takes those of one machine.
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean, pvariance
 from typing import Any
 
-from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.errors import UserError
 from rmwbench.evaluations.about import is_suite
-from rmwbench.evaluations.campaign import Arm, Campaign
+from rmwbench.evaluations.campaign import OVER_TIME, Arm, Campaign
 from rmwbench.evaluations.claims.measured import expanded
 from rmwbench.evaluations.claims.measured_files import FOLDER, shipped
 from rmwbench.evaluations.figures import cells as figure_cells
-from rmwbench.evaluations.figures.model import OVER_TIME, Measured, Part
+from rmwbench.evaluations.figures.model import Measured, Part
 from rmwbench.results.model import Metric
 from rmwbench.suite.file.places import sources_with
 from rmwbench.words import numbers as fmt
@@ -270,40 +268,16 @@ def _threads(campaign: Campaign) -> int | None:
 
 
 def _over_time(one: Measured, arm: Arm) -> Rows:
-    """A value for each whole second, as the originals have: what was sent or arrived, the mean over
-    trials; or mean and variance of the latencies of one trial, the one that the report draws
-    message by message. A second without any has none."""
-    if one.metric in ("sent", "delivered"):
-        if arm.delivered is None:
-            return []
-        found = arm.delivered.sent_hz if one.metric == "sent" else arm.delivered.rate_hz
-        return _by_second(one, arm.delivered.time_s, found, arm.done)
-    if arm.series is None:
+    """A value for each whole second, as the originals have."""
+    if one.metric not in arm.by_second:
         return []
-    # the slowest were kept besides: no mean
-    if len(arm.series.time_s) >= SERIES_POINTS:
-        return [
-            {
-                "x": "1",
-                "y": None,
-                "note": "too many messages: the document keeps some, and the slowest",
-            }
-        ]
-    return _by_second(one, arm.series.time_s, arm.series.latency_ns, 1)
-
-
-def _by_second(
-    one: Measured,
-    times_s: Sequence[float | None],
-    values: Sequence[float | None],
-    blocks: int | None,
-) -> Rows:
-    seconds: dict[int, list[float]] = {}
-    for time, value in zip(times_s, values, strict=True):
-        if time is not None and value is not None:
-            seconds.setdefault(int(time) + 1, []).append(value)
-    of = pvariance if one.metric == "latency_variance_by_second" else fmean
+    found = arm.by_second[one.metric]
+    if found is None:
+        why = "too many messages: the document keeps some, and the slowest"
+        return [{"x": "1", "y": None, "note": why}]
+    blocks = arm.done or max(map(len, arm.per_trial.values()), default=None)
+    if one.metric not in ("sent", "delivered"):
+        blocks = 1
     return [
-        {"x": str(second), "y": one.factor * of(found), "blocks": blocks}
-        for second, found in sorted(seconds.items())
+        {"x": str(second), "y": one.factor * value, "blocks": blocks} for second, value in found
     ]

@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.errors import UserError
+from rmwbench.evaluations.campaign import OVER_TIME
 from rmwbench.suite.fault import Fault, Strict
 from rmwbench.suite.file.load import read, shown, source_file, validated
 from rmwbench.suite.file.places import FIGURES_FILE, source_directory, sources_with
@@ -25,9 +26,6 @@ Scalar = str | int | float | bool
 Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
 PUBLISHED_FILE = "published.csv"
 """Beside it: the points of its figures, for those who have no archive (points.py)."""
-OVER_TIME = ("sent", "delivered", "latency_by_second", "latency_variance_by_second")
-"""In place of a metric: messages per second over time, the mean latency of each second in ns, its
-variance in ns²; of campaigns alone, summaries do not keep them."""
 
 
 class Axis(Strict):

@@ -39,6 +39,7 @@ class Offer:
     needs: Mapping[str, Need]
     cost_s: Mapping[Place, float]
     longer: Mapping[str, float]
+    touch: str | None = None
 
     @property
     def name(self) -> str:
@@ -48,7 +49,7 @@ class Offer:
 
     def text(self, ids: Sequence[str]) -> str:
         """The derived suite for these claims."""
-        return derived(self.tree, self.places(ids), self.suite, self.longer)
+        return derived(self.tree, self.places(ids), self.suite, self.longer, self.touch)
 
     def places(self, ids: Sequence[str]) -> frozenset[Place]:
         return frozenset().union(*(self.needs[name].places for name in ids))
@@ -87,6 +88,7 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
     tree = _anywhere(plain(read(path), where=name), path.parent)
     workers, layers, absent = _ready(tree)
     barred: dict[Place, str] = {}
+    touch = _touch(tree, asked)
     while True:
         found = {
             one.claim.id: needed(one.claims, one.claim, tree, layers, barred.get) for one in asked
@@ -100,7 +102,7 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
         if not needs:
             return None, refused
         places = frozenset().union(*(need.places for need in needs.values()))
-        _, made = _made(tree, places, name, path)
+        _, made = _made(tree, places, name, path, touch=touch)
         lacking = unsupported.described(made, workers, host_kind())
         if not lacking:
             break
@@ -109,13 +111,20 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
     for one in asked:
         for place in needs[one.claim.id].places if one.claim.id in needs else ():
             tests.setdefault(place, []).extend(one.claim.tests)
-    suite, made = _made(tree, places, name, path)
+    suite, made = _made(tree, places, name, path, touch=touch)
     more = longer(made, tests, level_of([MOST_BLOCKS], Share(earlier=0)).error)
-    suite, made = _made(tree, places, name, path, more) if more else (suite, made)
+    suite, made = _made(tree, places, name, path, more, touch=touch) if more else (suite, made)
     costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, made, seed=0).trials}
     return Offer(
-        name, path, tree, needs, {place_of(cell): costs[cell.number] for cell in made}, more
+        name, path, tree, needs, {place_of(cell): costs[cell.number] for cell in made}, more, touch
     ), refused
+
+
+def _touch(tree: Mapping[str, Any], asked: Sequence[Asked]) -> str | None:
+    """What claims of originals in which the payload was treated so ask for; None where they ask for
+    several ways, or the suite varies it itself."""
+    ways = {one.claims.touch_of(one.claim) for one in asked} - {None}
+    return ways.pop() if len(ways) == 1 and "touch" not in (tree.get("factors") or {}) else None
 
 
 def _anywhere(tree: dict[str, Any], directory: Path) -> dict[str, Any]:
@@ -146,8 +155,10 @@ def _made(
     name: str,
     path: Path,
     more: Mapping[str, float] | None = None,
+    *,
+    touch: str | None = None,
 ) -> tuple[Suite, tuple[Cell, ...]]:
-    text = derived(tree, places, name, more)
+    text = derived(tree, places, name, more, touch)
     suite = parse(
         text, where=f"{name} (what claims need)", directory=path.parent, middlewares=names_here()
     )
