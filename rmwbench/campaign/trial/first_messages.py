@@ -42,8 +42,8 @@ def hear_first_messages(outcome: Outcome, crew: Crew) -> None:
     deadline = begun + cell.timeline.match_s
     interval_s = timeouts.PROBE_INTERVAL_S
     while (silent := missing()) and time.monotonic() < deadline:
-        probes.send(crew, silent)
-        again = min(time.monotonic() + interval_s, deadline)
+        takes_s = probes.send(crew, silent)
+        again = min(time.monotonic() + interval_s + 2 * takes_s, deadline)
         interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
         while missing() and (rest_s := again - time.monotonic()) > 0:
             crew.turn(rest_s)
@@ -74,10 +74,12 @@ class _Probes:
     def _endpoints(self) -> dict[int, Endpoint]:
         return {e.endpoint: e for e in self.cell.endpoints}
 
-    def send(self, crew: Crew, silent: Iterable[Pair]) -> None:
-        """One more from each writer on which one of the silent pairs depends."""
+    def send(self, crew: Crew, silent: Iterable[Pair]) -> float:
+        """One more from each writer on which one of the silent pairs depends; how long they take on
+        the slowest link, in s, if all goes well."""
         by_process: dict[str, list[int]] = {}
-        for number in sorted(set().union(*(self._origins(*pair) for pair in silent))):
+        origins = sorted(set().union(*(self._origins(*pair) for pair in silent)))
+        for number in origins:
             by_process.setdefault(self._endpoints[number].process, []).append(number)
         limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, _present(self.cell))
         asked = {name: ("probe", {"endpoints": them}) for name, them in by_process.items()}
@@ -85,6 +87,9 @@ class _Probes:
             # a worker from before they were counted sent them all, or refused
             before = {number: self.sent.get(number, 0) + 1 for number in by_process[name]}
             self.sent |= {int(n): count for n, count in reply.get("sent", before).items()}
+        endpoints = map(self._endpoints.__getitem__, origins)
+        size = sum(e.type.payload_bytes * max(1, len(e.peers)) for e in endpoints)
+        return 8 * size / _slowest_bps(self.cell)
 
     def expected(self, reader: int, writer: int) -> int:
         """How many the reader must hear from the writer, if none is lost."""
@@ -191,6 +196,20 @@ def _heard(
                     has_last = found["seen"] >= expect[pair]
                     left[pair] = _Left(found["count"], has_last, not reply["quiet"])
     return left
+
+
+def _slowest_bps(cell: Cell) -> float:
+    """Of the links between hosts, or of one host, which no middleware takes much longer for."""
+    rates = [timeouts.HOST_RATE_BPS]
+    if cell.links is not None:
+        media = cell.links.network.media
+        for port in cell.links.ports:
+            for spec in (cell.links.port_spec(port, way) for way in ("up", "down")):
+                if spec.medium is not None:
+                    rates.append(media[spec.medium].rate_mbps * 1e6)
+                elif spec.rate_bps:
+                    rates.append(spec.rate_bps)
+    return min(rates)
 
 
 def _present(cell: Cell) -> int:

@@ -10,9 +10,11 @@ they are asked."""
 MATCH_MARGIN_S = 2.0
 FINISH_MARGIN_S = 2.0
 
-# A large first message may be slow; a second one sent too early queues behind it.
+# A large first message may be slow; a second one sent too early queues behind it. So the next one
+# waits for twice what it takes at the rate of the slowest link, within a host at this one, longer.
 PROBE_INTERVAL_S = 0.05
 PROBE_INTERVAL_MAX_S = 0.8
+HOST_RATE_BPS = 1e9
 # Nothing came for so long, at least: what is missing of a stream that repeats nothing is lost.
 PROBES_QUIET_S = 0.25
 

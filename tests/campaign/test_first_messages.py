@@ -1,0 +1,85 @@
+"""Which probes are sent, and how many of them each reader must hear."""
+
+import pytest
+
+from rmwbench.campaign.trial import first_messages
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import parse
+
+CHAIN = """
+suite: chain
+title: a chain beside a service
+arms: [{name: a, middleware: fake}]
+workloads:
+  - name: w
+    message: Bytes(1000)
+    nodes:
+      - {name: camera, publishers: [{topic: image, rate_hz: 100}]}
+      - name: detector
+        subscriptions: [{topic: image}]
+        publishers: [{topic: boxes, arrival: {kind: relay, from: image}}]
+      - {name: planner, subscriptions: [{topic: boxes}]}
+"""
+LINKS = """
+suite: far
+title: two hosts
+arms: [{name: a, middleware: fake}]
+workloads:
+  - name: w
+    message: Bytes(1000000)
+    rate_hz: 100
+    nodes:
+      - {name: robot, host: robot, publishers: [{topic: map}]}
+      - {name: base, host: base, subscriptions: [{topic: map}]}
+    network: {links: {base: {down: {rate_mbps: 8}}}}
+"""
+
+
+class Crew:
+    def __init__(self, sent):
+        self.asked, self._sent = [], sent
+
+    def ask(self, requests, timeout_s):
+        self.asked.append({name: fields for name, (_, fields) in requests.items()})
+        return {name: {"sent": self._sent} for name in requests}
+
+
+def made(text, tmp_path):
+    return cells(parse(text, where="x.yaml", directory=tmp_path, middlewares=["fake"]))[0]
+
+
+def test_behind_a_relay_as_many_are_heard_as_its_source_sent(tmp_path):
+    cell = made(CHAIN, tmp_path)
+    image, boxes = (e for e in cell.endpoints if e.kind == "publisher")
+    readers = {e.topic: e.endpoint for e in cell.endpoints if e.kind == "subscription"}
+    probes, crew = first_messages._Probes(cell), Crew({str(image.endpoint): 3})
+    probes.send(crew, [(readers["boxes"], boxes.endpoint)])
+    assert crew.asked == [{image.process: {"endpoints": [image.endpoint]}}], "a relay sends none"
+    for topic, writer in (("image", image), ("boxes", boxes)):
+        pair = readers[topic], writer.endpoint
+        assert probes.expected(*pair) == 3 and probes.counted_by(*pair) == pair
+
+
+def test_a_client_counts_the_answers_to_its_own(tmp_path):
+    text = CHAIN[: CHAIN.index("    message")] + (
+        "    request: Bytes(100)\n    reply: Bytes(100)\n    rate_hz: 10\n    clients: 2\n"
+    )
+    cell = made(text, tmp_path)
+    service = next(e for e in cell.endpoints if e.kind == "service")
+    clients = [e for e in cell.endpoints if e.kind == "client"]
+    assert len(clients) == 2
+    probes = first_messages._Probes(cell, {e.endpoint: n for n, e in enumerate(clients, start=1)})
+    for sent, client in enumerate(clients, start=1):
+        assert probes.expected(client.endpoint, service.endpoint) == sent
+        own = client.endpoint, client.endpoint
+        assert probes.counted_by(client.endpoint, service.endpoint) == own
+        assert probes.expected(service.endpoint, client.endpoint) == sent
+        silent, crew = (client.endpoint, service.endpoint), Crew({})
+        probes.send(crew, [silent])
+        assert crew.asked == [{client.process: {"endpoints": [client.endpoint]}}]
+
+
+def test_the_next_probe_waits_for_what_the_slowest_link_takes(tmp_path):
+    cell = made(LINKS, tmp_path)
+    takes_s = first_messages._Probes(cell).send(Crew({"1": 1}), [(2, 1)])
+    assert takes_s == pytest.approx(1.0), "1 MB at 8 Mbit/s"
