@@ -7,11 +7,14 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import FATES, Trial, counts_of, fraction_of, under_way_of
 from rmwbench.analysis.metrics.fates import Counts, Fate, Fates
-from rmwbench.analysis.metrics.latency import Messages
+from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT, Ledger, UnsentBy
 from rmwbench.analysis.records.unsent import Calls, held_by
+from tests.support.columns import Columns
 
 MS = 1_000_000
+RECEIVED = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "bytes", "flags")
 PERIOD = 10 * MS
 
 
@@ -128,3 +131,32 @@ def test_fates_say_what_most_of_it_was():
 def test_the_words_never_give_one_fate_for_another(fates, verbs, short):
     assert (fates.verbs(), fates.short()) == (verbs, short)
     assert ("lose" in verbs) == (fates.lost > 0)
+
+
+def test_whom_a_publisher_waited_for_may_be_of_another_topic():
+    """Commands alone are measured: the camera beside them held the thread of both."""
+    camera = calls(np.arange(20) * 50, 49.5, 25, 40 * MS)
+    commands = calls(np.arange(20) * 50 + 49.6, 0.1)
+    sent = [(1, camera), (2, commands)]
+    columns = Columns(
+        {
+            "endpoint": np.concatenate([np.full(len(c.intended_ns), e) for e, c in sent]),
+            "seq": np.concatenate([np.arange(len(c.intended_ns)) for _, c in sent]),
+            "intended_ns": np.concatenate([c.intended_ns for _, c in sent]),
+            "call_ns": np.concatenate([c.called_ns for _, c in sent]),
+            "return_ns": np.concatenate([c.returned_ns for _, c in sent]),
+            "bytes": np.full(125, 256),
+            "flags": np.zeros(125, np.int64),
+        },
+        dict.fromkeys(RECEIVED, np.empty(0, np.int64)),
+    )
+    talker = [Endpoint(1, "publisher", "camera", process="talker")]
+    control = [
+        Endpoint(2, "publisher", "control", process="talker"),
+        Endpoint(3, "subscription", "control", process="listener"),
+    ]
+    window = Window(0, 1000 * MS)
+    ledger = measure(columns, control, window, beside=[*talker, *control]).ledger
+    assert ledger.never_sent == 80 and ledger.unsent_by == {UnsentBy.SIBLING: 80}
+    alone = measure(columns, control, window).ledger
+    assert alone.unsent_by == {UnsentBy.MACHINE: 80}

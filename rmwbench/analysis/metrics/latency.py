@@ -40,6 +40,8 @@ from rmwbench.analysis.records.unsent import Calls, held_by
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
 """Of a longer series, of which so many of the points are its slowest messages."""
+SENDERS = ("publisher", "client")
+"""Who sends by a schedule."""
 ALL_THE_TIME: Mapping[int, Life] = {}
 """Every endpoint is there from before the window to after it."""
 
@@ -92,13 +94,15 @@ def measure(
     endpoints: Sequence[Endpoint],
     window: Window | None,
     lives: Mapping[int, Life] = ALL_THE_TIME,
+    beside: Sequence[Endpoint] = (),
 ) -> Messages:
     """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join
-    late or leave early. Raises ValueError where the records contradict their own format.
+    late or leave early, `beside` all endpoints of the trial where these are some of them. Raises
+    ValueError where the records contradict their own format.
     """
     out = Messages()
     recorded, columns = columns, answered(columns, endpoints)
-    writers, pairs = _pairs(columns, endpoints, window, lives, out)
+    writers, pairs = _pairs(columns, endpoints, window, lives, out, beside or endpoints)
     _legs(recorded, endpoints, writers, out)
     if window is not None:
         _periods(writers, pairs, window, lives, out)
@@ -202,13 +206,14 @@ def _pairs(
     window: Window | None,
     lives: Mapping[int, Life],
     out: Messages,
+    beside: Sequence[Endpoint],
 ) -> "tuple[list[_Writer], list[_Pair]]":
     """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
-    the window."""
+    the window. `beside`: as `measure`."""
     heard, size = _heard(columns, endpoints, window), columns.received("bytes")
     pairs: list[_Pair] = []
     stalls, runs = [], []
-    held = _held_by(columns, [w for w, _ in heard])
+    held = _held_by(columns, beside)
     for p, found in _each(columns, heard, lives, out):
         pairs.append(p)
         if p.reader.kind == "subscription":
@@ -237,20 +242,26 @@ def _pairs(
     return [w for w, _ in heard], pairs
 
 
-def _held_by(columns: Columns, writers: "Sequence[_Writer]") -> "Callable[[_Writer], UnsentBy]":
-    """What kept a writer from sending, found once for each that is asked for."""
+def _held_by(columns: Columns, endpoints: Sequence[Endpoint]) -> "Callable[[_Writer], UnsentBy]":
+    """What kept a writer from sending, found once for each that is asked for. `endpoints`: those of
+    the trial, since whom it waited for may be of another topic."""
 
-    def calls(writer: _Writer) -> Calls:
-        called, returned = (writer.placed(columns.sent(n)) for n in ("call_ns", "return_ns"))
-        return Calls(writer.intended_ns, called, returned)
+    def calls(endpoint: int) -> Calls:
+        rows = _selector(columns.sent("endpoint"))(endpoint)
+        order = place_order(columns.sent("seq")[rows])
+        named = ("intended_ns", "call_ns", "return_ns")
+        return Calls(*(_ordered(columns.sent(name), rows, order) for name in named))
 
     @cache
-    def held(endpoint: int) -> UnsentBy:
-        (own,) = (w for w in writers if w.endpoint == endpoint)
-        others = [w for w in writers if w is not own and own.process and w.process == own.process]
-        return held_by(calls(own), [calls(w) for w in others])
+    def held(endpoint: int, process: str | None) -> UnsentBy:
+        others = [
+            calls(e.endpoint)
+            for e in endpoints
+            if process and e.process == process and e.kind in SENDERS and e.endpoint != endpoint
+        ]
+        return held_by(calls(endpoint), others)
 
-    return lambda writer: held(writer.endpoint)
+    return lambda writer: held(writer.endpoint, writer.process)
 
 
 def _both_there(pair: "_Pair", window: Window, lives: Mapping[int, Life]) -> Window:

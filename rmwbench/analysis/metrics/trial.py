@@ -97,7 +97,7 @@ def measure_trial(evidence: Evidence) -> Trial:
     judged = [e for e in endpoints if not focus or e.topic in focus]
     apart = judged_topics(evidence.endpoints, focus)
     try:
-        messages = measure(evidence.records, judged, window, known)
+        messages = measure(evidence.records, judged, window, known, endpoints)
         # What processes cost is for all that they carry.
         whole = measure(evidence.records, endpoints, window, known) if focus else messages
         amounts, fractions, why, seen = network(
@@ -115,7 +115,7 @@ def measure_trial(evidence: Evidence) -> Trial:
         chains = measure_chains(evidence.records, evidence.endpoints, window, known, focus)
         layers = layers_of(evidence, chains, window, known)
         of_topics = {
-            one.name: (own, measure(evidence.records, own, window, known))
+            one.name: (own, measure(evidence.records, own, window, known, endpoints))
             for one in apart
             for own in [[e for e in judged if e.topic in one.members]]
         }
