@@ -44,7 +44,7 @@ VERDICTS = {
     "equivalent": "as good as the best, within the margin",
     "undecided": "these trials do not tell",
     "worse": "decided: slower than the arm it is compared with (larger, or more costly, where "
-    "that is judged), losing more, or never working",
+    "that is judged), delivering less, or never working",
     "alone": "the only contender with data: nothing to compare it with",
     "reference": "the floor: a bound, not a contender",
     "no data": "nothing to compare",

@@ -13,6 +13,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Self
 
+from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
@@ -87,12 +88,14 @@ class Ratio:
 @dataclass(frozen=True, kw_only=True)
 class Verdict:
     """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a
-    worse arm is worse by (delivery, primary, failure)."""
+    worse arm is worse by (delivery, primary, failure); `fates`: where that is delivery, what became
+    of what it did not deliver."""
 
     verdict: str
     against: str | None
     ratio: Ratio
     by: str | None
+    fates: Fates | None
     reason: str | None
 
 
@@ -336,6 +339,7 @@ def _arm(found: shown.AnyArm) -> Arm:
             against=verdict.against,
             ratio=Ratio() if verdict.ratio is None else Ratio.of(verdict.ratio),
             by=verdict.by,
+            fates=verdict.fates,
             reason=verdict.reason,
         ),
         times_floor=Ratio.of(found.times_floor),

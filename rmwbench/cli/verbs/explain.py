@@ -1,4 +1,4 @@
-"""`rmwbench explain [DIR]`: which path the bytes took, where messages were lost, why the slowest
+"""`rmwbench explain [DIR]`: which path the bytes took, where messages went missing, why the slowest
 were slow."""
 
 from pathlib import Path
@@ -13,7 +13,7 @@ from rmwbench.errors import UserError, did_you_mean
 def register(app: typer.Typer) -> None:
     app.command(
         name="explain",
-        help="Why: the path of the bytes, where messages were lost, what made the slowest slow.",
+        help="Why: the path of the bytes, where messages went missing, what made the slowest slow.",
     )(explain)
 
 

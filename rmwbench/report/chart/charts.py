@@ -121,7 +121,7 @@ def comparison(
 
 
 def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
-    """Share of messages that arrived within a time; a curve that stays below 100 % lost the
+    """Share of messages that arrived within a time; a curve that stays below 100 % misses the
     rest."""
     curves = _curves(part, ((one.arm, one.latency_ns, one.fraction) for one in part.charts.ecdf))
     domain = _domain([point["latency"] for curve in curves for point in curve["points"]])

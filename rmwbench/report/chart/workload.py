@@ -147,7 +147,7 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
     yield Figure(
         "ecdf",
         "How many arrived within a time",
-        "Further left is faster, steeper is steadier. A curve that ends below 100 % lost the rest.",
+        "Further left is faster, steeper is steadier. Of a curve that ends below 100 % the rest did not arrive.",
         pictures.ecdf(part),
         narrow=narrow(pictures.ecdf),
     )
