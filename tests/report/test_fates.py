@@ -1,0 +1,157 @@
+"""What did not arrive: its column, its sentence and its limit have one word and one number."""
+
+import pytest
+
+from rmwbench.analysis.capacity.limit import parse_limit
+from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
+from rmwbench.report import columns, topic_rows
+from rmwbench.report.capacity import rows
+from rmwbench.results.answer import facts
+from rmwbench.results.answer.conclusions import conclusions
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.capacity.model import Level, Search
+from rmwbench.results.shown import Shown, Workload
+from rmwbench.suite.limits import KEYS, TOPIC_KEYS
+from rmwbench.words import numbers as fmt
+from tests.support.typed import typed
+
+P50 = "response_latency_p50"
+
+
+def metric(value, unit="fraction"):
+    return {"unit": unit, "value": value, "low": value, "high": value, "count": 600, "trials": 6}
+
+
+def arm(name, verdict, *, failed=0, unsent_by=None, qos="best_effort", **fates):
+    found = dict.fromkeys(FATES, 0.0) | fates
+    return {
+        "arm": name,
+        "role": "contender",
+        "qos": qos,
+        "metrics": {P50: metric(1e6, "ns")} | {n: metric(value) for n, value in found.items()},
+        "unsent_by": unsent_by or {},
+        "trials": {
+            "done": 6 - failed,
+            "failures": [
+                {"block": n, "status": "failed", "failed_by": "worker"} for n in range(failed)
+            ],
+        },
+        "verdict": verdict,
+    }
+
+
+SOUND = arm("sound", {"verdict": "best", "against": "held"})
+HELD = arm(
+    "held",
+    {
+        "verdict": "worse",
+        "by": "delivery",
+        "against": "sound",
+        "fates": {"never_sent": 0.28, "held_by": "call"},
+    },
+    unsent_by={"call": 160, "machine": 8},
+    never_sent_share=0.28,
+)
+
+
+def workload(*arms):
+    return {"workload": "w", "primary_metric": P50, "arms": list(arms)}
+
+
+def shown(*arms):
+    return typed(Workload, workload(*arms))
+
+
+def test_an_arm_that_never_sends_is_not_said_to_lose():
+    part = shown(SOUND, HELD)
+    found = headline(part).answer
+    assert "held never sends 28 % of its messages (its publish call was held)" in found
+    assert "lose" not in found
+    assert facts.by_what(part.arms[1]) == "by what it never sent"
+
+
+@pytest.mark.parametrize(
+    ("arms", "told"),
+    [
+        ((SOUND,), []),
+        ((SOUND, HELD), ["never_sent"]),
+        ((SOUND, arm("slow", {}, late_share=0.1)), ["late"]),
+        ((HELD, arm("slow", {}, late_share=0.1)), ["never_sent", "late"]),
+    ],
+)
+def test_a_fate_has_its_column_where_some_arm_has_it(arms, told):
+    keys = [column.key for column in columns.of(shown(*arms))]
+    at = keys.index("loss") + 1
+    assert keys[at : at + len(told)] == told
+    assert not {"never_sent", "late"} & {*keys} - {*told}
+
+
+def test_the_sentence_and_the_table_have_the_same_number():
+    """A trial that failed was all lost in the text, and in no number of the table."""
+    verdict = {
+        "verdict": "worse",
+        "by": "delivery",
+        "against": "sound",
+        "fates": {"lost": 0.7, "failed": 1, "trials": 6},
+    }
+    part = shown(SOUND, arm("flaky", verdict, failed=1, loss=0.778))
+    flaky = part.arms[1]
+    table = fmt.percent(flaky.value("loss"))
+    assert (
+        f"flaky loses {table} of its messages and fails in 1 of 6 trials" in headline(part).answer
+    )
+    assert facts.by_what(flaky) == "by loss, 1 of 6 trials failed"
+    assert facts.fates_of(flaky, part).short() == f"lost {table}, 1 of 6 trials failed"
+
+
+def test_what_decides_nothing_is_told_by_its_fate():
+    undecided = {"verdict": "undecided", "against": "sound"}
+    lossy = arm("lossy", undecided, qos="reliable, keep_last 10", loss=0.03)
+    held = arm("held", undecided, never_sent_share=0.02, unsent_by={"sibling": 12})
+    found = conclusions(
+        typed(Shown, {"workloads": [workload(SOUND, lossy, held)]}),
+        calibrated=True,
+        margin=0.05,
+        one_host=False,
+    )
+    told = [line.text for line in found if line.workload]
+    assert any("messages were lost: lossy 3 %." in text for text in told)
+    assert any(text.startswith("Due and never sent: held 2 % (the publish call") for text in told)
+    assert not any("held" in text for text in told if "were lost" in text)
+
+
+def test_a_topic_says_what_did_not_arrive_of_it():
+    topics = [
+        {
+            "topic": "control",
+            "primary_metric": P50,
+            "judged": True,
+            "arms": [one | {"trials": {"done": 6}} for one in (SOUND, HELD)],
+        }
+    ]
+    part = typed(Workload, workload(SOUND, HELD) | {"topics": topics})
+    assert [row.cells[0].missing for row in topic_rows.rows(part)] == ["", "never sent 28 %"]
+
+
+def test_a_level_of_a_search_has_the_fates_that_there_are():
+    search = typed(Search, {"curve": [P50, P50], "title": "rate", "unit": "hz"})
+    level = {"metrics": {n: metric(0.0) for n in (P50, *FATES, "achieved_rate")}, "idle": 0.5}
+    held = {**level, "metrics": level["metrics"] | {"never_sent_share": metric(0.28)}}
+    levels = [typed(Level, level), typed(Level, held)]
+
+    class Found:
+        pass
+
+    one = Found()
+    one.levels = levels[:1]
+    assert "lost" in rows.rows(one, search)[0].cells
+    assert "never sent" not in rows.rows(one, search)[0].cells
+    one.levels = levels
+    assert [row.cells["never sent"] for row in rows.rows(one, search)] == ["0 %", "28.0 %"]
+
+
+def test_each_fate_is_a_limit():
+    assert {*FATES, *FATES_OF_CHAIN, "undelivered"} <= {*KEYS} and {*FATES} <= {*TOPIC_KEYS}
+    limit = parse_limit("loss < 1 %, late < 2 %, never sent < 3 %")
+    assert [one.metric for one in limit.conditions] == [*FATES]
+    assert parse_limit(limit.text) == limit
