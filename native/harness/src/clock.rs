@@ -32,8 +32,8 @@ pub fn sleep_until(due_ns: i64) {
 
 /// Takes the 50 µs that Linux adds to every sleep away from the calling thread.
 ///
-/// Called in the schedule thread alone and after the middleware opened its threads: slack is
-/// inherited, and a middleware must sleep as it does in the field.
+/// For threads of ours in which no middleware's code runs: slack is inherited, and a middleware must
+/// sleep as it does in the field. The schedule's own threads do without it ([`crate::schedule`]).
 pub fn remove_timer_slack() {
     // SAFETY: PR_SET_TIMERSLACK takes one integer and touches no memory of ours.
     unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1_u64, 0, 0, 0) };

@@ -5,17 +5,21 @@
 //! its own. A stack is addresses until it is used: two hundred threads touch a few megabytes.
 //!
 //! A late message is sent late and never skipped; sleeping ends at an absolute time, or earlier
-//! when a stop interrupts it.
+//! when a stop interrupts it. It ends exactly, and yet the thread keeps the timer slack that a
+//! user's has: a middleware may sleep within its publish call, or start threads there.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, MutexGuard};
 
-use rustix::thread::futex;
-use rustix::time::Timespec;
+use rustix::time::{
+    timerfd_create, timerfd_settime, Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags,
+    Timespec,
+};
 
-use crate::clock::{now_ns, remove_timer_slack};
+use crate::clock::now_ns;
 use crate::payload::Phase;
 use crate::protocol::{Arrival, Event, Start};
 use crate::publisher::{Cause, PublisherSlot, RecordedPublisher};
@@ -73,37 +77,52 @@ fn offset(phase_ns: i64, k: u64, period_ns: i64) -> Option<i64> {
     i64::try_from(k).ok()?.checked_mul(period_ns)?.checked_add(phase_ns)
 }
 
-/// A word that a sleeping schedule watches; [`Interrupt::raise`] wakes it.
-#[derive(Default)]
-pub struct Interrupt(AtomicU32);
+/// The alarm clock of one thread that sends; [`Interrupt::raise`] wakes it before its time.
+///
+/// A timer of the kernel's (timerfd), which is exact whatever the thread's timer slack is. Waits on
+/// a futex are not, and to take the slack from the thread would take it from all that a middleware
+/// does in it.
+pub struct Interrupt {
+    raised: AtomicU32,
+    timer: OwnedFd,
+}
 
 impl Interrupt {
+    pub fn new() -> std::io::Result<Interrupt> {
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)?;
+        Ok(Interrupt { raised: AtomicU32::new(0), timer })
+    }
+
     pub fn raise(&self) {
-        self.0.fetch_add(1, Ordering::Release);
-        let _ = futex::wake(&self.0, futex::Flags::PRIVATE, i32::MAX as u32);
+        self.raised.fetch_add(1, Ordering::Release);
+        // A time that is past. Who sets another one meanwhile looks at the count behind it.
+        self.set(1);
+    }
+
+    fn set(&self, due_ns: i64) {
+        let it_value = Timespec {
+            tv_sec: due_ns.div_euclid(1_000_000_000),
+            tv_nsec: due_ns.rem_euclid(1_000_000_000),
+        };
+        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let once = Itimerspec { it_interval, it_value };
+        let _ = timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once);
     }
 
     /// How often it was raised: take it before looking at what a raise may have changed.
     fn count(&self) -> u32 {
-        self.0.load(Ordering::Acquire)
+        self.raised.load(Ordering::Acquire)
     }
 
     /// Sleeps until `due_ns`; false when it was raised since `seen` was taken.
     fn sleep_until(&self, due_ns: i64, seen: u32) -> bool {
-        let due = Timespec {
-            tv_sec: due_ns.div_euclid(1_000_000_000),
-            tv_nsec: due_ns.rem_euclid(1_000_000_000),
-        };
         while now_ns() < due_ns {
-            // The bitset form takes an absolute time of CLOCK_MONOTONIC, so that no lateness adds
-            // up.
-            let _ = futex::wait_bitset(
-                &self.0,
-                futex::Flags::PRIVATE,
-                seen,
-                Some(&due),
-                std::num::NonZeroU32::MAX,
-            );
+            self.set(due_ns);
+            if self.count() != seen {
+                return false;
+            }
+            // Until it goes off, or a signal comes.
+            let _ = rustix::io::read(&self.timer, &mut [0_u8; 8]);
             if self.count() != seen {
                 return false;
             }
@@ -176,7 +195,6 @@ pub fn run(
     interrupt: &Interrupt,
     report: &dyn Fn(Event),
 ) {
-    remove_timer_slack();
     let mut running: Vec<Option<Running>> = Vec::with_capacity(publishers.len());
     let mut heap = BinaryHeap::with_capacity(publishers.len());
     for (index, p) in publishers.iter().enumerate() {
@@ -332,7 +350,7 @@ mod tests {
             schedule: Schedule::Shared,
         };
         let events = RefCell::new(Vec::new());
-        run(publishers, &start, &Interrupt::default(), &|e| events.borrow_mut().push(e));
+        run(publishers, &start, &Interrupt::new().unwrap(), &|e| events.borrow_mut().push(e));
         (at_ns, events.into_inner())
     }
 
@@ -391,7 +409,7 @@ mod tests {
     fn a_stop_interrupts_a_long_sleep() {
         let log = Log::default();
         let slow = slot(1, &log, Duration::ZERO);
-        let interrupt = Arc::new(Interrupt::default());
+        let interrupt = Arc::new(Interrupt::new().unwrap());
         let at_ns = now_ns();
         let start = Start {
             at_ns,
@@ -415,6 +433,51 @@ mod tests {
         interrupt.raise();
         thread.join().unwrap(); // a missed wake-up would hold the test for a minute
         assert_eq!(log.lock().unwrap().len(), 1);
+    }
+
+    /// Says how much later than asked a sleep of its thread ends.
+    struct Sleeper(Arc<Mutex<Vec<i32>>>);
+
+    impl Endpoint for Sleeper {
+        fn matched(&self) -> u32 {
+            1
+        }
+        fn granted(&self) -> Granted {
+            unimplemented!("the schedule never asks")
+        }
+        fn account(&self) -> Account {
+            Account::default()
+        }
+    }
+
+    fn timer_slack_ns() -> i32 {
+        // SAFETY: takes nothing and touches no memory.
+        unsafe { libc::prctl(libc::PR_GET_TIMERSLACK, 0, 0, 0, 0) }
+    }
+
+    impl Publisher for Sleeper {
+        fn publish(&mut self, _: &[u8]) -> Result<(), PublishError> {
+            self.0.lock().unwrap().push(timer_slack_ns());
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_a_publish_call_sleeps_ends_as_in_a_users_thread() {
+        let seen = Arc::new(Mutex::new(Vec::new()));
+        let parts = Recorder {
+            section: None,
+            endpoint: 1,
+            nonce: 1,
+            payload_bytes: 64,
+            touched_bytes: 0,
+            loan: false,
+        };
+        let publisher = RecordedPublisher::new(Box::new(Sleeper(seen.clone())), parts);
+        let slot = PublisherSlot::new(1, publisher);
+        let arrival = Arrival::Periodic { period_ns: 1_000_000, phase_ns: 0 };
+        go(vec![Scheduled { slot, arrival }], 3_000_000, 1_000_000_000);
+        assert_eq!(*seen.lock().unwrap(), [timer_slack_ns(); 3]);
     }
 
     #[test]

@@ -132,9 +132,12 @@ fn once(period_ns: i64, wait: Wait) -> Result<(f64, Value), String> {
     let (report, reported) = std::sync::mpsc::channel();
     // In a thread of its own: it changes its thread's timer slack.
     let schedule = std::thread::spawn(move || {
-        schedule::run(vec![scheduled], &start, &Interrupt::default(), &|event| {
-            report.send(event).expect("somebody listens")
-        });
+        schedule::run(
+            vec![scheduled],
+            &start,
+            &Interrupt::new().expect("a timer can be made"),
+            &|event| report.send(event).expect("somebody listens"),
+        );
     });
     schedule.join().map_err(|_| "the schedule panicked")?;
     let Ok(Event::Finished { sent, failed, never_sent, time_ns, .. }) = reported.recv() else {

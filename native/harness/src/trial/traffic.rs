@@ -205,7 +205,8 @@ fn spawn(
     start: Start,
     reporter: Reporter,
 ) -> Result<Arc<Interrupt>, Error> {
-    let interrupt = Arc::new(Interrupt::default());
+    let interrupt = Interrupt::new().map_err(|e| Error::failed("the schedule's timer", e))?;
+    let interrupt = Arc::new(interrupt);
     let theirs = interrupt.clone();
     thread::Builder::new()
         .name("schedule".into())

@@ -279,7 +279,7 @@ def timer_slack(facts: Facts) -> Finding:
     if value is None:
         return Finding("timer slack", "unknown", "the kernel does not say", expected, why)
     if value == 50_000:
-        found = "50000 ns; rmwbench's own schedule thread uses 1 ns"
+        found = "50000 ns; rmwbench's schedule is exact without another"
         return Finding("timer slack", "green", found, expected, why, worth=SLACK_WORTH)
     fix = "start rmwbench from a shell that a service manager has not given another slack"
     return Finding(
