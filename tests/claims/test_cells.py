@@ -216,7 +216,8 @@ def test_every_shipped_claim_can_be_asked_where_everything_is_ready(name):
     for claim, (_, found) in needs(name).items():
         assert isinstance(found, Need), (claim, found)
         of = next(one for one in FILES[name].items if one.id == claim)
-        whole = sum(2 * (test.cells.of if test.cells else 2) for test in of.tests)
+        sides = ((4 if test.base_at else 2, test.cells) for test in of.tests)
+        whole = sum(each * (several.of if several else 2) for each, several in sides)
         assert len(found.places) <= whole, f"{claim} needs more cells than its tests are of"
 
 
