@@ -2,9 +2,11 @@
 says there of itself, it says in a trial.
 
 Run as `python -I -S -E view.py [KEPT…] -- PROGRAM [ARGUMENT…]`; KEPT are those of init.py, whose
-code this runs. Where no mounts can be made trials have none either, and the program runs as it is.
+code this runs. Where these mounts cannot be made, trials have none either or there is none, which
+is told where hosts are made: the program runs as it is.
 """
 
+import contextlib
 import os
 import sys
 
@@ -20,19 +22,15 @@ def main() -> None:
     separator = sys.argv.index("--")
     kept, words = sys.argv[1:separator], sys.argv[separator + 1 :]
     program = os.open(words[0], os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        init.unshare(init.CLONE_NEWNS)
-    except init.StepFailed:
-        os.execv(words[0], words)
     os.chdir("/")
-    init.make_mounts(SHM_BYTES, TMP_BYTES, kept)
+    with contextlib.suppress(init.StepFailed):
+        init.unshare(init.CLONE_NEWNS)
+        init.make_mounts(SHM_BYTES, TMP_BYTES, kept)
     init.execute(program, words, dict(os.environ))
 
 
 if __name__ == "__main__":
     try:
         main()
-    except init.StepFailed as failure:
-        sys.exit(f"{failure.step}: {os.strerror(failure.errno)}")
     except OSError as error:
         sys.exit(f"in a trial, which has a /tmp of its own: {error.strerror}")
