@@ -67,7 +67,8 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
         where = f"{part.topic}: " if isinstance(part, Topic) else ""
         for opening, of_family in facts.families(part):
             lines += [
-                (kind, f"{where}{opening}{text}") for kind, text in _decided(of_family, margin)
+                (kind, f"{where}{facts.opened(opening, text)}")
+                for kind, text in (*_decided(of_family, margin), *_below_floor(of_family, margin))
             ]
     lines += _tuning(w)
     arms = facts.contenders(w)
@@ -132,6 +133,31 @@ def _decided(part: Part, margin: float) -> list[Said]:
             lines.append(("caution", facts.sentence([fact], order)))
     others = [a for a in facts.contenders(part) if not facts.is_by_delivery(a)]
     return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others])
+
+
+def _below_floor(part: Part, margin: float) -> list[Said]:
+    """A floor is the least that the machine allows, unless an arm of its family is below it by more
+    than the margin, value and interval: then it is not, here. By the rule of a verdict, so that
+    noise says nothing."""
+    below = [
+        f"{a.arm} (" + fmt.ratio(a.times_floor).full + ")"
+        for a in facts.contenders(part)
+        if a.times_floor.value is not None
+        and a.times_floor.high is not None
+        and a.times_floor.high < 1
+        and a.times_floor.value * (1 + margin) < 1
+    ]
+    floor = next((a.arm for a in part.arms if a.role == "floor"), None)
+    if floor is None or not below:
+        return []
+    return [
+        (
+            "caution",
+            f"{floor} is no lower bound here: below it {'is' if len(below) == 1 else 'are'} "
+            f"{_list(below)}. Read × floor as the ratio to one more arm, not to what the machine "
+            "allows.",
+        )
+    ]
 
 
 def _undelivered(found: Sequence[tuple[AnyArm, Fates]]) -> list[Said]:
