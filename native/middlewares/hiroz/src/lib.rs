@@ -32,7 +32,7 @@ impl Middleware for Hiroz {
             layer: "native".into(),
             version: "0.2.1".into(),
             release_date: "2026-10-24".into(), // crates.io publication
-            build: BTreeMap::from([("source".into(), json!("crate hiroz 0.2.1")), ("features".into(), json!(["jazzy", "rmw-zenoh", "rmw"]))]),
+            build: BTreeMap::from([("source".into(), json!("crate hiroz 0.2.1")), ("features".into(), json!(["config-builders", "jazzy", "rmw-zenoh", "rmw"]))]),
             capabilities: capabilities(&[
                 ("reliable", "yes"),
                 ("best_effort", "yes"),

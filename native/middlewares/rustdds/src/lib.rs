@@ -44,7 +44,7 @@ impl Middleware for RustDds {
             release_date: session::RELEASE_DATE.into(),
             build: BTreeMap::from([
                 ("source".into(), json!("crate rustdds 0.15.1")),
-                ("features".into(), json!(["mio_06", "no security"])),
+                ("features".into(), json!(["mio_06"])),
             ]),
             capabilities: capabilities(&[
                 ("reliable", "partly: a datagram of 64 kB that the reader's socket has no room for takes 0.7 s to repair"),

@@ -27,6 +27,11 @@ fn matched(writer: &dyn Endpoint, reader: &dyn Endpoint) {
 }
 
 #[test]
+fn the_features_are_told_and_are_the_defaults() {
+    rmwbench_conformance::features::check(&RustDds, "rmwbench-rustdds", "rustdds", &[]);
+}
+
+#[test]
 fn a_match_that_many_make_at_once_is_counted_whole() {
     isolated("a_match_that_many_make_at_once_is_counted_whole", || {
         let (mut there, mut here) =

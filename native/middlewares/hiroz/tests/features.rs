@@ -1,0 +1,11 @@
+//! What a build of hiroz's users has that is said to be as installed.
+
+#[test]
+fn the_features_are_told_and_change_nothing_as_installed() {
+    rmwbench_conformance::features::check(
+        &rmwbench_hiroz::Hiroz,
+        "rmwbench-hiroz",
+        "hiroz",
+        &[("rmw", "a call whenever a message was queued, by which the worker's loop waits")],
+    );
+}
