@@ -415,7 +415,8 @@ def test_a_summary_advises_nobody_where_every_candidate_loses_its_messages(repor
 
     def losing(arm):
         lost = dataclasses.replace(arm.metrics["undelivered"], value=0.5)
-        return dataclasses.replace(arm, metrics={**arm.metrics, "undelivered": lost})
+        metrics = {**arm.metrics, **dict.fromkeys(("loss", "undelivered"), lost)}
+        return dataclasses.replace(arm, metrics=metrics)
 
     flood = dataclasses.replace(camera, arms=tuple(map(losing, camera.arms)))
     shown = dataclasses.replace(part.answer, workloads=(flood,))

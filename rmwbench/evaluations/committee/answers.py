@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
-from rmwbench.results.answer.headline import Headline, headline
+from rmwbench.results.answer.headline import Headline, headline, together
 from rmwbench.results.shown import AnyArm, Arm, Condition, Part, Workload
 from rmwbench.words import numbers as fmt
 
@@ -43,7 +43,11 @@ class Fate:
 def answer(workload: Workload, condition: Condition | None = None) -> Headline:
     """The `headline`, where the arms that it names first carry the traffic. Where one of them does
     not, it says who is the best and not what to take; where no arm does, it says so, and who is the
-    best in its `detail`."""
+    best in its `detail`. A sentence per family."""
+    families = said.families(workload)
+    if len(families) > 1:
+        one = together([(opening, answer(part)) for opening, part in families])
+        return replace(one, limits=headline(workload, condition).limits)
     found = headline(workload, condition)
     arms = [arm for arm in said.contenders(workload) if said.verdict_of(arm) != "no data"]
     fates = {arm.arm: _fate(arm, workload) for arm in arms}

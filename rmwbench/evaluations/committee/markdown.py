@@ -295,7 +295,7 @@ def _standings(title: str, standings: Iterable[Standing], *, least: int) -> Iter
     used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
     yield from (f"### {title}", "")
     few = (
-        f"Candidates of fewer than {least} sections are in these alone, and workloads"
+        f"A candidate that ran in fewer than {least} sections is not listed here, and workloads"
         if least > 1
         else "Workloads"
     )

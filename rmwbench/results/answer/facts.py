@@ -448,19 +448,24 @@ class Limits:
 
 Fact = (
     Best | BestByDelivery | BestByBlocks | DeliversMost | Alone | OnlyOne | Equal | Between | Slower | DeliversLess
-    | NotGranted | NotStationary | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll | AtWorst | Pairs | Limits
+    | NotGranted | NotStationary | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll
+    | AtWorst | Pairs | Limits
 )  # fmt: skip
 
 
-_OWN_WORDS = ("take ", "all ", "no arm ", "nothing ", "only ", "which ")
+_OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ")
 
 
-def sentence(
-    facts: Iterable[Fact], order: Words, *, advise: bool = False, opening: str = ""
-) -> str:
+def opened(opening: str, text: str) -> str:
+    """A sentence behind its opening, such as `By copy: `."""
+    begins = text[:1].lower() + text[1:]
+    return opening + (begins if begins.startswith(_OWN_WORDS) else text)
+
+
+def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> str:
     """The facts as one sentence; empty where there are none. `advise`: it may say what to take,
     which is for a whole workload: nobody takes another arm for each topic. What begins with an
-    arm's name keeps its spelling. `opening`: what stands before it, such as `By copy: `."""
+    arm's name keeps its spelling."""
     clauses: list[str] = []
     losing = False
     for fact in facts:
@@ -473,9 +478,9 @@ def sentence(
             )
         losing = is_loss
     text = "; ".join(clauses)
-    if text.startswith(_OWN_WORDS) and not opening:
+    if text.startswith(_OWN_WORDS):
         text = text[0].upper() + text[1:]
-    return f"{opening}{text}." if text else ""
+    return f"{text}." if text else ""
 
 
 @overload

@@ -57,51 +57,51 @@ def headline(workload: Part, condition: Condition | None = None) -> Headline:
             "Times beside them are not results.",
             "none",
         )
-    found = [_of_family(opening, part) for opening, part in said.families(workload)]
-    one = found[0] if len(found) == 1 else _together(found)
+    found = [(opening, _of_family(part)) for opening, part in said.families(workload)]
+    one = together(found)
     if kept is None:
         return one
     facts = (kept, *one.facts) if one.facts else ()
     return replace(one, facts=facts, limits=said.sentence([kept], words(workload.primary_metric)))
 
 
-def _together(found: Sequence[Headline]) -> Headline:
-    """Of the families of one workload."""
-    tones = [one.tone for one in found]
+def together(found: Sequence[tuple[str, Headline]]) -> Headline:
+    """Of the families of one workload, each behind how a sentence about it opens."""
+    if len(found) == 1:
+        return found[0][1]
+    opened = [said.opened(opening, one.answer) for opening, one in found]
+    tones = [one.tone for _, one in found]
     return Headline(
-        " ".join(one.answer for one in found),
-        " ".join(one.detail for one in found if one.detail),
+        " ".join(opened),
+        " ".join(one.detail for _, one in found if one.detail),
         next(tone for tone in ("open", "shared", "decided", "none") if tone in tones),
-        tuple(fact for one in found for fact in one.facts),
-        lead=found[0].answer,
-        rest=" ".join(one.answer for one in found[1:]),
+        tuple(fact for _, one in found for fact in one.facts),
+        lead=opened[0],
+        rest=" ".join(opened[1:]),
     )
 
 
-def _of_family(opening: str, workload: Part) -> Headline:
+def _of_family(workload: Part) -> Headline:
     order = words(workload.primary_metric)
     found = said.of_workload(workload)
     if not found:
-        text = "no arm delivered enough to compare."
-        return Headline(
-            f"{opening}{text}" if opening else text.capitalize(), "See the failures below.", "none"
-        )
+        return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
     here = [fact for fact in found if fact not in worst]
     advise = not isinstance(workload, Topic)
-    text = said.sentence(here, order, advise=advise, opening=opening)
+    text = said.sentence(here, order, advise=advise)
     tone = _TONES.get(type(found[0]), "open")
     if worst:
         each = "Each arm" if isinstance(found[0], said.NoneInAll) else "Each other arm"
         detail = f"{each} at its worst: {said.sentence(worst, order)}"
-        return Headline(text or f"{opening}{detail}", detail if text else "", tone, (*found,))
+        return Headline(text or detail, detail if text else "", tone, (*found,))
     several = len(here) > 1
     return Headline(
         text,
         _detail(workload, found[0]),
         tone,
         (*found,),
-        lead=said.sentence(here[:1], order, advise=advise, opening=opening) if several else "",
+        lead=said.sentence(here[:1], order, advise=advise) if several else "",
         rest=said.sentence(here[1:], order, advise=advise) if several else "",
     )
 
