@@ -3,6 +3,7 @@ made for the test."""
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -24,7 +25,7 @@ def doctor(before="", isolated=True, prefix=()):
     mounts of its own."""
     if not (before or isolated or prefix):
         return findings(rmwbench("doctor", "--json"))
-    words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor --json"
+    words = shlex.join([*COMMAND, "doctor", "--json"])
     place = private_mounts() if isolated else []
     command = [*place, *prefix, "/bin/sh", "-ec", f"{before}\n{words}"]
     done = subprocess.run(
@@ -45,7 +46,7 @@ def test_small_shared_memory_and_what_dead_processes_left_in_it():
     before = f"""
     head -c 100000 /dev/zero > /dev/shm/fastrtps_dead
     mkdir -p /tmp/iceoryx2/nodes && echo x > /tmp/iceoryx2/nodes/dead
-    {sys.executable} -c "
+    {shlex.quote(sys.executable)} -c "
 import mmap, time
 file = open('/dev/shm/fastrtps_alive', 'w+b'); file.truncate(4096)
 kept = mmap.mmap(file.fileno(), 4096); file.close(); time.sleep(60)" & alive=$!
@@ -246,7 +247,7 @@ def test_an_attempt_that_is_denied_says_why():
 
 
 def test_a_machine_that_cannot_be_looked_at_is_neither_good_nor_bad():
-    words = " ".join(COMMAND[:1]) + f" -c '{COMMAND[2]}' doctor"
+    words = shlex.join([*COMMAND, "doctor"])
     command = [*private_mounts(), "sh", "-c", f"mount -t tmpfs none /proc; {words}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
     assert done.returncode == 2 and done.stdout == "" and "Traceback" not in done.stderr
