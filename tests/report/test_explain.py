@@ -116,9 +116,9 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsy
     one = replace(next(one for one in every if one.trials.done), losses=SLOW)
     print_explanations([one], Console(width=200))
     text = " ".join(capsys.readouterr().out.split())
-    assert "missing nothing slow" in text and "nobody counts: interfaces" not in text
+    assert "missing nothing late" in text and "nobody counts: interfaces" not in text
     assert (
-        "slow 7 messages (23.3 %) were still under way when the trials ended: slow, not lost"
+        "late 7 messages (23.3 %) were still under way when the trials ended: late, not lost"
         in text
     )
     assert slow(replace(SLOW, under_way=1)).startswith("1 message (3.3 %) was still")

@@ -129,7 +129,7 @@ def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(shown):
     one = next(arm for arm in made.outcomes.conditions[1].arms if arm.arm == "zenoh tuned")
     assert (one.outcome, one.metric) == ("undecided", "undelivered")
     assert (
-        "400 messages (40.0 %) were still under way when the trials ended: slow, not lost"
+        "400 messages (40.0 %) were still under way when the trials ended: late, not lost"
         in one.reason
     )
     assert "acceptable is at most 25 %" in one.reason

@@ -121,7 +121,7 @@ def _losses(console: Console, losses: Losses | None) -> None:
     told = f"{missing} messages did not arrive sound and in time" if missing else "nothing"
     _item(console, "missing", told)
     if text := slow(losses):
-        _item(console, "slow", text)
+        _item(console, "late", text)
     if not missing:
         return
     for place in losses.places:

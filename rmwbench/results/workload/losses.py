@@ -10,7 +10,6 @@ from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.verdicts import outcomes
 from rmwbench.results.explain.model import Losses, LossPlace
 from rmwbench.results.measure import Small
-from rmwbench.results.shown import AnyArm, TopicArm
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
 
@@ -60,15 +59,8 @@ def measure(place: LossPlace) -> str:
     return text + (", inferred" if place.label == "inferred" else "")
 
 
-def under_way(arm: AnyArm) -> int:
-    """Messages of it that were neither lost nor arrived when the trials ended."""
-    if isinstance(arm, TopicArm):
-        return arm.under_way
-    return arm.losses.under_way if arm.losses else 0
-
-
 def slow(waiting: outcomes.Waiting | None) -> str | None:
-    """`7 messages (23 %) were still under way when the trials ended: slow, not lost`; None where
+    """`7 messages (23 %) were still under way when the trials ended: late, not lost`; None where
     none was."""
     if waiting is None or not waiting.under_way:
         return None
@@ -76,5 +68,5 @@ def slow(waiting: outcomes.Waiting | None) -> str | None:
     share = fmt.quantity(waiting.under_way / waiting.wanted, "fraction")
     return (
         f"{fmt.counted(waiting.under_way, 'message')} ({share}) {verb} still under way when the "
-        "trials ended: slow, not lost"
+        "trials ended: late, not lost"
     )
