@@ -85,7 +85,7 @@ def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_t
         told = {"verdict": verdict, "by": by, "ratio": ratio}
         return agreement.contrary({"contrary": [where | {"first": told, "second": told}]})[0][3]
 
-    assert row("worse", "loss") == "worse by loss"
+    assert row("worse", "delivery") == "worse by delivery"
     assert row("worse", "failure") == "worse by failure"
     assert row("worse", "primary") == "worse 0.437×"
     assert row("best", None) == "best 0.437×"
