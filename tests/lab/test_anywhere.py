@@ -179,8 +179,9 @@ def test_a_clone_below_tmp_runs_every_kind_of_worker_in_its_trials(below_tmp):
         running.append(
             (out, subprocess.Popen(words, env=environment, cwd=at, stderr=subprocess.PIPE))
         )
-    for out, process in running:
-        _, said = process.communicate(timeout=300)
+    # both have ended before the first is judged: their directory goes with a failure
+    ended = [(out, process.communicate(timeout=300)[1]) for out, process in running]
+    for out, said in ended:
         assert Bundle(out).journal.finished, said
         found = [(trial.status, trial.reason) for trial in Bundle(out).trials()]
         assert found == [("done", None)] * 4
