@@ -400,6 +400,30 @@ _ENTRIES = [
         "mean period is one divided by it.",
     ),
     Entry(
+        "sent_rate_variation",
+        "variation of the sent rate",
+        "count",
+        "amount",
+        "The standard deviation of the messages published in each whole second of the window, over "
+        "their mean; of windows of six seconds at least.",
+    ),
+    Entry(
+        "sent_rate_early",
+        "sent rate of the beginning over that of the end",
+        "count",
+        "amount",
+        "Messages published per second in the second and third second of the window, over those in "
+        "its last third: what a history that fills up, or a link that is full, holds back later.",
+    ),
+    Entry(
+        "other_replies",
+        "replies to others, per reply of one's own",
+        "count",
+        "amount",
+        "Replies that reached a client which had not asked, per reply that a client got, over the "
+        "whole trial; of workers that count them.",
+    ),
+    Entry(
         "achieved_rate",
         "achieved rate",
         "hz",
@@ -485,6 +509,14 @@ _ENTRIES = [
         "count",
         "amount",
         "The same in packets.",
+    ),
+    Entry(
+        "multicast_frames",
+        "multicast frames",
+        "count",
+        "amount",
+        "Frames with discovery, data or acknowledgements that hosts sent to everybody over the whole "
+        "trial, each once; of trials with a whole log of frames.",
     ),
     Entry(
         "history_wanted",

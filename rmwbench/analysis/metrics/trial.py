@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory
+from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.chain import chain
 from rmwbench.analysis.metrics.chain import layers as chain_layers
@@ -192,6 +192,13 @@ def measure_trial(evidence: Evidence) -> Trial:
         stray(evidence.counters, definition),
         cross_traffic(evidence.counters, definition),
         discovery.graph(before, evidence.counters),
+        sending.sending(
+            evidence.records,
+            evidence.endpoints,
+            evidence.counters,
+            log if counts_of(evidence.counters) is None else None,
+            window,
+        ),
     ):
         trial.values |= values
         trial.reasons |= reasons
