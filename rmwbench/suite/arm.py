@@ -6,12 +6,14 @@ profile file is read here, at load, so that a cell carries the text it ran with.
 """
 
 import re
-from typing import Any, Literal
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.machine_condition import Background, HostIdle
+from rmwbench.suite.modes import NAMES as MODES
 from rmwbench.suite.names import ArmName
 from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
 
@@ -24,6 +26,10 @@ Role = Literal["contender", "floor"]
 
 EITHER = "|"
 """Between the names of processes that share an override."""
+
+
+OF_WORKLOADS = ("message", "rate_hz", "qos", "touch", "network", "timeline", "primary_metric")
+"""What people want to set of one arm and is the same for all, since arms are compared by it."""
 
 
 class Arm(Side):
@@ -40,6 +46,11 @@ class Arm(Side):
     `background` and `host_idle` replace the workload's for this arm: how else could the same
     middleware be compared on an idle and on a busy machine?
     """
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        **{mode: f"`modes: {{{mode}: …}}`" for mode in MODES},
+        **{key: f"`{key}` of a workload, for all arms" for key in OF_WORKLOADS},
+    }
 
     name: ArmName
     optional: bool = False

@@ -5,7 +5,8 @@ Pydantic keeps a ValueError raised in a validator, so the parts of the later mes
 actual, fix) travel in one.
 """
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
 
@@ -45,6 +46,9 @@ class Strict(BaseModel):
     """Base of everything in a suite file: no unknown keys, no silent conversions (`"30"` is not a
     number), and no changes after loading."""
 
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {}
+    """Keys that people look for here -> where they belong, as a file has it."""
+
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False
     )
@@ -58,5 +62,8 @@ class Strict(BaseModel):
             known = [field.alias or name for name, field in cls.model_fields.items()]
             for key in data:
                 if key not in known:
-                    raise unknown("key", key, known, at=(key,))
+                    fault = unknown("key", key, known, at=(key,))
+                    if place := cls.ELSEWHERE.get(key):
+                        fault.fix = f"it belongs elsewhere: {place}"
+                    raise fault
         return data

@@ -1,6 +1,7 @@
 """The suite file: arms, workloads, factors, blocks and timeline."""
 
-from typing import Annotated, Any
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
@@ -104,6 +105,16 @@ class Blocks(Strict):
 class Suite(Strict):
     """Everything a campaign runs. `suite` is its name; comparisons are between arms, within a
     workload and a combination of levels."""
+
+    ELSEWHERE: ClassVar[Mapping[str, str]] = {
+        "network": "`networks: {thin: {links: {all: {both: {rate_mbps: 54, loss: 0.01}}}}}`, and "
+        "`network: thin` in the workload that it is for",
+        **{
+            key: f"`{key}` of each workload"
+            for key in ("message", "rate_hz", "qos", "touch", "primary_metric")
+        },
+        "limits": "`outcomes: {acceptable: {…}}`, or a file for `rmwbench show --limits`",
+    }
 
     suite: SuiteName
     title: str

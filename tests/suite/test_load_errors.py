@@ -47,6 +47,19 @@ def test_an_unknown_name_suggests_the_nearest(what):
     assert found.actual is not None
 
 
+@pytest.mark.parametrize(
+    ("change", "place"),
+    [
+        (("middleware: zenoh", "middleware: zenoh, transport: shm"), "modes: {transport"),
+        (("middleware: zenoh", "middleware: zenoh, rate_hz: 3"), "of a workload"),
+        (("blocks:", "network: {loss: 0.1}\nblocks:"), "networks: {thin"),
+    ],
+)
+def test_a_key_that_belongs_elsewhere_is_answered_with_its_place(change, place):
+    found = error(change)
+    assert found.fix.startswith("it belongs elsewhere: ") and place in found.fix
+
+
 CONTRADICTIONS = {
     "depth with keep_all": ((QOS, "qos: {history: keep_all, depth: 5}"), 11, "keep_all"),
     "depth 0": ((QOS, "qos: {depth: 0}"), 11, "keeps nothing"),
