@@ -34,7 +34,7 @@ const HELP: &str = "Fast DDS's headers were not found. Either install them:\n   
 
 fn main() {
     println!("cargo:rerun-if-changed=shim");
-    println!("cargo:rerun-if-changed=../../harness/include/rmwbench_worker.h");
+    println!("cargo:rerun-if-changed=../../harness/include");
     println!("cargo:rerun-if-env-changed=FASTDDS_PREFIX");
 
     let prefix = env::var("FASTDDS_PREFIX").ok().filter(|p| !p.is_empty()).map(PathBuf::from);

@@ -7,6 +7,7 @@ const HELP: &str =
 
 fn main() {
     println!("cargo:rerun-if-changed=shim");
+    println!("cargo:rerun-if-changed=../../harness/include");
     let version = said("pkg-config", &["--modversion", "roscpp"]);
     if version.is_empty() {
         for line in HELP.lines() {
@@ -20,7 +21,7 @@ fn main() {
         said("dpkg-query", &["-W", "-f=${Version}", "libroscpp-dev"])
     );
     let mut build = cc::Build::new();
-    build.cpp(true).std("c++17").warnings(true);
+    build.cpp(true).std("c++17").warnings(true).include("../../harness/include");
     for flag in said("pkg-config", &["--cflags-only-I", "roscpp", "std_msgs"]).split_whitespace() {
         // A system directory to the compiler: the library's own warnings are not ours.
         build.flag("-isystem").flag(flag.trim_start_matches("-I"));

@@ -7,7 +7,7 @@
 #include <limits>
 #include <sstream>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

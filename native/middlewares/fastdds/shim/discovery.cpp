@@ -7,8 +7,9 @@
 #include <sstream>
 #include <string>
 
+#include <rmwbench_fault.hpp>
+
 #include "fastdds_api.hpp"
-#include "fault.hpp"
 #if RMWBENCH_FASTDDS_MAJOR >= 3
 #include <fastdds/rtps/attributes/RTPSParticipantAttributes.hpp>
 #else

@@ -1,7 +1,8 @@
 #include "features.hpp"
 
+#include <rmwbench_fault.hpp>
+
 #include "fastdds_api.hpp"
-#include "fault.hpp"
 
 namespace rmwbench {
 

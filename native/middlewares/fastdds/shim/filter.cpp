@@ -4,7 +4,7 @@
 #include <cstring>
 #include <sstream>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

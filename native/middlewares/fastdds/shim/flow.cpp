@@ -6,8 +6,9 @@
 #include <fastdds/rtps/flowcontrol/FlowControllerDescriptor.hpp>
 #include <fastdds/rtps/flowcontrol/FlowControllerSchedulerPolicy.hpp>
 
+#include <rmwbench_fault.hpp>
+
 #include "fastdds_api.hpp"
-#include "fault.hpp"
 
 namespace rmwbench {
 namespace {

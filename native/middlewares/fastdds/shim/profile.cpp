@@ -9,7 +9,8 @@
 #include <fastdds/dds/log/Log.hpp>
 #include <fastdds/dds/log/StdoutErrConsumer.hpp>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "profile_names.hpp"
 
 namespace rmwbench {

@@ -1,6 +1,7 @@
 #include "pumps.hpp"
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "reader.hpp"
 
 namespace rmwbench {

@@ -4,8 +4,9 @@
 #include <sstream>
 #include <string>
 
+#include <rmwbench_fault.hpp>
+
 #include "fastdds_api.hpp"
-#include "fault.hpp"
 #include "filter.hpp"
 #include "flow.hpp"
 

@@ -1,6 +1,7 @@
 #include "reader.hpp"
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "qos.hpp"
 
 namespace rmwbench {

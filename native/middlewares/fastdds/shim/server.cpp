@@ -6,9 +6,10 @@
 
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 
+#include <rmwbench_fault.hpp>
+
 #include "discovery.hpp"
 #include "fastdds_api.hpp"
-#include "fault.hpp"
 #include "features.hpp"
 #include "profile.hpp"
 #include "transports.hpp"

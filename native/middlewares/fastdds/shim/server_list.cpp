@@ -6,8 +6,9 @@
 #include <chrono>
 #include <utility>
 
+#include <rmwbench_fault.hpp>
+
 #include "discovery.hpp"
-#include "fault.hpp"
 
 namespace rmwbench {
 

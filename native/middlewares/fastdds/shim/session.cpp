@@ -9,8 +9,9 @@
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 #include <fastdds/dds/topic/TypeSupport.hpp>
 
+#include <rmwbench_fault.hpp>
+
 #include "discovery.hpp"
-#include "fault.hpp"
 #include "features.hpp"
 #include "flow.hpp"
 #include "transports.hpp"

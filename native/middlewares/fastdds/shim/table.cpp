@@ -1,10 +1,10 @@
 // The table that the harness calls. Everything is behind these one-line functions.
 
 #include <rmwbench_worker.h>
+#include <rmwbench_fault.hpp>
 
 #include "configuration.hpp"
 #include "description.hpp"
-#include "fault.hpp"
 #include "reader.hpp"
 #include "server.hpp"
 #include "service.hpp"

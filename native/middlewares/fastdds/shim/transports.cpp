@@ -11,7 +11,7 @@
 
 #include <fastdds/dds/domain/DomainParticipantFactory.hpp>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

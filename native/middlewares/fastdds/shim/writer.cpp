@@ -1,6 +1,7 @@
 #include "writer.hpp"
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "qos.hpp"
 #if RMWBENCH_FASTDDS_MAJOR >= 3
 #include <fastdds/rtps/common/WriteParams.hpp>

@@ -1,4 +1,6 @@
 // What src/sys.rs calls: roscpp's classes behind plain functions. Nothing here decides anything.
+// roscpp throws where a name, the master or memory is not as it wants; nothing of it may reach
+// Rust.
 
 #include <time.h>
 #include <atomic>
@@ -9,6 +11,7 @@
 #include <ros/callback_queue.h>
 #include <ros/ros.h>
 #include <boost/make_shared.hpp>
+#include <rmwbench_fault.hpp>
 
 #include "bytes.hpp"
 
@@ -19,7 +22,10 @@ int64_t rmwbench::now_ns() {
 }
 
 using rmwbench::Bytes;
+using rmwbench::guarded;
 using rmwbench::now_ns;
+using rmwbench::sent;
+using rmwbench::told;
 
 struct rmwbench_message {
   const uint8_t *data;
@@ -81,123 +87,152 @@ extern "C" {
 
 // Joins the ROS graph as a node of this process; false where no master answers.
 bool rmwbench_ros_start(const char *name, const char *master, bool rosout) {
-  setenv("ROS_MASTER_URI", master, 1);
-  setenv("ROS_IP", "127.0.0.1", 1);
-  uint32_t options = ros::init_options::NoSigintHandler;
-  if (!rosout) options |= ros::init_options::NoRosout;
-  ros::init(ros::M_string{}, name, options);
-  if (!ros::master::check()) return false;
-  ros::start();
-  return true;
+  return told([&] {
+    setenv("ROS_MASTER_URI", master, 1);
+    setenv("ROS_IP", "127.0.0.1", 1);
+    uint32_t options = ros::init_options::NoSigintHandler;
+    if (!rosout) options |= ros::init_options::NoRosout;
+    ros::init(ros::M_string{}, name, options);
+    if (!ros::master::check()) return false;
+    ros::start();
+    return true;
+  });
 }
 
-rmwbench_queue *rmwbench_queue_new(bool spinning) {
-  auto *queue = new rmwbench_queue;
-  if (spinning) {
-    queue->spinner = std::make_unique<ros::AsyncSpinner>(1, &queue->queue);
-    queue->spinner->start();
-  }
-  return queue;
+// What makes something returns NULL where it fails, and `error` says why.
+rmwbench_queue *rmwbench_queue_new(bool spinning, rmwbench_error *error) {
+  return guarded(error, [&] {
+    auto queue = std::make_unique<rmwbench_queue>();
+    if (spinning) {
+      queue->spinner = std::make_unique<ros::AsyncSpinner>(1, &queue->queue);
+      queue->spinner->start();
+    }
+    return queue.release();
+  });
 }
 
-void rmwbench_queue_delete(rmwbench_queue *queue) { delete queue; }
+void rmwbench_queue_delete(rmwbench_queue *queue) {
+  told([&] { delete queue; });
+}
 
 // Calls what has arrived; waits so long for something. 0: does not wait.
 void rmwbench_queue_call(rmwbench_queue *queue, double timeout_s) {
-  queue->queue.callAvailable(ros::WallDuration(timeout_s));
+  told([&] { queue->queue.callAvailable(ros::WallDuration(timeout_s)); });
 }
 
-rmwbench_publisher *rmwbench_publisher_new(const char *topic, uint32_t queue_size, bool latch) {
-  ros::NodeHandle node;
-  return new rmwbench_publisher{node.advertise<Bytes>(topic, queue_size, latch), nullptr};
+rmwbench_publisher *rmwbench_publisher_new(const char *topic, uint32_t queue_size, bool latch,
+                                           rmwbench_error *error) {
+  return guarded(error, [&] {
+    ros::NodeHandle node;
+    return new rmwbench_publisher{node.advertise<Bytes>(topic, queue_size, latch), nullptr};
+  });
 }
 
 void rmwbench_publisher_delete(rmwbench_publisher *publisher) {
-  publisher->publisher.shutdown();
+  told([&] { publisher->publisher.shutdown(); });
   delete publisher;
 }
 
-void rmwbench_publish(rmwbench_publisher *publisher, const uint8_t *data, uint32_t size) {
-  publisher->publisher.publish(rmwbench::View{data, size});
+int rmwbench_publish(rmwbench_publisher *publisher, const uint8_t *data, uint32_t size) {
+  return sent([&] {
+    publisher->publisher.publish(rmwbench::View{data, size});
+    return RMWBENCH_OK;
+  });
 }
 
-uint8_t *rmwbench_loan(rmwbench_publisher *publisher, uint32_t size) {
-  publisher->loan = boost::make_shared<Bytes>();
-  publisher->loan->data.resize(size);
-  return publisher->loan->data.data();
+// False where there is no memory. Without bytes the place has no address.
+bool rmwbench_loan(rmwbench_publisher *publisher, uint32_t size, uint8_t **place) {
+  return told([&] {
+    publisher->loan = boost::make_shared<Bytes>();
+    publisher->loan->data.resize(size);
+    *place = publisher->loan->data.data();
+    return true;
+  });
 }
 
-void rmwbench_publish_loan(rmwbench_publisher *publisher) {
-  const boost::shared_ptr<Bytes const> message = std::move(publisher->loan);
-  publisher->publisher.publish(message);
+int rmwbench_publish_loan(rmwbench_publisher *publisher) {
+  return sent([&] {
+    const boost::shared_ptr<Bytes const> message = std::move(publisher->loan);
+    publisher->publisher.publish(message);
+    return RMWBENCH_OK;
+  });
 }
 
 uint32_t rmwbench_publisher_matched(rmwbench_publisher *publisher) {
-  return publisher->publisher.getNumSubscribers();
+  return told([&] { return publisher->publisher.getNumSubscribers(); });
 }
 
 rmwbench_subscriber *rmwbench_subscriber_new(const char *topic, uint32_t queue_size, bool udp,
                                              bool nodelay, rmwbench_queue *queue,
                                              void (*deliver)(void *, const rmwbench_message *),
-                                             void *context) {
-  auto *subscriber = new rmwbench_subscriber{{}, deliver, context};
-  ros::SubscribeOptions options;
-  options.initByFullCallbackType<const ros::MessageEvent<Bytes const> &>(
-      topic, queue_size,
-      [subscriber](const ros::MessageEvent<Bytes const> &event) { subscriber->take(event); });
-  options.callback_queue = &queue->queue;
-  options.transport_hints =
-      udp ? ros::TransportHints().unreliable() : ros::TransportHints().reliable();
-  if (nodelay) options.transport_hints.tcpNoDelay();
-  ros::NodeHandle node;
-  subscriber->subscriber = node.subscribe(options);
-  return subscriber;
+                                             void *context, rmwbench_error *error) {
+  return guarded(error, [&] {
+    auto subscriber =
+        std::make_unique<rmwbench_subscriber>(rmwbench_subscriber{{}, deliver, context});
+    ros::SubscribeOptions options;
+    options.initByFullCallbackType<const ros::MessageEvent<Bytes const> &>(
+        topic, queue_size, [taker = subscriber.get()](const ros::MessageEvent<Bytes const> &event) {
+          taker->take(event);
+        });
+    options.callback_queue = &queue->queue;
+    options.transport_hints =
+        udp ? ros::TransportHints().unreliable() : ros::TransportHints().reliable();
+    if (nodelay) options.transport_hints.tcpNoDelay();
+    ros::NodeHandle node;
+    subscriber->subscriber = node.subscribe(options);
+    return subscriber.release();
+  });
 }
 
 // After it returned, `deliver` is called no more.
 void rmwbench_subscriber_delete(rmwbench_subscriber *subscriber) {
-  subscriber->subscriber.shutdown();
+  told([&] { subscriber->subscriber.shutdown(); });
   delete subscriber;
 }
 
 uint32_t rmwbench_subscriber_matched(rmwbench_subscriber *subscriber) {
-  return subscriber->subscriber.getNumPublishers();
+  return told([&] { return subscriber->subscriber.getNumPublishers(); });
 }
 
 rmwbench_server *rmwbench_server_new(const char *service, rmwbench_queue *queue,
                                      void (*handle)(void *, const rmwbench_message *, void *),
-                                     void *context) {
-  auto *server = new rmwbench_server{{}, handle, context};
-  ros::AdvertiseServiceOptions options;
-  options.init<rmwbench::Request, rmwbench::Response>(
-      service, [server](rmwbench::Request &request, rmwbench::Response &response) {
-        return server->answer(request, response);
-      });
-  options.callback_queue = &queue->queue;
-  ros::NodeHandle node;
-  server->server = node.advertiseService(options);
-  return server;
+                                     void *context, rmwbench_error *error) {
+  return guarded(error, [&] {
+    auto server = std::make_unique<rmwbench_server>(rmwbench_server{{}, handle, context});
+    ros::AdvertiseServiceOptions options;
+    options.init<rmwbench::Request, rmwbench::Response>(
+        service,
+        [answerer = server.get()](rmwbench::Request &request, rmwbench::Response &response) {
+          return answerer->answer(request, response);
+        });
+    options.callback_queue = &queue->queue;
+    ros::NodeHandle node;
+    server->server = node.advertiseService(options);
+    return server.release();
+  });
 }
 
 void rmwbench_server_delete(rmwbench_server *server) {
-  server->server.shutdown();
+  told([&] { server->server.shutdown(); });
   delete server;
 }
 
 void rmwbench_response(void *response, const uint8_t *data, size_t size) {
-  static_cast<rmwbench::Response *>(response)->data.assign(data, data + size);
+  told([&] { static_cast<rmwbench::Response *>(response)->data.assign(data, data + size); });
 }
 
-rmwbench_client *rmwbench_client_new(const char *service, bool persistent) {
-  ros::ServiceClientOptions options;
-  options.init<rmwbench::Request, rmwbench::Response>(service, persistent, ros::M_string{});
-  // A persistent connection is made at once, and there may be no service yet.
-  ros::NodeHandle node;
-  return new rmwbench_client{node.serviceClient(options), {}, {}};
+rmwbench_client *rmwbench_client_new(const char *service, bool persistent, rmwbench_error *error) {
+  return guarded(error, [&] {
+    ros::ServiceClientOptions options;
+    options.init<rmwbench::Request, rmwbench::Response>(service, persistent, ros::M_string{});
+    // A persistent connection is made at once, and there may be no service yet.
+    ros::NodeHandle node;
+    return new rmwbench_client{node.serviceClient(options), {}, {}};
+  });
 }
 
 void rmwbench_client_delete(rmwbench_client *client) {
-  client->client.shutdown();
+  told([&] { client->client.shutdown(); });
   delete client;
 }
 
@@ -205,23 +240,34 @@ void rmwbench_client_delete(rmwbench_client *client) {
 // client until the next call.
 bool rmwbench_client_call(rmwbench_client *client, const uint8_t *data, size_t size,
                           rmwbench_message *message) {
-  client->request.data.assign(data, data + size);
-  if (!client->client.call(client->request, client->response)) return false;
-  const auto &response = client->response;
-  *message = {response.data.data(), response.data.size(), response.begun_ns, now_ns(), 0};
-  return true;
+  return told([&] {
+    client->request.data.assign(data, data + size);
+    if (!client->client.call(client->request, client->response)) return false;
+    const auto &response = client->response;
+    *message = {response.data.data(), response.data.size(), response.begun_ns, now_ns(), 0};
+    return true;
+  });
 }
 
-bool rmwbench_service_exists(const char *service) { return ros::service::exists(service, false); }
+bool rmwbench_service_exists(const char *service) {
+  return told([&] { return ros::service::exists(service, false); });
+}
 
-void rmwbench_param_set(const char *name) { ros::param::set(name, 1); }
+void rmwbench_param_set(const char *name) {
+  told([&] { ros::param::set(name, 1); });
+}
 
-void rmwbench_param_delete(const char *name) { ros::param::del(name); }
+void rmwbench_param_delete(const char *name) {
+  told([&] { ros::param::del(name); });
+}
 
 uint32_t rmwbench_param_children(const char *name) {
-  XmlRpc::XmlRpcValue value;
-  if (!ros::param::get(name, value) || value.getType() != XmlRpc::XmlRpcValue::TypeStruct) return 0;
-  return static_cast<uint32_t>(value.size());
+  return told([&]() -> uint32_t {
+    XmlRpc::XmlRpcValue value;
+    if (!ros::param::get(name, value)) return 0;
+    if (value.getType() != XmlRpc::XmlRpcValue::TypeStruct) return 0;
+    return static_cast<uint32_t>(value.size());
+  });
 }
 
 }  // extern "C"

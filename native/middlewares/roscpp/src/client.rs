@@ -97,12 +97,20 @@ fn call(
     let mut client: *mut sys::Client = std::ptr::null_mut();
     while let Ok(request) = waiting.recv() {
         let mut answer = sys::Message::NONE;
+        if client.is_null() {
+            // SAFETY: a string and an error that outlive the call.
+            let made = sys::made("client", |error| unsafe {
+                sys::rmwbench_client_new(service.as_ptr(), persistent, error)
+            });
+            let Ok(made) = made else {
+                counts.unanswered.fetch_add(1, Ordering::Relaxed);
+                continue;
+            };
+            client = made;
+        }
         // SAFETY: a client of ours and a request that outlives the call; the answer lives until the
         // next one.
         unsafe {
-            if client.is_null() {
-                client = sys::rmwbench_client_new(service.as_ptr(), persistent);
-            }
             if sys::rmwbench_client_call(client, request.as_ptr(), request.len(), &mut answer) {
                 counts.answered.fetch_add(1, Ordering::Relaxed);
                 let (notified_ns, taken_ns) = (answer.notified_ns, answer.taken_ns);

@@ -17,7 +17,8 @@ mod service;
 mod session;
 mod settings;
 mod subscription;
-mod sys;
+#[doc(hidden)]
+pub mod sys; // for the test of what its functions do with an exception
 
 use std::collections::BTreeMap;
 

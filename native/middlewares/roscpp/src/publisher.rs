@@ -2,6 +2,7 @@
 //! message object that is published by its shared_ptr, which nodes of this process get as it is
 //! (others a serialised copy).
 
+use rmwbench_harness::c_api::raw;
 use rmwbench_harness::middleware::{
     Account, Endpoint, EndpointConfig, Error, Granted, PublishError, Publisher,
 };
@@ -22,9 +23,11 @@ impl RosPublisher {
     pub fn new(config: &EndpointConfig, session: &Shared) -> Result<Self, Error> {
         let topic = qos::topic(config, &session.settings)?;
         let name = session.name(config)?;
-        // SAFETY: a string that outlives the call.
-        let publisher =
-            unsafe { sys::rmwbench_publisher_new(name.as_ptr(), topic.queue_size, topic.latch) };
+        let publisher = sys::made(format!("endpoint {}", config.endpoint), |error| {
+            let (topic, name) = (&topic, name.as_ptr());
+            // SAFETY: a string and an error that outlive the call.
+            unsafe { sys::rmwbench_publisher_new(name, topic.queue_size, topic.latch, error) }
+        })?;
         Ok(RosPublisher { publisher, granted: topic.granted })
     }
 }
@@ -33,8 +36,7 @@ impl Publisher for RosPublisher {
     fn publish(&mut self, payload: &[u8]) -> Result<(), PublishError> {
         let Ok(size) = u32::try_from(payload.len()) else { return Err(PublishError::Failed) };
         // SAFETY: so many bytes, which the call copies.
-        unsafe { sys::rmwbench_publish(self.publisher, payload.as_ptr(), size) };
-        Ok(())
+        outcome(unsafe { sys::rmwbench_publish(self.publisher, payload.as_ptr(), size) })
     }
 
     fn publish_loaned(
@@ -45,12 +47,22 @@ impl Publisher for RosPublisher {
         let Ok(size) = u32::try_from(bytes) else { return Err(PublishError::Failed) };
         // SAFETY: a vector of so many bytes, which nobody else has until it is published; an empty
         // one has no address.
-        unsafe {
-            let place = sys::rmwbench_loan(self.publisher, size);
+        outcome(unsafe {
+            let mut place = std::ptr::null_mut();
+            if !sys::rmwbench_loan(self.publisher, size, &raw mut place) {
+                return Err(PublishError::Full);
+            }
             fill(if bytes == 0 { &mut [] } else { std::slice::from_raw_parts_mut(place, bytes) });
-            sys::rmwbench_publish_loan(self.publisher);
-        }
+            sys::rmwbench_publish_loan(self.publisher)
+        })
+    }
+}
+
+fn outcome(status: raw::Status) -> Result<(), PublishError> {
+    if status == raw::OK {
         Ok(())
+    } else {
+        Err(PublishError::Failed)
     }
 }
 

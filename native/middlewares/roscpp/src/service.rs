@@ -47,9 +47,12 @@ impl RosService {
         let queue = session.queue(config.wait)?;
         let desk = Box::new(Desk { handler, requests: AtomicU64::new(0) });
         let context = (&raw const *desk).cast_mut().cast();
-        // SAFETY: queue and context live until the server was deleted.
-        let server =
-            unsafe { sys::rmwbench_server_new(name.as_ptr(), queue.as_ptr(), handle, context) };
+        let server = sys::made(format!("endpoint {}", config.endpoint), |error| {
+            let (name, queue) = (name.as_ptr(), queue.as_ptr());
+            // SAFETY: queue and context live until the server was deleted, the error outlives the
+            // call.
+            unsafe { sys::rmwbench_server_new(name, queue, handle, context, error) }
+        })?;
         let presences =
             CString::new(presences(&name.to_string_lossy())).expect("no NUL among them");
         Ok(RosService {

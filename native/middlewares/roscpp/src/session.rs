@@ -120,8 +120,10 @@ impl Shared {
 
 impl Queue {
     fn start(wait: Wait) -> Result<Self, Error> {
-        // SAFETY: ROS was started.
-        let queue = unsafe { sys::rmwbench_queue_new(wait == Wait::Callback) };
+        let spinning = wait == Wait::Callback;
+        // SAFETY: ROS was started, and the error outlives the call.
+        let queue =
+            sys::made("queue", |error| unsafe { sys::rmwbench_queue_new(spinning, error) })?;
         let closing = Arc::new(AtomicBool::new(false));
         let turn_s = match wait {
             Wait::Callback => return Ok(Queue { queue, closing, thread: None }),

@@ -51,18 +51,22 @@ impl RosSubscription {
         });
         let context = (&raw const *intake).cast_mut().cast();
         let (udp, nodelay) = (session.settings.udp, session.settings.tcp_nodelay);
-        // SAFETY: queue and context live until the subscriber was deleted.
-        let subscriber = unsafe {
-            sys::rmwbench_subscriber_new(
-                name.as_ptr(),
-                topic.queue_size,
-                udp,
-                nodelay,
-                queue.as_ptr(),
-                deliver,
-                context,
-            )
-        };
+        let subscriber = sys::made(format!("endpoint {}", config.endpoint), |error| {
+            // SAFETY: queue and context live until the subscriber was deleted, the error outlives
+            // the call.
+            unsafe {
+                sys::rmwbench_subscriber_new(
+                    name.as_ptr(),
+                    topic.queue_size,
+                    udp,
+                    nodelay,
+                    queue.as_ptr(),
+                    deliver,
+                    context,
+                    error,
+                )
+            }
+        })?;
         let when_full = Some(match topic.granted.when_full {
             Some(WhenFull::NeverFull) => WhenFull::NeverFull,
             _ => WhenFull::DropsAtReader,

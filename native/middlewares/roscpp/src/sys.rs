@@ -1,6 +1,9 @@
 //! The functions of the shim (`shim/roscpp.cpp`).
 
-use std::ffi::{c_char, c_void};
+use std::ffi::{c_char, c_int, c_void, CStr};
+
+use rmwbench_harness::c_api::raw;
+use rmwbench_harness::middleware::Error;
 
 pub enum Queue {}
 pub enum Publisher {}
@@ -35,10 +38,25 @@ impl Message {
     }
 }
 
+/// What `make` made, or why roscpp refused it.
+pub fn made<T>(
+    object: impl Into<String>,
+    make: impl FnOnce(*mut raw::Error) -> *mut T,
+) -> Result<*mut T, Error> {
+    let mut error = raw::Error { kind: 0, object: [0; 128], message: [0; 1920] };
+    let made = make(&raw mut error);
+    if !made.is_null() {
+        return Ok(made);
+    }
+    // SAFETY: the shim writes a NUL behind every text.
+    let words = unsafe { CStr::from_ptr(error.message.as_ptr()) };
+    Err(Error::failed(object.into(), words.to_string_lossy()))
+}
+
 extern "C" {
     pub fn rmwbench_ros_start(name: *const c_char, master: *const c_char, rosout: bool) -> bool;
 
-    pub fn rmwbench_queue_new(spinning: bool) -> *mut Queue;
+    pub fn rmwbench_queue_new(spinning: bool, error: *mut raw::Error) -> *mut Queue;
     pub fn rmwbench_queue_delete(queue: *mut Queue);
     pub fn rmwbench_queue_call(queue: *mut Queue, timeout_s: f64);
 
@@ -46,11 +64,12 @@ extern "C" {
         topic: *const c_char,
         queue_size: u32,
         latch: bool,
+        error: *mut raw::Error,
     ) -> *mut Publisher;
     pub fn rmwbench_publisher_delete(publisher: *mut Publisher);
-    pub fn rmwbench_publish(publisher: *mut Publisher, data: *const u8, size: u32);
-    pub fn rmwbench_loan(publisher: *mut Publisher, size: u32) -> *mut u8;
-    pub fn rmwbench_publish_loan(publisher: *mut Publisher);
+    pub fn rmwbench_publish(publisher: *mut Publisher, data: *const u8, size: u32) -> c_int;
+    pub fn rmwbench_loan(publisher: *mut Publisher, size: u32, place: *mut *mut u8) -> bool;
+    pub fn rmwbench_publish_loan(publisher: *mut Publisher) -> c_int;
     pub fn rmwbench_publisher_matched(publisher: *mut Publisher) -> u32;
 
     pub fn rmwbench_subscriber_new(
@@ -61,6 +80,7 @@ extern "C" {
         queue: *mut Queue,
         deliver: unsafe extern "C" fn(*mut c_void, *const Message),
         context: *mut c_void,
+        error: *mut raw::Error,
     ) -> *mut Subscriber;
     pub fn rmwbench_subscriber_delete(subscriber: *mut Subscriber);
     pub fn rmwbench_subscriber_matched(subscriber: *mut Subscriber) -> u32;
@@ -70,11 +90,16 @@ extern "C" {
         queue: *mut Queue,
         handle: unsafe extern "C" fn(*mut c_void, *const Message, *mut c_void),
         context: *mut c_void,
+        error: *mut raw::Error,
     ) -> *mut Server;
     pub fn rmwbench_server_delete(server: *mut Server);
     pub fn rmwbench_response(response: *mut c_void, data: *const u8, size: usize);
 
-    pub fn rmwbench_client_new(service: *const c_char, persistent: bool) -> *mut Client;
+    pub fn rmwbench_client_new(
+        service: *const c_char,
+        persistent: bool,
+        error: *mut raw::Error,
+    ) -> *mut Client;
     pub fn rmwbench_client_delete(client: *mut Client);
     pub fn rmwbench_client_call(
         client: *mut Client,

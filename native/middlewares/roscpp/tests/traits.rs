@@ -8,7 +8,7 @@ use rmwbench_conformance::pair::{self, byte, endpoint, until_heard, wait_until, 
 use rmwbench_conformance::{isolated, Daemons};
 use rmwbench_harness::middleware::*;
 use rmwbench_harness::qos::{Durability, History, Qos, Reliability};
-use rmwbench_roscpp::Roscpp;
+use rmwbench_roscpp::{sys, Roscpp};
 use serde_json::{json, Value};
 
 const WORKER: &str = env!("CARGO_BIN_EXE_rmwbench-roscpp");
@@ -68,6 +68,30 @@ fn a_late_joiner_gets_the_latched_message_alone() {
         assert_eq!(memory.wait_for(1), [byte(6)]);
         std::thread::sleep(std::time::Duration::from_millis(200));
         assert_eq!(memory.len(), 1);
+    });
+}
+
+#[test]
+fn what_roscpp_throws_is_an_error_in_its_words_and_nothing_ends() {
+    with_master("what_roscpp_throws_is_an_error_in_its_words_and_nothing_ends", &[], |session| {
+        let mut node = session.node("names").unwrap();
+        let spaced = EndpointConfig { topic: "a b".into(), ..endpoint(1, "t", 1) };
+        let error = node.publisher(&spaced).err().unwrap();
+        assert!(error.to_string().contains("a b"), "{error}");
+        // The worker refuses that name itself; this is what roscpp does with it.
+        // SAFETY: strings and an error that outlive the calls.
+        let publisher = sys::made("endpoint 1", |error| unsafe {
+            sys::rmwbench_publisher_new(c"/a b".as_ptr(), 1, false, error)
+        });
+        // SAFETY: as above.
+        let client = sys::made("endpoint 2", |error| unsafe {
+            sys::rmwbench_client_new(c"/a b".as_ptr(), false, error)
+        });
+        for refused in [publisher.err().unwrap(), client.err().unwrap()] {
+            assert_eq!(refused.kind, ErrorKind::Failed, "{refused}");
+            assert!(refused.message.contains("a b"), "{refused}");
+        }
+        node.publisher(&endpoint(2, "after", 1)).unwrap();
     });
 }
 

@@ -3,7 +3,8 @@
 
 #include <image_transport/image_transport.hpp>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "images/transport.hpp"
 
 namespace rmwbench {

@@ -16,8 +16,9 @@
 #include <thread>
 #include <vector>
 
+#include <rmwbench_fault.hpp>
+
 #include "ament.hpp"
-#include "fault.hpp"
 #include "hosts.hpp"
 #include "zenoh_discovery.hpp"
 #if __has_include(<fastdds/config.hpp>)

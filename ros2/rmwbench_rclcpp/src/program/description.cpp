@@ -13,25 +13,11 @@
 
 #include "ament.hpp"
 #include "options.hpp"
+#include "release_dates.hpp"
 #include "rmw.hpp"
 
 namespace rmwbench {
 namespace {
-
-// The date of a distribution's first release: an install does not tell when its patches came.
-const char *first_release(const std::string &distribution) {
-  static const std::array<std::pair<const char *, const char *>, 5> dates = {{
-      {"humble", "2022-05-23"},
-      {"iron", "2023-05-23"},
-      {"jazzy", "2024-05-23"},
-      {"kilted", "2025-05-23"},
-      {"lyrical", "2026-05-22"},
-  }};
-  for (const auto &[name, date] : dates) {
-    if (distribution == name) return date;
-  }
-  return "";
-}
 
 // By name, where the environment has it (package ros_environment), else by the version of rclcpp
 // that belongs to it.
@@ -63,12 +49,12 @@ struct Texts {
     if (!library.empty()) build.emplace_back("library", rmw.library + " " + library);
     build.emplace_back("compiler", RMWBENCH_COMPILER);
     build.emplace_back("built_against", RMWBENCH_BUILT_AGAINST);
-    build.emplace_back(
-        "release_date_is",
-        "of the distribution's first release; an install does not tell the dates of its patches");
+    date = release_date(rmw.name, ament::version_of(rmw.name));
+    build.emplace_back("release_date_is", date.empty() ? "not known of this version of the RMW"
+                                                       : "of this version of the RMW");
   }
 
-  std::string middleware, version;
+  std::string middleware, version, date;
   Pairs build;
 };
 
@@ -117,7 +103,6 @@ std::string lifecycle() {
 const rmwbench_description &description() {
   static const Rmw &rmw = current_rmw();
   static const Texts texts(rmw);
-  static const std::string date = first_release(distribution());
   static const auto build = borrowed(texts.build);
   static const auto capabilities = borrowed(rmw.capabilities);
   static const auto modes = borrowed(rmw.modes);
@@ -131,7 +116,7 @@ const rmwbench_description &description() {
       texts.middleware.c_str(),
       "rclcpp",
       texts.version.c_str(),
-      date.c_str(),
+      texts.date.c_str(),
       build.data(),
       build.size(),
       capabilities.data(),

@@ -7,7 +7,8 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "rmw_modes.hpp"
 #include "roudi.hpp"
 

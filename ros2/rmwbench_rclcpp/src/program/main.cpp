@@ -5,8 +5,9 @@
 #include <cstdlib>
 #include <string>
 
+#include <rmwbench_fault.hpp>
+
 #include "description.hpp"
-#include "fault.hpp"
 #include "table.hpp"
 
 int main(int argc, char **argv) {

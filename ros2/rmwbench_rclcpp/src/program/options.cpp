@@ -3,7 +3,7 @@
 #include <iterator>
 #include <sstream>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

@@ -6,9 +6,10 @@
 #include <regex>
 #include <sstream>
 
+#include <rmwbench_fault.hpp>
+
 #include "ament.hpp"
 #include "executor_classes.hpp"
-#include "fault.hpp"
 #include "hosts.hpp"
 #include "profiles.hpp"
 #include "settings.hpp"

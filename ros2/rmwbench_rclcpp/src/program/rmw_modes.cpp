@@ -7,8 +7,9 @@
 #include <cstdlib>
 #include <regex>
 
+#include <rmwbench_fault.hpp>
+
 #include "ament.hpp"
-#include "fault.hpp"
 #include "hosts.hpp"
 #include "settings.hpp"
 #include "zenoh_discovery.hpp"

@@ -2,10 +2,9 @@
 
 #include <rmwbench_worker.h>
 #include <unistd.h>
+#include <rmwbench_fault.hpp>
 
 #include <cstdlib>
-
-#include "fault.hpp"
 
 namespace rmwbench {
 

@@ -8,10 +8,11 @@
 #include <string>
 #include <vector>
 
+#include <rmwbench_fault.hpp>
+
 #include "daemon.hpp"
 #include "description.hpp"
 #include "environment.hpp"
-#include "fault.hpp"
 #include "options.hpp"
 #include "rmw_modes.hpp"
 #include "worker_library.hpp"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

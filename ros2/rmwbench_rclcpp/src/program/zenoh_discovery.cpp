@@ -5,7 +5,8 @@
 
 #include <cstddef>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "hosts.hpp"
 
 namespace rmwbench {

@@ -1,8 +1,9 @@
 #include "action.hpp"
 
+#include <rmwbench_fault.hpp>
+
 #include "actions/ends.hpp"
 #include "beside.hpp"
-#include "fault.hpp"
 #include "inbox.hpp"
 #include "publish_mode.hpp"
 #include "qos.hpp"

@@ -1,7 +1,8 @@
 #include "endpoints.hpp"
 
+#include <rmwbench_fault.hpp>
+
 #include "executor_loop.hpp"
-#include "fault.hpp"
 #include "publish_mode.hpp"
 #include "qos.hpp"
 #include "take_loop.hpp"
@@ -34,6 +35,9 @@ void tell_count(const rmwbench_account &account, const char *name, int64_t value
 }
 
 const char ALLOCATOR[] = "allocator: rclcpp's default, std::allocator";
+const char POOL[] =
+    "shared memory: the RMW's pool was made behind a message of this worker's, before the first of "
+    "the publisher's own; a node of ROS 2 has it made behind one of its own";
 
 // rmw_zenoh has no history for its readers: congestion control decides, and the mode stands before
 // what the QoS would say.
@@ -93,6 +97,7 @@ void Publishing::check(const rclcpp::PublisherBase &publisher) {
 void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) const {
   tell_qos(actual, granted);
   granted.note(granted.context, ALLOCATOR);
+  if (session.settings.pool_bytes > 0) granted.note(granted.context, POOL);
   if (session.settings.intra_process) {
     // The RMW's publish mode and what its full history does concern readers outside alone.
     granted.note(granted.context,

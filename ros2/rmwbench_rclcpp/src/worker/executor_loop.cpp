@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
+#include <rmwbench_fault.hpp>
+
 #include "executor_classes.hpp"
-#include "fault.hpp"
 #include "rclcpp_version.hpp"
 
 #if RMWBENCH_HAS_EVENTS_EXECUTOR

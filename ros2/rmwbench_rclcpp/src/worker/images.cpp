@@ -2,9 +2,10 @@
 
 #include <algorithm>
 
+#include <rmwbench_fault.hpp>
+
 #include "beside.hpp"
 #include "endpoints.hpp"
-#include "fault.hpp"
 #include "images/transport.hpp"
 #include "inbox.hpp"
 #include "layout.hpp"

@@ -10,7 +10,8 @@
 #include <rclcpp/serialization.hpp>
 #include <rclcpp/serialized_message.hpp>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
+
 #include "message.hpp"
 
 namespace rmwbench {

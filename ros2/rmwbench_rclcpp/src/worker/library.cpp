@@ -2,10 +2,11 @@
 
 #include <rclcpp/node_interfaces/node_base.hpp>
 
+#include <rmwbench_fault.hpp>
+
 #include "action.hpp"
 #include "endpoints.hpp"
 #include "fastrtps.hpp"
-#include "fault.hpp"
 #include "images.hpp"
 #include "registry.hpp"
 #include "requests.hpp"
@@ -70,15 +71,6 @@ rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoin
 }
 
 void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
-
-template <class Send>
-rmwbench_status sent(Send send) {
-  try {
-    return send();
-  } catch (...) {
-    return RMWBENCH_FAILED;
-  }
-}
 
 rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
   return sent([&] { return publisher->publish(payload, bytes); });

@@ -1,7 +1,8 @@
 #include "lifecycle.hpp"
 
+#include <rmwbench_fault.hpp>
+
 #include "beside.hpp"
-#include "fault.hpp"
 
 namespace rmwbench {
 

@@ -8,7 +8,7 @@
 #include <rclcpp/create_publisher.hpp>
 #include <std_msgs/msg/string.hpp>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

@@ -3,9 +3,9 @@
 #include <optional>
 
 #include <rmwbench_worker.h>
+#include <rmwbench_fault.hpp>
 
 #include "fastrtps.hpp"
-#include "fault.hpp"
 
 namespace rmwbench {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 namespace {

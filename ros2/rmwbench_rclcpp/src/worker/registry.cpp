@@ -1,6 +1,6 @@
 #include "registry.hpp"
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 
 namespace rmwbench {
 

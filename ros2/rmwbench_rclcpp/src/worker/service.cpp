@@ -13,8 +13,9 @@
 #include <rcl_interfaces/srv/set_parameters_atomically.hpp>
 #include <rmwbench_msgs/srv/bytes.hpp>
 
+#include <rmwbench_fault.hpp>
+
 #include "executor_loop.hpp"
-#include "fault.hpp"
 #include "inbox.hpp"
 #include "publish_mode.hpp"
 #include "qos.hpp"

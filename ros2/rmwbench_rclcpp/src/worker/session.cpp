@@ -3,8 +3,9 @@
 #include <cstdlib>
 #include <utility>
 
+#include <rmwbench_fault.hpp>
+
 #include "executor_loop.hpp"
-#include "fault.hpp"
 #include "lifecycle.hpp"
 #include "pool.hpp"
 #include "take_loop.hpp"

@@ -1,6 +1,7 @@
 // Publisher and subscription of one message type. `Field` names its payload, see message.hpp.
 #pragma once
 
+#include <atomic>
 #include <optional>
 
 #include "endpoints.hpp"
@@ -294,7 +295,8 @@ class TypedSubscription final : public rmwbench_subscription {
   std::shared_ptr<Inbox> inbox_;
   const TopicQos topic_qos_;
   std::shared_ptr<EventCounts> events_ = std::make_shared<EventCounts>();
-  std::shared_ptr<bool> loans_ = std::make_shared<bool>(false);
+  // Only what was created tells it, and the executor may call back by then.
+  std::shared_ptr<std::atomic<bool>> loans_ = std::make_shared<std::atomic<bool>>(false);
   typename rclcpp::Subscription<T>::SharedPtr subscription_;
   std::unique_ptr<T> taken_;  // reused, as who takes by himself does
   const Source *source_ = nullptr;

@@ -1,14 +1,15 @@
-// Errors as exceptions inside the shim, as rmwbench_error outside: thrown while something is
-// created. No exception leaves the shim: each function of the table that may throw runs in one of
-// the three below.
+// For workers in C++: errors as exceptions inside, as rmwbench_error outside. No exception may
+// leave a function that the harness calls, nor a callback of a middleware's own thread: behind the
+// first is Rust, which cannot catch one. Each runs in one of the three below.
 #pragma once
+
+#include <errno.h>
 
 #include <cstdio>
 #include <exception>
 #include <string>
-#include <utility>
 
-#include <rmwbench_worker.h>
+#include "rmwbench_worker.h"
 
 namespace rmwbench {
 
@@ -28,31 +29,41 @@ inline void fill(rmwbench_error *error, int32_t kind, const char *object, const 
   std::snprintf(error->message, sizeof error->message, "%s", message);
 }
 
-// Runs `create`; whatever it throws becomes `error` and NULL.
+// Runs `create`; whatever it throws becomes `error`, of `object` where what is thrown names none,
+// and NULL.
 template <typename Create>
-auto guarded(rmwbench_error *error, Create create) noexcept -> decltype(create()) {
+auto guarded(rmwbench_error *error, const char *object, Create create) noexcept
+    -> decltype(create()) {
   try {
     return create();
   } catch (const Fault &fault) {
     fill(error, fault.kind, fault.object.c_str(), fault.message.c_str());
   } catch (const std::exception &exception) {
-    fill(error, RMWBENCH_ERROR_FAILED, "", exception.what());
+    fill(error, RMWBENCH_ERROR_FAILED, object, exception.what());
   } catch (...) {
-    fill(error, RMWBENCH_ERROR_FAILED, "", "an exception without words");
+    fill(error, RMWBENCH_ERROR_FAILED, object, "an exception that is no std::exception");
   }
   return nullptr;
 }
 
+template <typename Create>
+auto guarded(rmwbench_error *error, Create create) noexcept -> decltype(create()) {
+  return guarded(error, "", create);
+}
+
 // Runs what may not fail towards the harness; what it throws all the same is told on stderr, and
-// nothing is told of it to the harness.
+// the harness hears nothing of it.
 template <typename Tell>
 auto told(Tell tell) noexcept -> decltype(tell()) {
+  const char *program = program_invocation_short_name;
   try {
     return tell();
+  } catch (const Fault &fault) {
+    std::fprintf(stderr, "%s: %s: %s\n", program, fault.object.c_str(), fault.message.c_str());
   } catch (const std::exception &exception) {
-    std::fprintf(stderr, "rmwbench-fastdds: %s\n", exception.what());
+    std::fprintf(stderr, "%s: %s\n", program, exception.what());
   } catch (...) {
-    std::fprintf(stderr, "rmwbench-fastdds: an exception without words\n");
+    std::fprintf(stderr, "%s: an exception that is no std::exception\n", program);
   }
   return decltype(tell())();
 }
