@@ -19,7 +19,7 @@ fn main() -> ExitCode {
             Arm::profile("shm")
                 .option("roudi_pools", POOLS_FOR_32_MIB)
                 .rare_fault("ledger under overrun, reliable keep all", KEPT_IN_PART)
-                .fault("callback turns", DRAINS)
+                .rare_fault("callback turns", DRAINS)
                 .fault("transient_local", NO_HISTORY),
         ],
     )
