@@ -1,6 +1,8 @@
 """What did not arrive is told by its fate, and what was never sent by what kept it."""
 
+import json
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -8,6 +10,7 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import FATES, Trial, counts_of, fraction_of, under_way_of
 from rmwbench.analysis.metrics.fates import Counts, Fate, Fates
 from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.metrics.trial import endpoints_of
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT, Ledger, UnsentBy
 from rmwbench.analysis.records.unsent import Calls, held_by
@@ -160,3 +163,20 @@ def test_whom_a_publisher_waited_for_may_be_of_another_topic():
     assert ledger.never_sent == 80 and ledger.unsent_by == {UnsentBy.SIBLING: 80}
     alone = measure(columns, control, window).ledger
     assert alone.unsent_by == {UnsentBy.MACHINE: 80}
+
+
+@pytest.mark.parametrize(
+    ("granted", "process"), [({"schedule": "own"}, None), ({"schedule": "shared"}, "p"), ({}, "p")]
+)
+def test_who_has_a_thread_of_its_own_waits_for_no_sibling(granted, process):
+    """What was recorded before there was a choice had one thread."""
+    row = {
+        "endpoint": 1,
+        "kind": "publisher",
+        "topic": "t",
+        "process": "p",
+        "asked": json.dumps({"arrival": {"kind": "periodic"}}),
+        "granted": json.dumps(granted),
+    }
+    (found,) = endpoints_of(SimpleNamespace(endpoints=[row]))
+    assert found.process == process

@@ -249,16 +249,18 @@ def endpoints_of(evidence: Evidence) -> list[Endpoint]:
             e["topic"],
             is_reliable([e]),
             kept(e),
-            None if _relays(e) else e["process"],
+            e["process"] if _may_share_its_thread(e) else None,
         )
         for e in evidence.endpoints
     ]
 
 
-def _relays(endpoint: Row) -> bool:
-    """Whether it sends what it gets, and by no schedule."""
+def _may_share_its_thread(endpoint: Row) -> bool:
+    """Whether the thread that sends for it may send for others of its process: not of a relay,
+    which sends what it gets, and not where each was granted a thread of its own."""
     arrival = loads(endpoint["asked"]).get("arrival")
-    return isinstance(arrival, Mapping) and arrival.get("kind") == "relay"
+    relays = isinstance(arrival, Mapping) and arrival.get("kind") == "relay"
+    return not relays and loads(endpoint["granted"]).get("schedule") != "own"
 
 
 def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
