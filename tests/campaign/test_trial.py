@@ -189,7 +189,8 @@ def test_nothing_delivered_after_the_barrier_is_a_result_with_its_evidence(tmp_p
     result = run(tmp_path, "deafened", "match")
     assert well(result)
     assert re.search(
-        r"\d+ messages were published and none arrived at any", flags(result)[Code.DELIVERED_NOTHING]
+        r"\d+ messages were published and none arrived at any",
+        flags(result)[Code.DELIVERED_NOTHING],
     )
     assert len(rows(result, "sent")) == 50 and "received" not in result.tables
 

@@ -83,7 +83,9 @@ def test_nobody_is_called_what_all_of_them_are(more, nobody):
 
 @pytest.mark.parametrize("lost", [0.0, 0.02, MOST_LOST])
 def test_whoever_carries_the_traffic_is_told_as_in_every_report(lost):
-    part = workload(arm("a", "best", 2e6, lost, "b"), arm("b", "worse", NEVER, 0.5, "a", "delivery"))
+    part = workload(
+        arm("a", "best", 2e6, lost, "b"), arm("b", "worse", NEVER, 0.5, "a", "delivery")
+    )
     assert answer(part) == headline(part)
     assert answer(part).answer.startswith("Take a: ")
 
@@ -116,7 +118,9 @@ def test_the_best_that_loses_much_beside_one_that_does_not_is_told_and_not_advis
 
 
 def test_a_metric_that_few_lost_messages_make_infinite_is_not_carried_either():
-    part = workload(arm("a", "best", NEVER, 0.02, "b"), arm("b", "worse", NEVER, 0.05, "a", "delivery"))
+    part = workload(
+        arm("a", "best", NEVER, 0.02, "b"), arm("b", "worse", NEVER, 0.05, "a", "delivery")
+    )
     found = answer(part).answer
     assert found.startswith("No RMW as installed carries this: a loses 2 % of its messages, b 5 %;")
     assert "; with a and b messages that did not arrive reach the " in found
@@ -136,9 +140,7 @@ def test_trials_that_failed_are_named_where_they_are_what_was_lost():
     failures = [{"block": 0, "status": "failed", "failed_by": "worker"}]
     flaky = {"done": 4, "failed": 1, "failures": failures}
     part = workload(arm("a", "undecided", 2e6, trials=flaky), arm("b", "undecided", 2e6, 0.0, "a"))
-    assert answer(part).answer.endswith(
-        "Before choosing: a fails in 1 of 5 trials."
-    )
+    assert answer(part).answer.endswith("Before choosing: a fails in 1 of 5 trials.")
 
 
 def test_of_several_topics_the_one_in_which_an_arm_loses_most_counts():

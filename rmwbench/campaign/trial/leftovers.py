@@ -2,8 +2,9 @@
 and /tmp.
 
 Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this
-trial, but for what it sees of the machine's (`rmwbench.lab.host.visible`). All that still run are told to exit, and do so in order: what is left is what nobody removes,
-a killed process's first of all.
+trial, but for what it sees of the machine's (`rmwbench.lab.host.visible`). All that still run are
+told to exit, and do so in order: what is left is what nobody removes, a killed process's first of
+all.
 """
 
 import json

@@ -43,7 +43,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import contents, interfaces, permitted, secure, traffic
+from rmwbench.lab.host import contents, interfaces, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permitted import Refused
@@ -70,7 +70,7 @@ GREETING = b"welcome\n"
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "idle_probe": machine.idle_probe,
     "edge": machine.read_edge,
-    "traffic": lambda: traffic.read(os.getpid()),
+    "traffic": lambda: interfaces.carried(os.getpid()),
     "timekeeping": timekeeping,
 }
 """What an orchestrator may ask about the machine; answers are JSON."""
