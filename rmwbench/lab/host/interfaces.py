@@ -1,5 +1,5 @@
-"""Interfaces: the one that has an address, and what it is (name, MTU, link speed, kind), of this network
-namespace; and what those of any process's have carried, by `/proc/PID/net` (proc(5))."""
+"""Interfaces: the one that has an address, and what it is (name, MTU, link speed, kind), of this
+network namespace; and what those of any process's have carried, by `/proc/PID/net` (proc(5))."""
 
 import ctypes
 import socket
@@ -82,9 +82,10 @@ def _number(path: Path) -> int | None:
 
 
 def carried(pid: int) -> dict[str, Any] | None:
-    """What the interfaces of a process's network namespace have carried, read from outside: no process of
-    ours inside, and less than a millisecond. `interfaces` (name → counters) and `udp` of IPv4, as in the worker protocol's usage; None
-    where the process is gone or its files may not be read."""
+    """What the interfaces of a process's network namespace have carried, read from outside: no
+    process of ours inside, and less than a millisecond. `interfaces` (name → counters) and `udp`
+    of IPv4, as in the worker protocol's usage; None where the process is gone or its files may not
+    be read."""
     place = Path(f"/proc/{pid}/net")
     try:
         return {
