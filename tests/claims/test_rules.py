@@ -391,9 +391,9 @@ def test_a_shipped_summary_says_that_it_keeps_no_such_metric():
     """It was said to be missing in the campaign, which had it."""
     doc = campaign(("w", arm("rclcpp/a", FAST)))
     claims = asked(level=9.0, metric="rss")
-    assert "the campaign has no rss" in one(claims, doc).cells[0].reason
+    assert "the campaign has no memory (RSS)" in one(claims, doc).cells[0].reason
     shipped = dataclasses.replace(doc, shipped=True)
-    assert "the shipped summary keeps no rss" in one(claims, shipped).cells[0].reason
+    assert "the shipped summary keeps no memory (RSS)" in one(claims, shipped).cells[0].reason
 
 
 @pytest.mark.parametrize(("day", "test"), [(0.0, {"level": 10.0}), (0.3, {"right": "b"})])

@@ -15,6 +15,7 @@ from rmwbench.evaluations.claims.judge import today
 from rmwbench.evaluations.claims.markdown import here
 from rmwbench.evaluations.claims.measured import expanded, measured, text
 from rmwbench.evaluations.claims.render.rows import item
+from rmwbench.evaluations.claims.words import title_of
 from rmwbench.results.model import Metric
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
@@ -88,7 +89,7 @@ def test_the_topic_is_in_the_words(shown):
 def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
     (cell,) = one(asked(level=1e9, topic="rear"), shown).cells
     assert (cell.answer, cell.code) == ("no data", "absent")
-    assert f"no {LATENCY} of topic rear" in cell.reason
+    assert f"no {title_of(LATENCY)} of topic rear" in cell.reason
 
 
 def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):

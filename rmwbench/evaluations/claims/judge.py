@@ -39,7 +39,15 @@ from rmwbench.evaluations.claims.values import (
     per_trial,
     right_values,
 )
-from rmwbench.evaluations.claims.words import POINTS, RATIO, UNITLESS, amount, interval, unit_of
+from rmwbench.evaluations.claims.words import (
+    POINTS,
+    RATIO,
+    UNITLESS,
+    amount,
+    interval,
+    title_of,
+    unit_of,
+)
 from rmwbench.words import numbers as fmt
 
 Side = tuple[str, Arm]
@@ -733,7 +741,7 @@ def _absent(arm: Arm, metric: str, campaign: Campaign) -> str | None:
     if found is None:
         of = f" of topic {arm.topic}" if arm.topic else ""
         has = "the shipped summary keeps" if campaign.shipped else "the campaign has"
-        return f"{has} no {metric}{of}"
+        return f"{has} no {title_of(metric)}{of}"
     return None if arm.lost_all and per_trial(arm, metric) else found.no_data
 
 
