@@ -195,8 +195,8 @@ class BundleWriter:
         """Writes a trial's tables and then its journal line. `status` is `done`, `failed`, `void`,
         or `settling` of one with a longer window, which no block has.
 
-        `cause` is `machine` where the machine alone made it void, `no match` or `no delivery` where
-        it failed before its window, `repeats` the number of such a trial whose place this one
+        `cause` is `machine` where the machine alone made it void, `no match` where it failed before
+        its window, `repeats` the number of such a trial whose place this one
         takes, `failed_by` who is at fault for a failure, and `reasons` the codes with the texts
         that `reason` joins (rmwbench/codes.py); `again` says of a trial that the machine spoilt
         whether its block runs again, and `voids` are the block's trials that are void with it. The
