@@ -222,32 +222,35 @@ fn pieces_of_an_image(profile: &str) -> usize {
     profile.text = profile.text.replacen("<profiles>", &format!("{APART}<profiles>"), 1);
     let open = || FastDds::new().open(&pair::session(&profile, 7)).unwrap();
     // A line has 16 bytes in hexadecimal, an empty one ends a message of RTPS; small ones are not
-    // the image's.
+    // the image's. 3.x dumps what is received, too: what is sent has no port to come from.
     let count = || {
         let text = fs::read_to_string(DUMP).unwrap_or_default();
-        text.split("\n\n").filter(|message| message.lines().count() > 500).count()
-    };
-    let settled = || {
-        let mut before = usize::MAX;
-        wait_until("the end of the dump", || {
-            std::thread::sleep(Duration::from_millis(300));
-            std::mem::replace(&mut before, count()) == before
-        });
-        before
+        let pieces = text.split("\n\n").filter(|message| message.lines().count() > 500);
+        let sent = pieces.filter(|message| message.contains("\n000014 00 00 "));
+        sent.filter(|message| message.contains(" 02 02 02 02 02 02")).count()
     };
     let mut pair = pair_of(open, endpoint(1, "image", IMAGE as u32));
     until_heard(&mut *pair.writer, &pair.memory, &vec![1; IMAGE]);
-    let (before, heard) = (settled(), pair.memory.len());
+    let heard = pair.memory.len();
     pair.writer.publish(&vec![2; IMAGE]).unwrap();
     pair.memory.wait_for(heard + 1);
-    settled() - before
+    let mut before = 0;
+    wait_until("the end of the dump", || {
+        std::thread::sleep(Duration::from_millis(500));
+        std::mem::replace(&mut before, count()) == before && before > 0
+    });
+    before
 }
 
 #[test]
 fn shared_memory_alone_carries_an_image_in_one_piece() {
     isolated("shared_memory_alone_carries_an_image_in_one_piece", || {
-        let whole = has_long_pieces(&FastDds::new().describe().version);
-        assert_eq!(pieces_of_an_image("shm") == 1, whole);
+        let pieces = pieces_of_an_image("shm");
+        if has_long_pieces(&FastDds::new().describe().version) {
+            assert_eq!(pieces, 1);
+        } else {
+            assert!(pieces >= 95, "{pieces}");
+        }
     });
 }
 
