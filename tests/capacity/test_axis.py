@@ -50,7 +50,7 @@ def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion()
         for p in n.publishers
     ]
     assert rates == [400, 100, None]
-    assert along.at(WORKLOADS["small"], 333).schedule.rate_hz == 333
+    assert along.at(WORKLOADS["small"], 333).common_arrival.rate_hz == 333
     assert along.at(WORKLOADS["random"], 333).arrival.rate_hz == 333
 
 

@@ -19,7 +19,7 @@ MAIN = """
 #include <cstdio>
 #include <cstring>
 
-#include "fault.hpp"
+#include <rmwbench_fault.hpp>
 #include "zenoh_discovery.hpp"
 
 // Two words: session LEVEL, or router NAME. Peers hold their number until the line on stdin ends.

@@ -91,11 +91,12 @@ def ungranted(
 
 
 def of_cell(cell: Cell, workers: Workers, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
-    """Of all sides of its arm."""
+    """Of all sides of its arm; nothing is known of one without a worker."""
     found = [
         one
         for side in distinct_sides(cell)
-        for one in of_side(side, workers[side.middleware], sysctls)
+        if (worker := workers.get(side.middleware)) is not None
+        for one in of_side(side, worker, sysctls)
     ]
     return tuple(dict.fromkeys(found))
 

@@ -48,7 +48,7 @@ def answer(workload: Workload, condition: Condition | None = None) -> Headline:
     if len(families) > 1:
         one = together([(opening, answer(part)) for opening, part in families])
         return replace(one, limits=headline(workload, condition).limits)
-    found = headline(workload, condition)
+    found, workload = headline(workload, condition), said.labelled(workload)
     arms = [arm for arm in said.contenders(workload) if said.verdict_of(arm) != "no data"]
     fates = {arm.arm: _fate(arm, workload) for arm in arms}
     named = [fates[name] for name in _named(found.facts) if name in fates]

@@ -107,7 +107,7 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
 def _decided(part: Part, margin: float) -> list[Said]:
     """A sentence for each fact of a workload or topic; open ones, and what was lost without
     deciding, as cautions."""
-    order = words(part.primary_metric)
+    part, order = facts.labelled(part), words(part.primary_metric)
     found = facts.of_workload(part)
     not_said = (
         facts.Open | facts.Between | facts.Alone | facts.NoData | facts.Unable | facts.DeliversLess

@@ -492,6 +492,32 @@ def contenders(part: Part) -> list[Any]:
 
 
 @overload
+def labelled(part: Workload) -> Workload: ...
+@overload
+def labelled(part: Topic) -> Topic: ...
+def labelled(part: Part) -> Part:
+    """With every arm called as tables call it (`Arm.label`), for sentences."""
+    if not isinstance(part, Workload):
+        return part
+    labels = {arm.arm: arm.label for arm in part.arms}
+    topics = tuple(replace(one, arms=_renamed(one.arms, labels)) for one in part.topics)
+    return replace(part, arms=_renamed(part.arms, labels), topics=topics)
+
+
+def _renamed(arms: Sequence[Any], labels: Mapping[str, str]) -> tuple[Any, ...]:
+    return tuple(
+        replace(
+            arm,
+            arm=labels.get(arm.arm, arm.arm),
+            verdict=replace(
+                arm.verdict, against=labels.get(arm.verdict.against, arm.verdict.against)
+            ),
+        )
+        for arm in arms
+    )
+
+
+@overload
 def families(part: Workload) -> list[tuple[str, Workload]]: ...
 @overload
 def families(part: Topic) -> list[tuple[str, Topic]]: ...

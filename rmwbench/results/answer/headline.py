@@ -82,7 +82,7 @@ def together(found: Sequence[tuple[str, Headline]]) -> Headline:
 
 
 def _of_family(workload: Part) -> Headline:
-    order = words(workload.primary_metric)
+    workload, order = said.labelled(workload), words(workload.primary_metric)
     found = said.of_workload(workload)
     if not found:
         return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
