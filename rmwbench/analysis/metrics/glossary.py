@@ -420,8 +420,8 @@ _ENTRIES = [
         "replies to others, per reply of one's own",
         "count",
         "amount",
-        "Replies that reached a client which had not asked, per reply that a client got, over the "
-        "whole trial; of workers that count them.",
+        "Replies that reached a client which had not asked, those of the barrier among them, per "
+        "reply that a client got, over the whole trial; of workers that count them.",
     ),
     Entry(
         "achieved_rate",
