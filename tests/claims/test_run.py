@@ -112,7 +112,9 @@ def test_only_what_was_asked_for_would_run(capsys):
     undecided = {
         claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"
     }
-    code, out, _ = cli(capsys, "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json")
+    code, out, _ = cli(
+        capsys, "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json"
+    )
     document = json.loads(out)
     assert (
         code == 0 and {one for suite in document["suites"] for one in suite["claims"]} <= undecided

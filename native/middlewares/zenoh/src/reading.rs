@@ -151,7 +151,10 @@ impl Payloads {
                 Ok(mut own) if payload.len() <= own.len() => {
                     take(&Delivery::taken(notified_ns, gather(payload, &mut own), false))
                 }
-                _ => take(&Delivery::taken(notified_ns, &payload.to_bytes().into_owned(), false)),
+                _ => {
+                    let copied = payload.to_bytes().into_owned();
+                    take(&Delivery::taken(notified_ns, &copied, false));
+                }
             },
             _ => take(&Delivery::taken(notified_ns, &payload.to_bytes(), lent)),
         }
