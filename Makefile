@@ -153,10 +153,10 @@ test-long:
 # Real traffic that what runs beside it cannot change: whole files, as many at a time as tests/conftest.py says. What a starved
 # machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-traffic:
-	@$(RUN) pytest -n auto --dist loadfile -m "traffic and not timing" -rR
+	@$(RUN) pytest -n auto --dist loadfile -m "traffic and not timing" -rfER
 
 test-timed:
-	@$(RUN) pytest -m timing -rR
+	@$(RUN) pytest -m timing -rfER
 
 test-python:
 	$(EVERY) lint-python test-untimed test-long test-traffic test-timed
@@ -165,7 +165,7 @@ test-all: test
 	@setup/apt all
 	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
 	@$(UV) sync --quiet --frozen --extra cluster
-	@$(RUN) pytest -m "timing or traffic" tests/cluster -rR
+	@$(RUN) pytest -m "timing or traffic" tests/cluster -rfER
 
 # Needs a nightly compiler; ten minutes for each target.
 fuzz-native:

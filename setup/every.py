@@ -17,7 +17,9 @@ from collections.abc import Iterator
 COUNTED = ("passed", "failed", "skipped")
 PYTEST = re.compile(r"=* ?((?:\d+ [a-z]+,? ?)+) in [\d.]+s.*")
 LIBTEST = re.compile(r"test result: \w+\. (\d+ passed); (\d+ failed);.*")
-FAILED = re.compile(r"(?:FAILED|ERROR) (\S.*)|test (.+) \.\.\. FAILED.*| {4}(\w+(?:::\w+)+)")
+FAILED = re.compile(
+    r"(?:FAILED|ERROR) (\S.*)|test (.+) \.\.\. FAILED.*|(\S+) --- FAILED| {4}(\w+(?:::\w+)+)"
+)
 AGAIN = "What failed of the tests in Rust"
 """How setup/rust-test-summary begins to repeat what has been counted."""
 

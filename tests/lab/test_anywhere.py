@@ -41,7 +41,7 @@ workloads:
 
 @pytest.fixture
 def below_tmp():
-    with tempfile.TemporaryDirectory(prefix="rmwbench-anywhere-", dir="/tmp") as directory:
+    with tempfile.TemporaryDirectory(prefix="anywhere-", dir="/tmp") as directory:
         yield Path(directory)
 
 
@@ -91,7 +91,7 @@ def a_ros2(prefix: Path) -> None:
 @pytest.mark.parametrize("private", visible.PRIVATE)
 def test_what_programs_are_made_of_is_seen_and_nothing_beside_it(private, monkeypatch):
     """Also by a container in the host, which has directories of its own once more."""
-    with tempfile.TemporaryDirectory(prefix="rmwbench-anywhere-", dir=private) as directory:
+    with tempfile.TemporaryDirectory(prefix="anywhere-", dir=private) as directory:
         place = Path(directory)
         (place / "wörkers of mine").mkdir()
         (place / "robot").mkdir()
