@@ -1,12 +1,13 @@
 """Is a latency one number, or a moment of a ramp? Where messages queue up within the window, each
 waits longer than the one before, and a quantile of them depends on when one stops measuring.
 
-The messages of a pair are taken in the order of sending, in ten parts of equal size; the latency of
-a part is the median of what arrived of it. A trial drifts where the parts rise, or fall, at most of
-the steps (Kendall's tau of at least 0.6 over ten, which a series without trend reaches, either way,
-in 1.7 % of cases: Kendall, Biometrika 30, 1938) and the last two are apart from the first two by at
-least half of their own middle. One stall does neither. An arm drifts where at least half of its
-trials do in the same direction, and three at least: by chance in one of several thousand arms.
+The messages of a pair that arrived are taken in the order of sending, in ten parts of equal size, or
+in fewer of two messages each; the latency of a part is its median. A trial drifts where the parts
+rise, or fall, at most of the steps (Kendall's tau of at least 0.6 over ten, and of more over fewer,
+which a series without trend reaches, either way, in at most 3 % of cases: Kendall, Biometrika 30,
+1938) and the last two are apart from the first two by at least half of their own middle. One stall
+does neither. An arm drifts where at least half of its trials do in the same direction, and three at
+least: by chance in one of several thousand arms.
 
 `stability.py` asks the same of a queue, in messages, at an overload; here the latency is asked, in
 any campaign, and falling is a drift too.
@@ -17,10 +18,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-PARTS = 10
-FEWEST = 2 * PARTS
-"""Messages of a pair: a part has two."""
-TREND = 0.6
+TREND = {7: 0.71, 8: 0.64, 9: 0.61, 10: 0.6}
+"""Parts -> Kendall's tau that they must reach."""
+FEWEST = 2 * min(TREND)
+"""Messages of a pair that arrived: a part has two."""
 RISE = 0.5
 FEWEST_TRIALS = 3
 
@@ -48,16 +49,15 @@ def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
 
 
 def _of_pair(latency_ns: np.ndarray) -> Drift | None:
-    if len(latency_ns) < FEWEST:
+    arrived = latency_ns[np.isfinite(latency_ns)]
+    if len(arrived) < FEWEST:
         return None
-    arrived = [part[np.isfinite(part)] for part in np.array_split(latency_ns, PARTS)]
-    if not all(len(part) for part in arrived):
-        return None  # too much is missing to tell how long a part took
-    medians = np.array([np.median(part) for part in arrived])
-    i, j = np.triu_indices(PARTS, 1)
+    parts = min(len(arrived) // 2, max(TREND))
+    medians = np.array([np.median(part) for part in np.array_split(arrived, parts)])
+    i, j = np.triu_indices(parts, 1)
     trend = float(np.sign(medians[j] - medians[i]).mean())
     begin, end = float(np.median(medians[:2])), float(np.median(medians[-2:]))
-    if abs(trend) < TREND or (end > begin) != (trend > 0) or min(begin, end) <= 0:
+    if abs(trend) < TREND[parts] or (end > begin) != (trend > 0) or min(begin, end) <= 0:
         return None
     return Drift(begin, end) if abs(end - begin) >= RISE * float(np.median(medians)) else None
 
