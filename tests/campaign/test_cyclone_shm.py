@@ -148,7 +148,11 @@ def test_a_users_own_profile_names_the_daemon_that_it_needs(tmp_path, worker, ca
 
 
 def descendants(pid: int) -> Iterator[int]:
-    for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split():
+    try:
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:  # it ended since it was listed
+        return
+    for child in children:
         yield int(child)
         yield from descendants(int(child))
 
