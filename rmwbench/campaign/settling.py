@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.campaign.capacity.cells import replace_span
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.trial.outcome import Order
@@ -67,11 +66,9 @@ class Settling:
             return False
         reason = f"its window was {steady_s:g} s long, to see whether its latency settles"
         write_trial(self.writer, replace(result, status=SETTLING, reason=reason))
-        bundle = Bundle(self.writer.directory)
+        bundle.reload()
         (evidence,) = bundle.evidence(x for x in bundle.trials(SETTLING) if x.trial == number)
-        found = measure_trial(evidence)
-        drifts = [one.messages.drift for one in (found, *found.topics.values())]
-        return any(drift is not None and drift.rises for drift in drifts)
+        return measure_trial(evidence).rises
 
 
 def _lengthened(cell: Cell, factor: int) -> Cell | None:
@@ -79,6 +76,6 @@ def _lengthened(cell: Cell, factor: int) -> Cell | None:
     steady_s = factor * cell.timeline.steady_s
     if steady_s > LONGEST_S:
         return None
-    timeline = replace_span(cell.timeline, steady_s)
+    timeline = cell.timeline.lasting(steady_s)
     # with the room that so many messages need
     return replace(cell, timeline=timeline, endpoints=endpoints(cell.workload, timeline))

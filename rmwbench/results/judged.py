@@ -132,13 +132,12 @@ def _settling(bundle: Bundle, cells: Collection[int], small: Small) -> dict[int,
     lines = (x for x in bundle.trials("settling") if x.cell in cells)
     for evidence in bundle.evidence(lines, small):
         trial = measure_trial(evidence)
-        drifts = [one.messages.drift for one in (trial, *trial.topics.values())]
         median = trial_value(GLOSSARY[PRIMARY], trial)
         window_s = (trial.window_ns or 0) / 1e9
         if evidence.cell not in out or out[evidence.cell].window_s < window_s:
             out[evidence.cell] = Settling(
                 window_s=window_s,
-                rises=any(drift is not None and drift.rises for drift in drifts),
+                rises=trial.rises,
                 response_p50_ns=median if not trial.topics else None,
             )
     return out

@@ -63,6 +63,10 @@ class Timeline(Strict):
         """Warm-up, steady state and drain: what a trial takes besides its fixed cost."""
         return self.warmup_s + self.steady_s + self.drain_s
 
+    def lasting(self, steady_s: float) -> "Timeline":
+        """The same with another steady window."""
+        return self.model_copy(update={"steady_s": steady_s})
+
 
 class TimelineOverride(Strict):
     """What a workload changes of the suite's timeline."""

@@ -60,6 +60,12 @@ class Trial:
     (`topics.judged_topics`).
     """
 
+    @property
+    def rises(self) -> bool:
+        """Whether its latency, or that of one of its topics, rises within the window."""
+        drifts = (one.messages.drift for one in (self, *self.topics.values()))
+        return any(drift is not None and drift.rises for drift in drifts)
+
     def __post_init__(self) -> None:
         m, seconds = self.messages, (self.window_ns or 0) / 1e9
         if m.readers == 0 and m.scheduled == 0 and m.ledger == Ledger():

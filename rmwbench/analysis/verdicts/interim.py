@@ -32,7 +32,7 @@ from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import Counts
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
-from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
+from rmwbench.analysis.metrics.trial import ONE_WAY, Evidence, Row, focus_of, measure_trial
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT
 from rmwbench.analysis.verdicts.failing import Line as FailedLine
@@ -41,8 +41,6 @@ from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 
-LATENCIES = ("response_latency", "consumed_latency", "service_latency")
-"""A primary metric of these is no number where the latency rises within the window."""
 MARGIN = 0.05
 """The ratio minus 1 that matters: no smaller difference is claimed, and arms within it are
 equivalent."""
@@ -178,7 +176,7 @@ class Found:
         self.order = words(primary)
         self.busy[trial.block] = bound
         self.blocks.setdefault(None, []).append(facts(trial, primary))
-        in_time = GLOSSARY[primary].source in LATENCIES
+        in_time = GLOSSARY[primary].source in ONE_WAY  # another metric may rest on a ramp
         self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
         judged = [row for row in endpoints if not focus or row["topic"] in focus]
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)

@@ -58,7 +58,7 @@ class Cells:
 
     def _at_level(self, level: float) -> tuple[Workload, Timeline, tuple]:
         changed = self.along.at(self.workload, level)
-        long = replace_span(self._timeline, COUNTED_S)
+        long = self._timeline.lasting(COUNTED_S)
         drafts = endpoints(changed, long)
         per_s = min((e.steady_messages for e in drafts if e.reads), default=0) / COUNTED_S
         poisson = any(isinstance(e.arrival, Poisson) for e in drafts)
@@ -66,15 +66,11 @@ class Cells:
         # standard deviations
         wanted = self.messages + (4 * math.sqrt(self.messages) if poisson else 1)
         seconds = max(min(WINDOW_S, ENOUGH_MESSAGES / per_s), wanted / per_s) if per_s else WINDOW_S
-        timeline = replace_span(self._timeline, math.ceil(seconds * 100) / 100)
+        timeline = self._timeline.lasting(math.ceil(seconds * 100) / 100)
         return changed, timeline, endpoints(changed, timeline)
 
     def _shown(self, level: float) -> float | int:
         return int(level) if float(level).is_integer() else level
-
-
-def replace_span(timeline: Timeline, steady_s: float) -> Timeline:
-    return timeline.model_copy(update={"steady_s": steady_s})
 
 
 def numbered(cell: Cell, number: int) -> Cell:
