@@ -30,7 +30,7 @@ SIZES = {"Array1k": 1_040, "PointCloud512k": 524_380}
 
 def generate(archive: Path, runs: int = RUNS) -> int:
     """Packs `runs` runs of each of the original's 90 conditions. How many files that is."""
-    from tests.importers.logs import Second, text_2020
+    from tests.published.importers.logs import Second, text_2020
 
     draw = random.Random(1)
     modes = (

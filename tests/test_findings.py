@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.cli.main import main
-from tests.importers import original
+from tests.published.importers import original
 from tests.support.command import rmwbench
 
 PAGE = Path(__file__).parents[1] / "docs/findings.md"

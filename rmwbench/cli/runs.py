@@ -104,7 +104,7 @@ def _answer(directory: Path, no_report: bool) -> int:
     if no_report and (nothing or not limits(bundle)):
         say(directory)
         return nothing
-    from rmwbench.evaluations.beside import evaluated
+    from rmwbench.published.beside import evaluated
     from rmwbench.report.html import write_html
     from rmwbench.report.terminal import print_show
     from rmwbench.results.show import summarise

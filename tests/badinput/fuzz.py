@@ -570,8 +570,8 @@ def warm() -> None:
     import rmwbench.bundle.query
     import rmwbench.campaign.start
     import rmwbench.cli.main
-    import rmwbench.evaluations.claims.document
-    import rmwbench.importers
+    import rmwbench.published.claims.document
+    import rmwbench.published.importers
     import rmwbench.report.html
     import rmwbench.report.markdown
     import rmwbench.report.terminal  # noqa: F401

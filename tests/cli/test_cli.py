@@ -12,8 +12,8 @@ import pytest
 from rmwbench.cli.main import VERBS
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError
-from tests.importers.logs import Second, text_2020
 from tests.lab import fake_worker
+from tests.published.importers.logs import Second, text_2020
 from tests.support import synthetic_bundle
 from tests.support.command import COMMAND, rmwbench
 
@@ -141,7 +141,7 @@ def test_an_answer_waits_for_nothing_that_it_does_not_need(verb, tmp_path):
     assert found.stdout.endswith("needless: []\n")
 
 
-NOT_SHOWN = ("rmwbench.evaluations.claims.model", "rmwbench.results.capacity.document")
+NOT_SHOWN = ("rmwbench.published.claims.model", "rmwbench.results.capacity.document")
 """Of what `show` and `report` need for other campaigns only."""
 
 

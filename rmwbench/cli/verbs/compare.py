@@ -52,7 +52,7 @@ def compare(
     out: Out = None,
     html: Html = None,
 ) -> None:
-    from rmwbench.evaluations.committee.session import is_session
+    from rmwbench.published.committee.session import is_session
     from rmwbench.results.compare.document import compare as compared
     from rmwbench.results.model import document
     from rmwbench.results.selection import select
@@ -92,10 +92,10 @@ def _check_plain(margin: str | None, metric: list[str] | None) -> None:
 
 def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoReturn:
     """Whether two runs of an evaluation come to the same verdicts; ends the verb."""
-    from rmwbench.evaluations.committee import agreement
-    from rmwbench.evaluations.committee.document import gather
-    from rmwbench.evaluations.committee.page import render
-    from rmwbench.evaluations.committee.session import load
+    from rmwbench.published.committee import agreement
+    from rmwbench.published.committee.document import gather
+    from rmwbench.published.committee.page import render
+    from rmwbench.published.committee.session import load
     from rmwbench.whole_file import write_whole
 
     document = agreement.document(
@@ -116,7 +116,7 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
 def _print_agreement(document: dict[str, Any], console: "Console") -> None:
     from rich.text import Text
 
-    from rmwbench.evaluations.committee import agreement
+    from rmwbench.published.committee import agreement
     from rmwbench.report.terminal_table import plain_table
 
     console.print(Text(agreement.sentence(document)))

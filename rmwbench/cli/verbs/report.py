@@ -59,7 +59,7 @@ def report(
         bool, typer.Option("--open", help="Open it in the browser or viewer.")
     ] = False,
 ) -> None:
-    from rmwbench.evaluations.committee.session import is_session
+    from rmwbench.published.committee.session import is_session
     from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.selection import opened, refuse_selection
 
@@ -82,8 +82,8 @@ def report(
 
 def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
     """The committee's report of what has been measured so far."""
-    from rmwbench.cli.evaluations.evaluate import say_files, write
-    from rmwbench.evaluations.committee.session import load
+    from rmwbench.cli.published.evaluate import say_files, write
+    from rmwbench.published.committee.session import load
 
     if out is not None:
         raise UserError(
@@ -139,7 +139,7 @@ def _write_capacity(kind: Format, bundle: "Bundle", path: Path) -> None:
 
 
 def _write(kind: Format, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
-    from rmwbench.evaluations.beside import evaluated
+    from rmwbench.published.beside import evaluated
     from rmwbench.report.html import write_html
     from rmwbench.report.markdown import write_markdown
     from rmwbench.results.show import summarise

@@ -45,11 +45,11 @@ def resume(
     ] = None,
     no_report: NoReport = False,
 ) -> None:
-    from rmwbench.evaluations.claims.campaign.session import is_session as is_of_claims
-    from rmwbench.evaluations.committee.session import is_session as is_evaluation
+    from rmwbench.published.claims.campaign.session import is_session as is_of_claims
+    from rmwbench.published.committee.session import is_session as is_evaluation
 
     if is_of_claims(directory):
-        from rmwbench.cli.evaluations.claims_run import resume_claims
+        from rmwbench.cli.published.claims_run import resume_claims
 
         _refuse("--cluster", cluster, "the campaigns of claims run on this machine")
         resume_claims(directory, budget=budget, no_report=no_report)
@@ -59,7 +59,7 @@ def resume(
         "what was begun keeps its plan; only the campaigns of claims get new time",
     )
     if is_evaluation(directory):
-        from rmwbench.cli.evaluations.evaluate import go_on
+        from rmwbench.cli.published.evaluate import go_on
 
         _refuse("--no-report", no_report or None, "an evaluation ends with its document")
         go_on(directory, cluster)

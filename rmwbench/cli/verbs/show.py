@@ -91,7 +91,7 @@ def show(
     if as_json:
         print_json(document(shown))
     else:
-        from rmwbench.evaluations.beside import evaluated
+        from rmwbench.published.beside import evaluated
         from rmwbench.report.terminal import print_show
 
         print_show(shown, stdout_console(), evaluated(shown))

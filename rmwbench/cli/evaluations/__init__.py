@@ -1,2 +1,0 @@
-"""The verbs of the published evaluations, and of the next one (`evaluate`). A module per verb, each
-with `register(app)`."""

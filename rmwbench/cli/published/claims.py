@@ -1,0 +1,180 @@
+"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it;
+`… run` and `… plan` measure what is open."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.help import NamesOrVerbs
+from rmwbench.cli.pages import Html, Out, page, say_written
+from rmwbench.cli.published import claims_run
+from rmwbench.cli.published.campaigns import campaigns_in
+
+if TYPE_CHECKING:
+    from rmwbench.published.campaign import Campaign
+    from rmwbench.published.claims.model import Claims
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        cls=NamesOrVerbs,
+        help="What seven published evaluations claim: as published, as corrected, as measured.",
+        epilog="`rmwbench claims [SOURCE|CLAIM…]` is short for `rmwbench claims show "
+        "[SOURCE|CLAIM…]`.",
+    )
+    group.command(
+        name="show",
+        help="The claims with their verdicts, of some sources or all; one claim with all its "
+        "cells.",
+    )(show)
+    group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(
+        claims_run.plan
+    )
+    group.command(
+        name="run",
+        help="Measure what the open claims need, and show their answers.",
+        epilog="Exit code 0: at least one good trial, 130: stopped, 2: otherwise.",
+    )(claims_run.run)
+    app.add_typer(group, name="claims")
+
+
+def show(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[SOURCE|CLAIM…]",
+            help="Shipped sources, claims files, ids of claims; all in brief if absent.",
+        ),
+    ] = None,
+    campaign: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Judge with this campaign, or with those of `claims run`; may be repeated.",
+        ),
+    ] = None,
+    heading: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")
+    ] = None,
+    verdict: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME",
+            help="Only claims of this verdict: holds, open, contradicted …; may be repeated.",
+        ),
+    ] = None,
+    shipped: Annotated[
+        bool,
+        typer.Option(
+            "--shipped/--no-shipped", help="Also what was measured for the shipped ledger."
+        ),
+    ] = True,
+    out: Out = None,
+    html: Html = None,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Write what these campaigns measured to DIR/SOURCE/measured, to be shipped with "
+            "the claims.",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")
+    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
+    suites: Annotated[
+        bool,
+        typer.Option(
+            "--by-suite",
+            help="Print what is measured of each suite, and what became of it "
+            "(docs/evaluations.md).",
+        ),
+    ] = False,
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.measured import shipped_of
+    from rmwbench.published.claims.named import asked
+    from rmwbench.published.claims.state import named
+
+    path = page(out, html)
+    if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:
+        forms = "--json, --markdown, --by-suite, --out, --save"
+        raise UserError("one form at a time", where=forms, expected="one of them")
+    verdicts = named(verdict or (), "--verdict")
+    wanted = asked(words or ())
+    files = wanted.files
+    given = campaigns_in(campaign or (), "claims")
+    if save is not None:
+        _save(files, given, save)
+        return
+    there = shipped_of(files) if shipped else {}
+    document = ledger(
+        files,
+        given,
+        heading=heading,
+        shipped=there,
+        ids=wanted.ids,
+        verdicts=verdicts,
+        given=wanted.given,
+    )
+    if (
+        heading
+        and not verdicts
+        and not any(part["claims"] or part["headings"] for part in document["sources"])
+    ):
+        raise UserError("no heading has that text", where="--heading", actual=heading)
+    if as_json:
+        print_json(document)
+    elif markdown or suites:
+        from rmwbench.published.claims.by_suite import by_suite
+        from rmwbench.published.claims.markdown import evaluations_table
+        from rmwbench.published.claims.markdown import page as markdown_page
+
+        every = {file.claims: [*given, *there.get(file.claims, ())] for file in files}
+        rows = by_suite(files, document, every)
+        typer.echo(markdown_page(document, rows) if markdown else evaluations_table(rows), nl=False)
+    elif path is not None:
+        from rmwbench.published.claims.render.page import write_html
+
+        write_html(document, given, path)
+        say_written(path)
+    else:
+        from rmwbench.published.claims.render.terminal import print_ledger
+
+        narrowed = words or heading or verdicts
+        print_ledger(
+            document,
+            stdout_console(),
+            "cells" if wanted.ids else "reasons" if narrowed else "brief",
+        )
+
+
+def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.published.claims.measured import file_name, measured, text
+    from rmwbench.published.claims.measured_files import FOLDER
+    from rmwbench.published.claims.suites import is_of
+    from rmwbench.published.figures.model import drawn_of
+    from rmwbench.whole_file import make_directory, write_whole
+
+    if not given:
+        raise UserError(
+            "what is to be saved?", where="--save", fix="name the campaigns with --campaign DIR"
+        )
+    # Of a source none of whose suites they ran, not even what its figures would draw: it was not
+    # asked for.
+    spoken_of = [file for file in files if any(is_of(file, one) for one in given)]
+    found = [
+        summary for file in spoken_of if (summary := measured(file, given, drawn_of(file.claims)))
+    ]
+    if not found:
+        raise UserError("these campaigns say nothing of these claims", where="--save")
+    for summary in found:
+        path = directory / summary["source"] / FOLDER / file_name(summary)
+        make_directory(path.parent)
+        write_whole(path, text(summary))
+        typer.echo(path)

@@ -1,0 +1,280 @@
+"""`rmwbench claims run [SOURCE]`, `rmwbench claims plan [SOURCE]`, and `rmwbench resume` of what
+the first began."""
+
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from rmwbench.cli.console import print_json, say, stderr_console
+from rmwbench.cli.runs import NoReport, guarded
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rmwbench.published.claims.campaign.plan import ClaimsPlan
+    from rmwbench.published.claims.campaign.session import Session
+    from rmwbench.published.claims.model import Claims
+
+DEFAULT_BUDGET = "30m"
+Source = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[SOURCE|CLAIM]",
+        help="A published evaluation, a claims file, or the id of one claim; all claims that are "
+        "open if absent.",
+    ),
+]
+Budget = Annotated[str, typer.Option(metavar="TIME", help="For all campaigns together.")]
+Verdicts = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--verdict",
+        metavar="NAME",
+        help="Only claims that the shipped ledger calls so, such as undecided; may be repeated.",
+    ),
+]
+
+
+def plan(
+    source: Source = None,
+    budget: Budget = DEFAULT_BUDGET,
+    verdict: Verdicts = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the plan (docs/formats/claims.md).")
+    ] = False,
+) -> None:
+    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.published.claims.campaign.plan import lines
+
+    _, files, only = _asked(source, verdict or ())
+    made = _plan(files, only, _settled_here(files), parse_duration_s(budget))
+    document = made.document()
+    if as_json:
+        print_json(document)
+    else:
+        typer.echo("\n".join(lines(document)))
+
+
+def run(
+    source: Source = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Where the campaigns go; ./campaigns/claims-DATE-TIME if absent.",
+        ),
+    ] = None,
+    budget: Budget = DEFAULT_BUDGET,
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
+    ] = 0,
+    verdict: Verdicts = None,
+    no_report: NoReport = False,
+) -> None:
+    from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.published.claims.campaign.session import begin
+
+    budget_s = parse_duration_s(budget)
+    names, files, only = _asked(source, verdict or ())
+    directory = out or CAMPAIGNS / f"claims-{time.strftime('%Y%m%d-%H%M%S')}"
+    settled = _settled_here(files)
+    session = begin(directory, names, seed=seed, budget_s=budget_s, settled=settled, only=only)
+    _carry_out(session, files, no_report)
+
+
+def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoReturn:
+    """Goes on with what `claims run` began; ends the verb as that does."""
+    from rmwbench.cli.verbs.plan import parse_duration_s
+
+    session, files = _resumed(directory, None if budget is None else parse_duration_s(budget))
+    _carry_out(session, files, no_report)
+
+
+def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> NoReturn:
+    """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
+    from rmwbench.published.claims.campaign.plan import lines
+    from rmwbench.published.claims.campaign.run import Runner
+
+    console = stderr_console()
+    left_s = session.budget_s - session.used_s
+    begun = {one["suite"] for one in session.of_round().values()}
+    made = _plan(files, session.only, session.settled, left_s, without=begun)
+    unfinished = session.unfinished()
+    if unfinished:
+        console.print(f"first what was stopped: {', '.join(unfinished)}\n", markup=False)
+    if made.picked or not unfinished:
+        for line in lines(made.document()):
+            console.print(line, markup=False)
+        console.print()
+    if not made.picked and not unfinished:
+        console.print(
+            "nothing fits into this time"
+            if made.left_out
+            else "nothing is open that can be decided here"
+        )
+    go_on = f"rmwbench resume {session.directory}"
+    ended = guarded(Runner(session, files, made.gathered), session.directory, console, go_on)
+    if ended.stopped_by:
+        console.print(
+            f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays"
+        )
+        console.print(f"go on:   {go_on}")
+        console.print(f"look:    rmwbench claims --campaign {session.directory}")
+        raise typer.Exit(130)
+    raise typer.Exit(0 if _answer(session, files, no_report) else 2)
+
+
+def _asked(
+    source: str | None, verdicts: Sequence[str]
+) -> "tuple[list[str], list[Claims], list[str]]":
+    """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
+    alone that are asked for: the one that was named, or those of such a verdict in the shipped
+    ledger; none for all of them."""
+    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.measured import shipped_of
+    from rmwbench.published.claims.named import asked
+    from rmwbench.published.claims.state import named
+    from rmwbench.suite.file.load import SUFFIXES
+
+    found = asked([source] if source else [])
+    paths = {
+        name: str(Path(word).absolute())
+        for name, word in found.given.items()
+        if Path(word).suffix in SUFFIXES
+    }
+    names = [paths.get(file.claims, file.claims) for file in found.files]
+    ids = [name for of_source in found.ids.values() for name in sorted(of_source)]
+    if verdicts:
+        wanted = named(verdicts, "--verdict")
+        document = ledger(
+            found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted
+        )
+        ids = [
+            claim["id"] for part in document["sources"] for claim in part["claims"] if claim["test"]
+        ]
+        if not ids:
+            raise UserError(
+                "no claim of such a verdict has an experiment",
+                where="--verdict",
+                actual=", ".join(verdicts),
+                fix="`rmwbench claims --verdict undecided` lists those that more trials may decide",
+            )
+    return names, found.files, ids
+
+
+def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Claims]]":
+    """The session to go on with. A new budget is a new round: what is open by now, in new
+    campaigns; without one it is what the old budget still has."""
+    from rmwbench.published.claims.campaign.run import settled_in
+    from rmwbench.published.claims.campaign.session import load
+    from rmwbench.published.claims.model import load as load_claims
+
+    session = load(directory)
+    files = [load_claims(name) for name in session.sources]
+    if budget_s is not None and not session.unfinished():
+        session.settled |= settled_in(files, session)
+        session.round += 1
+        session.budget_s, session.used_s = budget_s, 0.0
+    elif budget_s is not None:
+        session.budget_s, session.used_s = budget_s, 0.0
+    elif session.used_s >= session.budget_s and not session.unfinished():
+        raise UserError(
+            "the budget is used up",
+            where=str(directory),
+            fix=f"rmwbench resume {directory} --budget 30m goes on with what is open",
+        )
+    session.save()
+    return session, files
+
+
+def _plan(
+    files: "list[Claims]",
+    only: Sequence[str],
+    settled: Mapping[str, str],
+    budget_s: float,
+    without: set[str] | frozenset[str] = frozenset(),
+) -> "ClaimsPlan":
+    from rmwbench.published.claims.campaign.gather import gather
+    from rmwbench.published.claims.campaign.plan import make_claims_plan
+    from rmwbench.published.claims.campaign.run import open_claims
+
+    asked = [
+        one
+        for one in open_claims(files, settled, only)
+        if one.claim.test and one.claim.test.suite not in without
+    ]
+    return make_claims_plan(gather(asked), settled, budget_s)
+
+
+def _settled_here(files: "list[Claims]") -> dict[str, str]:
+    """Claims that a shipped measurement of this very machine decides: id -> its date."""
+    from rmwbench.lab import machine
+    from rmwbench.published.claims.campaign.run import settled_by
+    from rmwbench.published.claims.measured import expanded
+    from rmwbench.published.claims.measured_files import shipped
+
+    here = machine.describe()["summary"]
+    found: dict[str, str] = {}
+    for file in files:
+        of_here = [summary for summary in shipped(file.claims) if summary["machine"] == here]
+        measured = [one for summary in of_here for one in expanded(summary)]
+        dates = ", ".join(sorted({summary["date"] for summary in of_here}))
+        found |= settled_by([file], measured, f"shipped, {dates}")
+    return found
+
+
+def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
+    """Shows and writes what was found; whether any trial was done."""
+    from rmwbench.bundle import Bundle
+    from rmwbench.published.beside import evaluated
+    from rmwbench.published.campaign import of_shown
+    from rmwbench.published.claims.campaign.session import campaigns
+    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.render.page import REPORT, write_html
+    from rmwbench.report.html import write_html as write_report
+    from rmwbench.results.show import summarise
+
+    asked = {Bundle(directory): ids for directory, ids in campaigns(session.directory).items()}
+    good = any(bundle.trials("done") for bundle in asked)
+    if no_report or not good:
+        print(session.directory)
+        return good
+    every = [(summarise(bundle), ids) for bundle, ids in asked.items() if bundle.trials("done")]
+    for shown, _ in every:
+        write_report(shown, Path(shown.campaign.directory) / REPORT, evaluated(shown))
+    measured = [of_shown(shown, ids) for shown, ids in every]
+    made = ledger(files, measured)
+    page = session.directory / "claims.html"
+    write_html(made, measured, page)
+    for line in _told(made):
+        print(line)
+    print(f"report: {page}")
+    say(f"ledger: rmwbench claims --campaign {session.directory}")
+    return good
+
+
+def _told(made: "dict[str, Any]") -> "list[str]":
+    """What each answered claim says, then the counts."""
+    from rmwbench.words.printable import printable
+
+    lines = []
+    for source in made["sources"]:
+        for claim in source["claims"]:
+            if claim["today"]:
+                today = claim["today"][0]
+                seen = f"  {today['seen']}" if today["seen"] else ""
+                proxy = " (proxy)" if today["verdict"] == "proxy" else ""
+                lines.append(
+                    f"{today['answer'] + proxy:<22} {claim['id']:<24} {claim['says']}{seen}"
+                )
+    counts = ", ".join(f"{name} {n}" for name, n in made["summary"]["answers"].items()) or "none"
+    return [
+        *(printable(line) for line in sorted(lines)),
+        "",
+        f"claims that these campaigns speak of: {counts}",
+    ]

@@ -1,0 +1,363 @@
+"""`rmwbench community github|rep2004|survey|admission`: what lies beside performance, from the
+projects and users."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.pages import Out, page, say_written
+
+if TYPE_CHECKING:
+    from datetime import datetime, timedelta
+
+    from rmwbench.published.community.github.project import Project
+    from rmwbench.report.view import View
+
+Json = Annotated[bool, typer.Option("--json", help="Print the document (docs/community.md).")]
+Report = Annotated[Path | None, typer.Option("--report", hidden=True)]
+"""An earlier name of `--out`, still taken."""
+
+
+def register(app: typer.Typer) -> None:
+    group = typer.Typer(
+        cls=PlainGroup,
+        no_args_is_help=True,
+        help="GitHub engagement, REP-2004 declarations, user surveys.",
+    )
+    group.command(
+        help="How repositories answer: pull requests, issues, activity; or what their git tells."
+    )(github)
+    group.command(help="Quality declarations item by item, packages side by side.")(rep2004)
+    group.command(help="A survey on an ordered scale, or a blank form.")(survey)
+    group.command(help="The bar for a report: tier, licence, protocol, with evidence.")(admission)
+    app.add_typer(group, name="community")
+
+
+def github(
+    names: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[OWNER/NAME[=DIR]…]",
+            help="Repositories. With =DIR, a clone or bare git directory, its history is read and "
+            "no server is asked; what only GitHub knows (pull requests, issues, responses, stars) "
+            "is then no data.",
+        ),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option(
+            metavar="180d|DATE",
+            help="What was opened since then (180d if it is asked for). In a git history days are "
+            "counted back from its newest commit, and its window ends there.",
+        ),
+    ] = None,
+    source: Annotated[
+        Path | None,
+        typer.Option(
+            "--from", metavar="DIR", help="Saved answers or the tables of 2020; asks no server."
+        ),
+    ] = None,
+    save: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")
+    ] = None,
+    people: Annotated[
+        bool, typer.Option("--people", help="Without what bots opened or committed.")
+    ] = False,
+    reviews: Annotated[
+        bool,
+        typer.Option("--reviews", help="Ask for reviews too: a request for each pull request."),
+    ] = False,
+    max_wait: Annotated[
+        str, typer.Option(metavar="TIME", help="The longest wait for a rate limit.")
+    ] = "2m",
+    api: Annotated[
+        str, typer.Option(metavar="URL", help="Another server's API.")
+    ] = "https://api.github.com",
+    out: Out = None,
+    report: Report = None,
+    as_json: Json = False,
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.published.community.github import measure, show
+
+    path = page(out, report)
+    begin = None if since is None else _since(since)
+    if source is not None:
+        if save is not None or reviews:
+            raise UserError(
+                "--from asks no server, so there is nothing to save or to ask",
+                where="--save, --reviews",
+            )
+        if read := next((name for name in names or () if "=" in name), None):
+            raise UserError(
+                "--from reads saved answers, this is a git history",
+                where=read,
+                expected="one of the two",
+            )
+        from rmwbench.published.community.github.saved import load
+
+        projects = load(source, None if begin is None else _moment(begin), tuple(names or ()))
+    else:
+        projects = _collected(
+            names or [], _since("180d") if begin is None else begin, save, reviews, max_wait, api
+        )
+    doc = measure.document(projects, people_only=people)
+    _show(doc, lambda draw: show.view(doc, draw=draw), path, as_json)
+
+
+def _collected(
+    names: list[str],
+    since: "datetime | timedelta",
+    save: Path | None,
+    reviews: bool,
+    max_wait: str,
+    api: str,
+) -> "list[Project]":
+    """In the order of `names`; from git where a directory is named, else asked of the API. Each
+    answer is saved as soon as it is whole."""
+    import os
+    import re
+
+    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.errors import UserError
+    from rmwbench.published.community.github import history
+    from rmwbench.published.community.github.client import Client
+    from rmwbench.published.community.github.collect import collect
+    from rmwbench.published.community.github.project import digest
+    from rmwbench.published.community.github.saved import save as keep
+
+    if not names:
+        raise UserError(
+            "no repository named",
+            expected="OWNER/NAME, OWNER/NAME=DIR with its git directory, or --from DIR",
+            fix="rmwbench community github ros2/rcl",
+        )
+    parts = [name.partition("=") for name in dict.fromkeys(names)]
+    asked = {name: directory if equals else None for name, equals, directory in parts}
+    if len(asked) < len(parts):
+        raise UserError("a repository is named twice, from different places", where=" ".join(names))
+    for name, directory in asked.items():
+        if directory == "":
+            raise UserError(
+                "no directory after the name", where=f"{name}=", expected="OWNER/NAME=DIR"
+            )
+        if not re.fullmatch(r"[\w.-]+/[\w.-]+", name, re.ASCII) or name.rpartition("/")[2] in (
+            ".",
+            "..",
+        ):
+            raise UserError(
+                "not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh"
+            )
+    if (save is not None or reviews) and None not in asked.values():
+        raise UserError(
+            "git is read, and no server is asked, so there is nothing to save",
+            where="--save, --reviews",
+        )
+
+    def notify(text: str) -> None:
+        typer.echo(text, err=True)
+
+    token = os.environ.get("GITHUB_TOKEN") or None
+    client = Client(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
+    projects = []
+    begin = _moment(since)
+    for name, directory in asked.items():
+        if directory is not None:
+            projects.append(history.load(name, Path(directory), since))
+            continue
+        raw = collect(client, name, begin, reviews=reviews, notify=notify)
+        if save is not None:
+            notify(f"{raw['collected']['name']}: saved to {keep(raw, save)}")
+        projects.append(digest(raw, client.base))
+    return projects
+
+
+def _moment(since: "datetime | timedelta") -> "datetime":
+    """A time, or a length before now, as a time."""
+    from datetime import UTC, datetime
+
+    return since if isinstance(since, datetime) else datetime.now(UTC) - since
+
+
+def _since(text: str) -> "datetime | timedelta":
+    """A date, or a time before now."""
+    from datetime import UTC, datetime, timedelta
+
+    from rmwbench.errors import UserError
+
+    try:
+        if text.endswith("d") and text[:-1].isdigit():
+            length = timedelta(days=int(text[:-1]))
+            _moment(length)  # OverflowError for a length beyond the calendar
+            if length:
+                return length
+        else:
+            found = datetime.fromisoformat(text)
+            found = found if found.tzinfo else found.replace(tzinfo=UTC)
+            if found <= datetime.now(UTC):
+                return found
+    except (ValueError, OverflowError):
+        pass
+    raise UserError(
+        "not a time in the past",
+        where=f"--since {text}",
+        expected="days (180d) or a date (2020-04-20)",
+    )
+
+
+def rep2004(
+    documents: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[NAME=]FILE…",
+            help="Declarations in Markdown or reStructuredText; of a git repository's directory, "
+            "whether it has one.",
+        ),
+    ],
+    date: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="[NAME=]DATE", help="When a document was written, where git does not know."
+        ),
+    ] = None,
+    evidence: Annotated[
+        bool, typer.Option("--evidence", help="Print the words and links too (the page has them).")
+    ] = False,
+    without_words: Annotated[
+        bool,
+        typer.Option(
+            "--without-words", help="With --json: leave out the sentences that were quoted."
+        ),
+    ] = False,
+    out: Out = None,
+    report: Report = None,
+    as_json: Json = False,
+) -> None:
+    from datetime import date as Date
+
+    from rmwbench.errors import UserError
+    from rmwbench.published.community.rep2004 import compare
+
+    sources: list[tuple[str | None, Path]] = []
+    for text in documents:
+        name, equals, path = text.partition("=")
+        sources.append(
+            (name, Path(path)) if equals and not Path(text).exists() else (None, Path(text))
+        )
+    given: dict[str, str] = {}
+    for text in date or ():
+        name, equals, day = text.rpartition("=")
+        if not equals and len(sources) > 1:
+            raise UserError(
+                "which document?",
+                where=f"--date {text}",
+                expected="NAME=YYYY-MM-DD, once per document",
+            )
+        try:
+            given[name or str(sources[0][1])] = Date.fromisoformat(day).isoformat()
+        except ValueError:
+            raise UserError(
+                "not a date", where=f"--date {text}", expected="YYYY-MM-DD", actual=day
+            ) from None
+    doc = compare.document(sources, given)
+    if without_words:
+        doc = compare.without_words(doc)
+    _show(
+        doc, lambda draw: compare.view(doc, evidence=draw or evidence), page(out, report), as_json
+    )
+
+
+def survey(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE.csv", help="Answers, a row per person.")
+    ] = None,
+    group: Annotated[
+        str | None,
+        typer.Option(metavar="COLUMN", help="The column that groups people (a part of its name)."),
+    ] = None,
+    compare: Annotated[
+        tuple[str, str] | None,
+        typer.Option(metavar="A B", help="Two groups to compare; the largest if absent."),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is not a known one."),
+    ] = None,
+    column: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME", help="A question; all that look like one if absent."),
+    ] = None,
+    form: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Write a blank form there and end.")
+    ] = None,
+    out: Out = None,
+    report: Report = None,
+    as_json: Json = False,
+) -> None:
+    from rmwbench.errors import UserError
+
+    if form is not None:
+        from rmwbench.published.community.survey.form import write
+
+        for path in write(form):
+            typer.echo(str(path))
+        return
+    if file is None:
+        raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
+    from rmwbench.published.community.survey import analyse, read, show
+    from rmwbench.published.community.survey.scale import told
+
+    item = read.item_of(file)
+    found = read.read(
+        item, scale=told(scale) if scale else None, columns=column or (), group_by=group
+    )
+    doc = analyse.document(found, compare, read.published_figures(item, file))
+    _show(doc, lambda draw: show.view(doc, draw=draw), page(out, report), as_json)
+
+
+def admission(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="CANDIDATES.yaml", help="Ours, if absent.")
+    ] = None,
+    rep_2000: Annotated[
+        Path | None,
+        typer.Option(
+            "--rep-2000", metavar="FILE.rst", help="REP-2000's text: tiers come from its tables."
+        ),
+    ] = None,
+    distribution: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="The ROS 2 distribution; the newest in REP-2000 if absent."
+        ),
+    ] = None,
+    out: Out = None,
+    report: Report = None,
+    as_json: Json = False,
+) -> None:
+    from rmwbench.published.community import admission as bar
+
+    doc = bar.document(file or bar.OURS, rep_2000, distribution)
+    _show(doc, lambda draw: bar.view(doc), page(out, report), as_json)
+
+
+def _show(
+    doc: dict[str, Any], view: "Callable[[bool], View]", out: Path | None, as_json: bool
+) -> None:
+    """The page if asked for, and the terminal's tables or the document."""
+    if out is not None:
+        from rmwbench.published.community.render import write_html
+
+        write_html(view(True), out)
+    if as_json:
+        print_json(doc)
+        return
+    from rmwbench.published.community.render import print_view
+
+    print_view(view(False), stdout_console())
+    if out is not None:
+        say_written(out)

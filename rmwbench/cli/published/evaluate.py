@@ -1,0 +1,406 @@
+"""`rmwbench evaluate tsc --budget TIME [-o DIR]`: a committee's report, planned over a budget,
+measured and written."""
+
+import functools
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
+from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
+from rmwbench.cli.runs import guarded
+from rmwbench.cli.verbs.plan import parse_duration_s
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.words.numbers import counted
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from rmwbench.published.committee.document import Beside, Report
+    from rmwbench.published.committee.run import Sections
+    from rmwbench.published.committee.sections import Share
+    from rmwbench.published.committee.session import Session
+    from rmwbench.suite.file.candidates import Choice
+
+
+TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
+COMMUNITY = (
+    ("github", "How the projects answer", "OWNER/NAME…"),
+    ("rep2004", "Declared quality (REP-2004)", "FILE…"),
+    ("survey", "What users say", "FILE.csv"),
+)
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="evaluate",
+        help="A committee's report: plan its sections over a budget; with -o DIR run them and "
+        "write the document.",
+        epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: "
+        "nothing is, 130: stopped. `rmwbench resume DIR` goes on where it was stopped, and writes "
+        "the document anew.",
+    )(evaluate)
+
+
+def evaluate(
+    evaluation: Annotated[
+        str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")
+    ] = "tsc",
+    budget: Annotated[
+        str | None,
+        typer.Option(metavar="TIME", help="For all sections together, such as 2h; 8h if absent."),
+    ] = None,
+    candidates: Candidates = None,
+    added: With = None,
+    without: Without = None,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            min=0, show_default="0", help="Draws the order of trials and their schedules."
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Run the sections, and write the report into this directory.",
+        ),
+    ] = None,
+    cluster: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N|ADDRESS",
+            help="Plan for N machines of a cluster, or with -o run on those at this address "
+            "(docs/cluster.md).",
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool,
+        typer.Option("--json", help="Print the plan, or with -o what was found, as one document."),
+    ] = False,
+) -> None:
+    from rmwbench.published.committee.sections import EVALUATIONS, costs, share
+    from rmwbench.published.committee.session import check_place, is_session
+
+    if evaluation not in EVALUATIONS:
+        raise UserError(
+            f"no evaluation is called `{evaluation}`",
+            expected="one of " + ", ".join(EVALUATIONS),
+            fix=did_you_mean(evaluation, EVALUATIONS),
+        )
+    if out is not None and is_session(out):
+        given = {"--budget": budget, "--seed": seed, **by_option(candidates, added, without)}
+        _carry_out(_begun(out, evaluation, given, cluster), as_json, cluster)
+    if out is not None:
+        check_place(out)
+    machines = _machines(cluster, out)
+    budget_s = parse_duration_s(budget or "8h")
+    asked = choice(candidates, added, without)
+    found, absent = costs(EVALUATIONS[evaluation], seed or 0, asked, machines or 1)
+    shares = share(found, budget_s)
+    if out is not None:
+        session = _new(
+            out,
+            evaluation,
+            shares,
+            absent,
+            seed=seed or 0,
+            budget_s=budget_s,
+            asked=asked,
+            machines=machines,
+        )
+        _carry_out(session, as_json, cluster)
+    document = _document(evaluation, budget_s, shares, absent, machines)
+    if as_json:
+        print_json(document)
+    else:
+        _print(document)
+    raise typer.Exit(1 if absent or any(not one.blocks for one in shares) else 0)
+
+
+def _machines(cluster: str | None, out: Path | None) -> int | None:
+    """How many machines to plan for; None: this one."""
+    if cluster is None:
+        return None
+    if out is None:
+        if cluster.isdecimal() and int(cluster) > 0:
+            return int(cluster)
+        raise UserError(
+            "how many machines?",
+            where="--cluster",
+            expected="a number of machines to plan for; an address is asked once -o DIR says where "
+            "the report goes",
+            actual=cluster,
+            fix="rmwbench evaluate tsc --cluster 8",
+        )
+    from rmwbench.cluster import start
+
+    return start.machines(cluster)
+
+
+def _new(
+    directory: Path,
+    evaluation: str,
+    shares: "Sequence[Share]",
+    absent: "Mapping[str, str]",
+    *,
+    seed: int,
+    budget_s: float,
+    asked: "Choice",
+    machines: int | None,
+) -> "Session":
+    from rmwbench.published.committee.sections import EVALUATIONS
+    from rmwbench.published.committee.session import begin
+
+    if not any(one.blocks for one in shares):
+        raise UserError(
+            "no section fits into this time, so there is nothing to run",
+            where="--budget",
+            expected=f"at least {min((one.cost.least_s for one in shares), default=0.0):.0f}s",
+            actual=f"{budget_s:g}s",
+            fix=f"rmwbench evaluate {evaluation} shows what each section takes",
+        )
+    unable = {
+        one.name: (one.title, one.suite, absent[one.name])
+        for one in EVALUATIONS[evaluation]
+        if one.name in absent
+    }
+    return begin(
+        directory,
+        evaluation,
+        shares,
+        unable,
+        seed=seed,
+        budget_s=budget_s,
+        choice=asked,
+        machines=machines,
+    )
+
+
+def go_on(directory: Path, cluster: str | None) -> NoReturn:
+    """Goes on with the evaluation that was begun in a directory; ends the verb. For `rmwbench
+    resume`."""
+    from rmwbench.published.committee.session import load
+
+    _carry_out(_begun(directory, load(directory).evaluation, {}, cluster), False, cluster)
+
+
+def _begun(
+    directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None
+) -> "Session":
+    """The evaluation to go on with. Raises UserError for what would change its plan."""
+    from rmwbench.published.committee.session import load
+
+    session = load(directory)
+    if session.evaluation != evaluation:
+        raise UserError(
+            "another evaluation was begun in this directory",
+            where=str(directory),
+            expected=session.evaluation,
+            actual=evaluation,
+        )
+    if session.waiting() and (cluster is None) != (session.machines is None):
+        raise UserError(
+            "this evaluation began here"
+            if cluster
+            else "this evaluation began on the machines of a cluster",
+            where=str(directory),
+            fix="leave --cluster out to go on" if cluster else "go on with --cluster ADDRESS",
+        )
+    for name, value in given.items():
+        if value not in (None, [], ()):
+            raise UserError(
+                f"an evaluation that was begun keeps its plan: {name} would change it",
+                where=str(directory),
+                fix=f"leave {name} out to go on, or choose another directory with --out",
+            )
+    return session
+
+
+def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoReturn:
+    """Runs what is left and writes the report; ends the verb."""
+    from rmwbench.published.committee.run import Sections
+
+    further = f"rmwbench resume {session.directory}" + f" --cluster {cluster}" * bool(cluster)
+    console = stderr_console()
+    runner = Sections(session) if cluster is None else _on(cluster, session)
+    ending = guarded(runner, session.directory, console, further)
+    if ending is not None and ending.stopped_by:
+        so_far = f"rmwbench report {session.directory}"
+        told = (
+            f"stopped by {ending.stopped_by}; what was finished stays\ngo on:   {further}\n"
+            f"report so far: {so_far}"
+        )
+        console.print(told, markup=False)
+        raise typer.Exit(130)
+    report, files = write(session)
+    if as_json:
+        print_json(report.document() | {"files": list(map(str, files))})
+    else:
+        say_files(files)
+    measured = len(report.measured)
+    raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
+
+
+def _on(address: str, session: "Session") -> "Sections":
+    from rmwbench.cluster.start import new_campaign, resumed_campaign
+    from rmwbench.published.committee.run import Sections
+
+    begin = functools.partial(new_campaign, address, None, None)
+    return Sections(session, begin, functools.partial(resumed_campaign, address))
+
+
+def write(session: "Session") -> "tuple[Report, list[Path]]":
+    """Writes the document of what has been measured so far, and says where no PDF could be made:
+    the report, and its files."""
+    from rmwbench.published.committee import markdown, page
+    from rmwbench.published.committee.document import gather
+
+    report = gather(session, TITLE, _beside(session))
+    written = markdown.write(report)[0]
+    html = session.directory / "report.html"
+    page.write_html(written, html)
+    files = [written, html]
+    printer = page.browser()
+    problem = (
+        None if printer is None else page.write_pdf(html, session.directory / "report.pdf", printer)
+    )
+    if printer is None or problem is not None:
+        told = f"no PDF: {problem or 'no Chromium was found'}; print {html} from any browser"
+        stderr_console().print(told, markup=False)
+    else:
+        files.append(session.directory / "report.pdf")
+    return report, files
+
+
+def say_files(files: "Sequence[Path]") -> None:
+    for path in files:
+        say(f"report: {path}")
+
+
+def _beside(session: "Session") -> "list[Beside]":
+    """The parts in which nothing runs: ours of the admission, and what was put into
+    DIR/community."""
+    from rmwbench.published.committee.document import Beside
+    from rmwbench.published.community import admission
+    from rmwbench.published.community.shown import replaceable, shipped, view_of
+
+    place = session.directory / "community"
+    bar = admission.view(admission.document(admission.OURS))
+    found = [
+        Beside(
+            title="Admission of candidates",
+            view=bar,
+            get="rmwbench community admission",
+            opens=True,
+        )
+    ]
+    for name, title, arguments in COMMUNITY:
+        given = place / f"{name}.json"
+        command = f"rmwbench community {name} {arguments} --json"
+        ours = shipped(name)
+        view = (
+            view_of(given)
+            if given.is_file()
+            else replaceable(view_of(ours), command, given)
+            if ours
+            else None
+        )
+        found.append(Beside(title=title, view=view, get=f"{command} > {given}"))
+    return found
+
+
+def _document(
+    name: str,
+    budget_s: float,
+    shares: "Sequence[Share]",
+    absent: "Mapping[str, str]",
+    machines: int | None,
+) -> dict[str, Any]:
+    from rmwbench.published.committee.sections import SCATTER, WITHOUT_RUNS
+
+    return {
+        "schema": "rmwbench/evaluate-plan",
+        "version": 1,
+        "evaluation": name,
+        "budget_s": budget_s,
+        "estimated_s": round(sum(one.seconds for one in shares), 1),
+        "machines": machines,
+        "machine_hours": round(sum(one.seconds for one in shares) * (machines or 1) / 3600, 2),
+        "scatter": SCATTER,
+        "sections": [
+            {
+                "section": one.cost.section.name,
+                "title": one.cost.section.title,
+                "suite": one.cost.section.suite,
+                "short": one.cost.short,
+                "conditions": [chosen.comparison for chosen in one.chosen],
+                "of_conditions": len(one.cost.conditions),
+                "blocks": one.blocks,
+                "estimated_s": round(one.seconds, 1),
+                "least_s": round(one.cost.least_s, 1),
+                "trials": one.trials,
+                "arms": list(one.cost.arms),
+                "resolvable_ratio": one.resolves,
+            }
+            for one in shares
+        ],
+        "cannot_run": dict(absent),
+        "without_runs": dict(WITHOUT_RUNS),
+    }
+
+
+def _print(doc: dict[str, Any]) -> None:
+    from rich.table import Table
+    from rich.text import Text
+
+    from rmwbench.words import numbers as fmt
+
+    console = stdout_console()
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for head in ("section", "conditions", "blocks", "time", "trials", "finds"):
+        table.add_column(head, justify="left" if head == "section" else "right")
+    for one in doc["sections"]:
+        if one["blocks"]:
+            finds = f"{fmt.significant(one['resolvable_ratio'])}×"
+            held = f"{len(one['conditions'])} of {one['of_conditions']}"
+            cells = (
+                held,
+                str(one["blocks"]),
+                fmt.duration(one["estimated_s"]),
+                str(one["trials"]),
+                finds,
+            )
+        else:
+            cells = ("–", "–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
+        table.add_row(Text(one["title"]), *map(Text, cells))
+    console.print(table)
+    console.print(
+        Text(
+            f"\n{fmt.duration(doc['estimated_s'])} of "
+            f"{fmt.duration(doc['budget_s'])}{_on_machines(doc)}. A section finds ratios from the "
+            "last column on, in 95 of 100 campaigns, where block log-ratios scatter by "
+            f"{doc['scatter']:g}."
+        )
+    )
+    for name, reason in doc["cannot_run"].items():
+        console.print(Text(f"! {name} cannot run here: {reason}"))
+    budget = math.ceil(doc["budget_s"])
+    where = " --cluster ADDRESS" if doc["machines"] else ""
+    command = f"rmwbench evaluate {doc['evaluation']} --budget {budget}s{where} -o DIR"
+    console.print(Text(f"\nTo run it and write the report: {command}"))
+    told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
+    console.print(Text(f"Nothing runs in {told}."))
+
+
+def _on_machines(doc: dict[str, Any]) -> str:
+    if doc["machines"] is None:
+        return ""
+    return (
+        f" on {counted(doc['machines'], 'machine')} of a cluster, {doc['machine_hours']:.2g} "
+        "machine-hours"
+    )

@@ -1,0 +1,215 @@
+"""`rmwbench figures [SOURCE]`: every figure of the published evaluations, as published, as
+corrected, as measured."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Html, Out, page, say_written
+
+if TYPE_CHECKING:
+    from rmwbench.published.figures.model import Figures
+
+Rows = list[dict[str, Any]]
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="figures",
+        help="Redraw the figures of the published evaluations: as published, as corrected, as "
+        "measured.",
+    )(figures)
+
+
+def figures(
+    source: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[SOURCE]", help="A shipped source or a figures file; all if absent."
+        ),
+    ] = None,
+    data: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="PATH",
+            help="The original's data, or a bundle that was imported; the shipped points if "
+            "absent.",
+        ),
+    ] = None,
+    campaign: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR", help="What was measured here, also by `claims run`; may be repeated."
+        ),
+    ] = None,
+    shipped: Annotated[
+        bool,
+        typer.Option(
+            "--shipped/--no-shipped", help="Also what was measured for the shipped claims."
+        ),
+    ] = True,
+    figure: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")
+    ] = None,
+    out: Out = None,
+    html: Html = None,
+    pictures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write every chart as SVG and PNG into this directory."),
+    ] = None,
+    extract: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE", help="Write the points of SOURCE's figures from --data as CSV."
+        ),
+    ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
+    ] = False,
+) -> None:
+    from rmwbench.cli.published.campaigns import campaigns_in
+    from rmwbench.errors import UserError
+    from rmwbench.published.figures import document as redrawn
+    from rmwbench.published.figures.measured import shipped_summaries
+    from rmwbench.published.figures.model import load, sources
+
+    path = page(out, html)
+    names = [source] if source else sources()
+    files = [load(name) for name in names]
+    found = _imported(data or (), files)
+    if extract is not None:
+        _extract(extract, files, found, bool(data))
+        typer.echo(extract)
+        return
+    given = campaigns_in(
+        campaign or (), "figures", imported="what `rmwbench import` made goes to --data"
+    )
+    given += shipped_summaries() if shipped else []
+    parts = [
+        (file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)
+    ]
+    document = redrawn.document(parts, given)
+    if figure:
+        _only(document, figure)
+        if not any(part["figures"] for part in document["sources"]):
+            raise UserError("no figure has that text", where="--figure", actual=figure)
+    _deliver(document, path, pictures, as_json)
+
+
+def _deliver(
+    document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool
+) -> None:
+    if out is not None:
+        from rmwbench.published.figures.page import write_html
+
+        write_html(document, out)
+        say_written(out)
+    if pictures is not None:
+        from rmwbench.published.figures.page import write_pictures
+
+        typer.echo(f"{len(write_pictures(document, pictures))} files in {pictures}")
+    if as_json:
+        print_json(document)
+    elif out is None and pictures is None:
+        _print(document)
+
+
+def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
+    """The rows of all kinds that these figures draw, from data or from bundles that were
+    imported."""
+    from rmwbench.bundle import Bundle
+    from rmwbench.published.importers.collected import collect
+
+    kinds = {kind for file in files for kind in file.kinds}
+    found: dict[str, Rows] = {}
+    for path in paths:
+        if (path / "campaign.json").is_file():
+            bundle = Bundle(path)
+            kind = bundle.campaign.get("imported", {}).get("kind", "")
+            part = {kind: bundle.rows("figures")} if kind in kinds else {}
+        else:
+            part = collect(path, kinds)
+        for kind, rows in part.items():
+            found.setdefault(kind, []).extend(rows)
+    return found
+
+
+def _points(
+    name: str, file: "Figures", found: Mapping[str, Rows], data: Sequence[Path] | None
+) -> tuple[dict[str, Rows], str]:
+    """The rows of a source and in words where they are from: the data that was given, else the
+    shipped file."""
+    from rmwbench.published.figures.model import published_file
+    from rmwbench.published.figures.points import read
+
+    given = {kind: found[kind] for kind in file.kinds if kind in found}
+    shipped = published_file(name)
+    missing = [kind for kind in file.kinds if kind not in given]
+    if not file.kinds:
+        return {}, "what its text prints, where it prints any; its data is not published"
+    if not missing:
+        return given, "imported from " + ", ".join(str(path.name) for path in data or ())
+    rest = read(shipped) if shipped.is_file() else {}
+    words = (
+        f"the points extracted from the published data ({shipped.name}, five digits)"
+        if rest
+        else "not here"
+    )
+    return {**rest, **given}, words if not given else f"{words}; {', '.join(given)} imported"
+
+
+def _extract(
+    path: Path, files: "Sequence[Figures]", found: Mapping[str, Rows], given: bool
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.published.figures.points import written
+    from rmwbench.whole_file import write_whole
+
+    if len(files) != 1 or not given:
+        raise UserError(
+            "points are extracted for one source from its data",
+            fix="rmwbench figures SOURCE --data PATH --extract FILE",
+        )
+    missing = [kind for kind in files[0].kinds if kind not in found]
+    if missing:
+        raise UserError(
+            "the data lacks a kind that the figures draw",
+            expected=", ".join(missing),
+            where="--data",
+        )
+    write_whole(path, written(dict(found), files[0].imported()))
+
+
+def _only(document: dict[str, Any], text: str) -> None:
+    low = text.lower()
+    for source in document["sources"]:
+        source["figures"] = [
+            f for f in source["figures"] if low in f["id"].lower() or low in f["title"].lower()
+        ]
+
+
+def _print(document: dict[str, Any]) -> None:
+    from rich.padding import Padding
+    from rich.text import Text
+
+    from rmwbench.published.figures.words import line
+    from rmwbench.words.printable import printable
+
+    console = stdout_console()
+    document = printable(document)
+    for source in document["sources"]:
+        console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
+        for figure in source["figures"]:
+            console.print(
+                Padding.indent(Text(f"{figure['id']}  {figure['title']}: {line(figure)}"), 2)
+            )
+        console.print()
+    for one in document["shipped"]:
+        console.print(
+            f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped "
+            "leaves it out."
+        )
+    console.print("Points with a value. `rmwbench figures SOURCE -o page.html` draws them.")

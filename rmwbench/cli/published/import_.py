@@ -1,0 +1,127 @@
+"""`rmwbench import [KIND] PATH`: published data into a bundle, with its figures as published and as
+corrected."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="import",
+        help="Import published data (perf_test logs, TSC reports, gscam, ddsperf, …) as a bundle.",
+        epilog="Exit code 0: imported, 2: the data is not as its format says; then nothing is left "
+        "behind.",
+    )(import_)
+
+
+def import_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KIND] PATH",
+            help="What to import: a file, a directory or a tar archive. KIND is recognised.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR", help="Where the bundle goes; ./campaigns/KIND-DATE-TIME if absent."
+        ),
+    ] = None,
+    figures: Annotated[
+        bool,
+        typer.Option(
+            "--figures", help="Print every figure: as published and as corrected, side by side."
+        ),
+    ] = False,
+    list_kinds: Annotated[
+        bool, typer.Option("--list", help="Name the kinds and what their paths may be.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the imported document (docs/importers.md).")
+    ] = False,
+) -> None:
+    if list_kinds:
+        _print_kinds(as_json)
+        return
+    from rmwbench.bundle import Bundle
+    from rmwbench.published.importers import import_published
+    from rmwbench.report.imported import print_imported
+    from rmwbench.results.imported import summarise
+
+    kind, path = _kind_and_path(words or [])
+    _end_on_signals()
+    done = import_published(path, out or _place(kind, path), kind)
+    found = summarise(Bundle(done.directory))
+    if as_json:
+        from rmwbench.results.model import document
+
+        print_json(document(found))
+    else:
+        print_imported(found, stdout_console(), figures=figures)
+
+
+def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
+    from rmwbench.errors import UserError
+    from rmwbench.published.importers import KINDS
+
+    if len(words) == 1 and words[0] in KINDS and not Path(words[0]).exists():
+        raise UserError("no path to import", where=words[0], fix=f"rmwbench import {words[0]} PATH")
+    if "" in words:
+        raise UserError(
+            "an empty path",
+            expected="rmwbench import [KIND] PATH",
+            actual="''",
+            fix="name a file, a directory or an archive; `.` is the directory you are in",
+        )
+    if not 1 <= len(words) <= 2:
+        raise UserError(
+            "one path to import is needed",
+            expected="rmwbench import [KIND] PATH",
+            actual=f"{len(words)} words",
+            fix="`rmwbench import --list` names the kinds",
+        )
+    return (None, words[0]) if len(words) == 1 else (words[0], words[1])
+
+
+def _end_on_signals() -> None:
+    """SIGTERM and SIGHUP end an import as Ctrl-C does: by an exception, so that nothing stays
+    behind."""
+    import signal
+
+    def end(number: int, _: object) -> None:
+        raise SystemExit(128 + number)
+
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, end)
+
+
+def _place(kind: str | None, path: str) -> Path:
+    import re
+    import time
+
+    from rmwbench.bundle.newest import CAMPAIGNS
+
+    name = kind or "import-" + re.sub(r"[^\w.-]", "_", Path(path).name)
+    return CAMPAIGNS / f"{name}-{time.strftime('%Y%m%d-%H%M%S')}"
+
+
+def _print_kinds(as_json: bool) -> None:
+    from rmwbench.published.importers import KINDS
+
+    if as_json:
+        print_json([{"kind": k.name, "title": k.title, "path": k.path} for k in KINDS.values()])
+        return
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in ("kind", "what", "path"):
+        table.add_column(column, overflow="fold")
+    for kind in KINDS.values():
+        table.add_row(kind.name, kind.title, kind.path)
+    stdout_console().print(table)

@@ -1,0 +1,117 @@
+"""`rmwbench questionnaire`: the questions that ROS 2's technical steering committee asked in 2021,
+answered."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.pages import Html, Out, page, say_written
+from rmwbench.cli.published.campaigns import campaigns_in
+
+SOURCE = "fastdds-2021"
+WHO = "answers"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="questionnaire",
+        help="What the ROS 2 TSC asked its middlewares: from measurements and evidence.",
+    )(questionnaire)
+
+
+def questionnaire(
+    campaign: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="DIR",
+            help="Answer with this campaign (or those of `claims run`), not with the shipped ones; "
+            "repeatable.",
+        ),
+    ] = None,
+    question: Annotated[
+        list[str] | None, typer.Option(metavar="ID", help="Only this question; repeatable.")
+    ] = None,
+    out: Out = None,
+    html: Html = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print it as Markdown (docs/questionnaire.md).")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the document (docs/questionnaire.md).")
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE.json",
+            help="Keep what these campaigns answer, and no more. What the file has of other cells "
+            "stays.",
+        ),
+    ] = None,
+) -> None:
+    from rmwbench.errors import UserError
+    from rmwbench.published.questionnaire.document import document
+    from rmwbench.published.questionnaire.model import load, measured_here
+
+    path = page(out, html)
+    if sum((path is not None, markdown, as_json, save is not None)) > 1:
+        raise UserError(
+            "one form at a time", where="--out, --markdown, --json, --save", expected="one of them"
+        )
+    asked, evidence = load(SOURCE)
+    if save is not None:
+        if not campaign:
+            raise UserError(
+                "there is nothing to keep", where="--save", expected="--campaign DIR with it"
+            )
+        _save(asked, campaign, save)
+        return typer.echo(f"kept: {save}")
+    asked = _only(asked, question or [])
+    given = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
+    made = document(asked, evidence, given)
+    if path is not None:
+        from rmwbench.published.questionnaire.pages import write_html
+
+        write_html(made, path)
+        say_written(path)
+    elif as_json:
+        print_json(made)
+    elif markdown:
+        from rmwbench.published.questionnaire.pages import page as markdown_page
+
+        typer.echo(markdown_page(made, generated=not campaign), nl=False)
+    else:
+        from rich.text import Text
+
+        from rmwbench.published.questionnaire.terminal import lines
+
+        console = stdout_console()
+        for style, text in lines(made):
+            console.print(Text(text, style=style))
+
+
+def _only(asked: Any, wanted: list[str]) -> Any:
+    from rmwbench.errors import UserError, did_you_mean
+
+    known = [question.id for question in asked.questions]
+    for name in wanted:
+        if name not in known:
+            raise UserError(
+                f"there is no question `{name}`",
+                where="--question",
+                expected="one of " + ", ".join(known),
+                actual=name,
+                fix=did_you_mean(name, known),
+            )
+    kept = tuple(question for question in asked.questions if not wanted or question.id in wanted)
+    return asked.model_copy(update={"questions": kept})
+
+
+def _save(asked: Any, campaigns: list[Path], path: Path) -> None:
+    from rmwbench.published.questionnaire.document import reduced, renewed
+    from rmwbench.published.questionnaire.model import answers_text, kept_answers
+    from rmwbench.whole_file import write_whole
+
+    new = [reduced(asked, one) for one in campaigns_in(campaigns, WHO)]
+    write_whole(path, answers_text(renewed(kept_answers(path), new)))

@@ -1,9 +1,0 @@
-"""Published data -> bundles (docs/importers.md): what others measured, read by the rules of their
-own formats, with the limits of the original kept visible and every figure both as published and as
-corrected.
-"""
-
-from rmwbench.importers.kinds import KINDS, Kind
-from rmwbench.importers.run import import_published
-
-__all__ = ["KINDS", "Kind", "import_published"]

@@ -1,0 +1,39 @@
+"""A campaign, set beside the published evaluations: what its report shows of them."""
+
+from functools import partial
+from pathlib import Path
+
+from rmwbench.published.about import sources_about
+from rmwbench.published.campaign import Campaign, of_shown
+from rmwbench.published.claims.render.short import lines, table
+from rmwbench.published.claims.state import ANSWERS
+from rmwbench.report.evaluated import Evaluated
+from rmwbench.results.shown import Shown
+from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
+
+
+def evaluated(shown: Shown) -> Evaluated:
+    """What the shipped claims and figures say of the campaign."""
+    campaign = of_shown(shown)
+    section = None
+    if sources_about(str(campaign.suite), CLAIMS_FILE):
+        from rmwbench.published.claims.render.rows import of_campaign
+
+        section = of_campaign(campaign)
+    return Evaluated(
+        section=section,
+        answers=ANSWERS,
+        lines=lines(section),
+        table=table(section),
+        write_figures=partial(_write_figures, campaign),
+    )
+
+
+def _write_figures(campaign: Campaign, report: Path) -> str | None:
+    """Charts take long to import: an answer in the terminal has none, and most reports have none of
+    an evaluation."""
+    if not sources_about(str(campaign.suite), FIGURES_FILE):
+        return None
+    from rmwbench.published.figures.beside import write_beside
+
+    return write_beside(campaign, report)

@@ -1,0 +1,523 @@
+"""Claims: the checkable statements of a published evaluation, as data that anyone can extend
+(docs/formats/claims.md).
+
+A file per source, `suites/published/SOURCE/claims.yaml`. What a claim's words mean is checked here;
+whether it holds is decided in `published/claims/judge.py`, and what it says of the source's own
+data in `published/claims/original_data.py`.
+"""
+
+import re
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.file.load import read, shown, source_file, validated
+from rmwbench.suite.file.places import CLAIMS_FILE
+
+Kind = Literal[
+    "comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"
+]
+Relation = Literal["less", "greater", "within", "differs"]
+Layer = Literal["floor", "native", "rclcpp", "rclpy"]
+Settled = Literal[
+    "supported",
+    "contradicted",
+    "contradicted within the source",
+    "partly supported",
+    "data not published",
+    "no data",
+    "undecided",
+]
+CONTRADICTED = ("contradicted", "contradicted within the source", "partly supported")
+"""Verdicts that find fault with a sentence, which therefore must be there."""
+TOLD = ("supported", *CONTRADICTED)
+SIGNIFICANT = 0.05
+"""A difference whose p is not below it is one that the source's data does not tell."""
+PLACE = r"(paragraph|bullet|row|plot|code)( \d+(, sentence \d+)?)?"
+"""Where in the source below the claim's heading: its paragraphs, list items, rows of tables,
+pictures and blocks of code, each counted by itself from 1. Without a number where the text is not
+kept, so that nobody can count."""
+RANGES = ("within", "differs")
+"""Relations to a range around the bar, which `factor` is half as wide as."""
+Scalar = str | int | float | bool
+Text = Annotated[str, Field(min_length=1)]
+Levels = dict[str, Scalar | list[Scalar]]
+"""Factor -> its level, or those among its levels that are meant."""
+
+
+class Judged(Strict):
+    """What the source's own data says, and why: which figure, which error. `p`: with which
+    probability a difference as large as theirs comes by chance, where a test was made."""
+
+    verdict: Settled
+    why: Text
+    p: Annotated[float, Field(ge=0, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _tells(self) -> "Judged":
+        if self.p is not None and self.p >= SIGNIFICANT and self.verdict in TOLD:
+            raise Fault(
+                f"a difference of p = {self.p:g} is one that the data does not tell",
+                expected="`verdict: undecided`",
+                actual=self.verdict,
+                at=("verdict",),
+            )
+        return self
+
+
+class Check(Strict):
+    """One comparison of two points of an importer's figures, or of a point with a number: `of`
+    relation `factor` × `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`:
+    it does not.
+
+    A difference of two groups that a test does not tell is undecided. `counts`: the points are so
+    many of their `count` runs (Fisher's exact test). `answers`: they are means of ordinal answers,
+    whose shares this figure has, a series `X SERIES` for each (Mann and Whitney's test); printed
+    means are compared as printed, so this is asked of corrected ones alone."""
+
+    figure: Text
+    of: Annotated[tuple[str, str], Field(strict=False)]
+    """Series and x of the point."""
+    relation: Relation
+    than: Annotated[tuple[str, str], Field(strict=False)] | float
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    counts: bool = False
+    answers: str | None = None
+
+    @model_validator(mode="after")
+    def _of_two_groups(self) -> "Check":
+        key = "counts" if self.counts else "answers" if self.answers is not None else None
+        if key is not None and isinstance(self.than, float):
+            raise Fault(
+                "a test of two groups needs both",
+                expected="`than: [SERIES, X]`",
+                actual=f"{self.than:g}",
+                at=(key,),
+            )
+        return self
+
+
+class Data(Strict):
+    """Points of imported data that decide a claim: all checks hold (supported), none does
+    (contradicted), or some."""
+
+    kind: Text
+    """Of `rmwbench import --list`."""
+    checks: Annotated[tuple[Check, ...], Field(strict=False, min_length=1)]
+
+
+class Cells(Strict):
+    """Of the `of` cells that a statement speaks of, at least and at most so many are as the test
+    says; all of them where neither is given. A cell that was not measured counts as undecided."""
+
+    of: Annotated[int, Field(ge=1)]
+    at_least: Annotated[int, Field(ge=0)] | None = None
+    at_most: Annotated[int, Field(ge=0)] | None = None
+
+    @model_validator(mode="after")
+    def _possible(self) -> "Cells":
+        low = self.of if self.at_least is None and self.at_most is None else self.at_least or 0
+        high = self.of if self.at_most is None else self.at_most
+        if not 0 <= low <= high <= self.of:
+            raise Fault(
+                "so many cells cannot be",
+                expected="at_least ≤ at_most ≤ of",
+                actual=f"{low} ≤ {high} ≤ {self.of}",
+                at=("of",),
+            )
+        return self
+
+    @property
+    def least(self) -> int:
+        return self.of if self.at_least is None and self.at_most is None else self.at_least or 0
+
+    @property
+    def most(self) -> int:
+        return self.of if self.at_most is None else self.at_most
+
+
+class Test(Strict):
+    """Which cells of which suite decide the claim today, and how: `metric` of `left` relation
+    `factor` × that of `right` (or `level`, in the metric's unit), in every cell that matches, or in
+    as many as `cells` says.
+
+    `at` are levels of factors that both sides have; `left_at` and `right_at` those in which they
+    differ, which makes a comparison of one arm with itself in two cells: scaling.
+
+    Of each side the value in a block may be made of several: `times_metric`: the product of both
+    metrics (CPU per message × messages per second). `right_metric`: the right side's, where it is
+    another (two metrics of one arm). `topic`: the metrics are those of this topic of the workload
+    alone; `right_topic`: the right side's, where it is another. What may stand there: topics.py.
+    `base_at`: each side is divided by its own value at these levels; left against right is then a
+    ratio of ratios.
+
+    `by: difference`, of fractions: left − right relation `level`, for what may be 0 on both sides.
+    `by: exponent`: log(left ÷ right) ÷ log of the ratio of `sizes` (those of left and right)
+    relation `level`: 1 is linear growth, 2 is quadratic. `of_machine`: the level is an absolute
+    number of the original's hardware, which another class of machine can neither confirm nor
+    refute. `existence`: it is asked whether anything happens at all (`greater`) or nothing does
+    (`less`): one block above 0 decides that, and `level` is how near to nothing the interval must
+    lie. `of_touch`: the statement is about a payload that is treated as the source's was (its
+    `conditions`): one that is treated otherwise says nothing of it.
+    """
+
+    __test__ = False  # pytest collects classes by this name
+
+    suite: Text
+    metric: Text
+    left: Text
+    relation: Relation
+    right: str | None = None
+    level: float | None = None
+    by: Literal["ratio", "difference", "exponent"] = "ratio"
+    times_metric: str | None = None
+    right_metric: str | None = None
+    base_at: Levels = Field(default_factory=dict)
+    sizes: Annotated[tuple[float, float], Field(strict=False)] | None = None
+    cells: Cells | None = None
+    of_machine: bool = False
+    existence: bool = False
+    of_touch: bool = False
+    factor: Annotated[float, Field(gt=0)] = 1.0
+    times: Annotated[float, Field(gt=0)] = 1.0
+    """Of `within`: the middle, as a ratio. `within: 6 times as much, give or take a factor of
+    1.5`."""
+    workload: str | None = None
+    right_workload: str | None = None
+    topic: str | None = None
+    right_topic: str | None = None
+    at: Levels = Field(default_factory=dict)
+    left_at: Levels = Field(default_factory=dict)
+    right_at: Levels = Field(default_factory=dict)
+    across_layers: bool = False
+    """The sides are of two layers on purpose: what a layer adds."""
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that it takes."""
+        found = (self.metric, self.times_metric, self.right_metric)
+        return tuple(dict.fromkeys(name for name in found if name))
+
+    @property
+    def topics(self) -> tuple[str | None, str | None]:
+        """The left side's and the right side's; None for the whole workload."""
+        return self.topic, self.right_topic or self.topic
+
+    @property
+    def asked(self) -> tuple[tuple[str, str | None], ...]:
+        """(metric, topic) of all that it takes."""
+        left, right = self.topics
+        found = [(self.metric, left), (self.times_metric, left)]
+        if self.right is not None:
+            found += [(self.right_metric or self.metric, right), (self.times_metric, right)]
+        return tuple(dict.fromkeys((name, topic) for name, topic in found if name))
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Test":
+        check = {
+            "ratio": self._of_a_ratio,
+            "difference": self._of_a_difference,
+            "exponent": self._of_an_exponent,
+        }
+        check[self.by]()
+        of_two = next(
+            (key for key in ("base_at", "right_metric", "right_topic") if getattr(self, key)), None
+        )
+        if self.right is None and of_two:
+            raise Fault(
+                "one side alone is compared with a level",
+                expected="`right: SIDE`",
+                actual=of_two,
+                at=(of_two,),
+            )
+        if self.existence:
+            self._of_existence()
+        if self.of_machine and self.level is None:
+            raise Fault(
+                "only a level is a number of a machine",
+                expected="`level: NUMBER`",
+                at=("of_machine",),
+            )
+        return self
+
+    def _of_existence(self) -> None:
+        if self.right is not None or self.level is None or self.relation in RANGES:
+            raise Fault(
+                "`existence` asks whether anything happens, or nothing does",
+                expected="`level: NUMBER`, `relation: less` or `greater`, and no other side",
+                actual=f"{self.relation}, right {self.right}, level {self.level}",
+                at=("existence",),
+            )
+
+    def _of_a_ratio(self) -> None:
+        if (self.right is None) == (self.level is None):
+            raise Fault(
+                "a test compares with another side or with a level",
+                expected="`right: SIDE` or `level: NUMBER`",
+                actual="both" if self.right else "neither",
+                at=("right",) if self.right else (),
+            )
+        self._factor(self.level is not None)
+        if self.relation not in RANGES and self.times != 1:
+            raise Fault(
+                "`times` is the middle of a range",
+                expected="`relation: within`, or `factor` alone",
+                actual=f"{self.relation}, times {self.times:g}",
+                at=("times",),
+            )
+        if self.sizes is not None:
+            raise Fault(
+                "sizes belong to an exponent",
+                expected="`by: exponent`",
+                actual=self.by,
+                at=("sizes",),
+            )
+
+    def _factor(self, of_level: bool) -> None:
+        if self.relation in RANGES and self.factor <= 1:
+            raise Fault(
+                f"`{self.relation}` needs a factor above 1",
+                expected="for example `factor: 1.1`",
+                actual=f"{self.factor:g}",
+                at=("relation",),
+            )
+        if of_level and self.relation not in RANGES and self.factor != 1:
+            raise Fault(
+                "a level is compared as it stands",
+                expected="no factor, or `relation: within`",
+                actual=f"{self.relation}, factor {self.factor:g}",
+                at=("level",),
+            )
+
+    def _of_a_difference(self) -> None:
+        if self.right is None or self.level is None:
+            raise Fault(
+                "a difference is of two sides, compared with a level",
+                expected="`right: SIDE` and `level: NUMBER`, 0.05 for five points",
+                actual=" and ".join(key for key in ("right", "level") if getattr(self, key) is None)
+                + " left out",
+                at=("by",),
+            )
+        made_of = self.times_metric or self.right_metric or self.base_at or self.sizes
+        if self.relation in RANGES or self.factor != 1 or self.times != 1 or made_of:
+            raise Fault(
+                "a difference is compared with its level as it stands",
+                expected="`relation: less` or `greater` and one metric; no factor, `times`, "
+                "`base_at` or `sizes`",
+                actual=f"{self.relation}, factor {self.factor:g}, times {self.times:g}",
+                at=("by",),
+            )
+
+    def _of_an_exponent(self) -> None:
+        sizes = self.sizes or (0.0, 0.0)
+        if self.right is None or self.level is None or min(sizes) <= 0 or sizes[0] == sizes[1]:
+            raise Fault(
+                "an exponent is of two sides at two sizes, compared with a level",
+                expected="`right: SIDE`, `sizes: [16, 4]` and `level: 2`",
+                actual=f"right {self.right}, sizes {self.sizes}, level {self.level}",
+                at=("by",),
+            )
+        self._factor(True)
+
+
+class Claim(Strict):
+    """A statement in our own words: of the source, in whose text it has a `place`, or an inference
+    of ours (`inferred`), which is tested and never judged as the source's."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9.-]*$")]
+    heading: Text
+    says: Text
+    kind: Kind
+    layer: Layer | None = None
+    """Where it differs from the file's."""
+    figure: str | None = None
+    """What the source printed."""
+    place: Annotated[str, Field(pattern=rf"^{PLACE}(; {PLACE})*$")] | None = None
+    """Its sentences below its heading."""
+    inferred: Text | None = None
+    """From what it was inferred, where the source does not say it."""
+    speaks_of: Annotated[int, Field(ge=1)] | None = None
+    """Of how many conditions of the original it speaks, where its tests have fewer cells."""
+    published: Judged | None = None
+    corrected: Judged | None = None
+    data: Data | None = None
+    test: Test | None = None
+    also: Annotated[tuple[Test, ...], Field(strict=False)] = ()
+    """Further tests of a statement that says several things: all must hold, and one against it is
+    enough."""
+    not_testable: str | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> "Claim":
+        judged = ("published", "corrected", "data", "test")
+        if self.kind == "opinion":
+            extra = [name for name in judged if getattr(self, name) is not None]
+            if extra:
+                raise Fault(
+                    "an opinion is listed, not judged",
+                    expected="no " + ", ".join(judged),
+                    actual=", ".join(extra),
+                    at=(extra[0],),
+                )
+            return self
+        if self.inferred is not None:
+            self._is_ours()
+        elif self.published is None:
+            raise Fault(
+                f"claim `{self.id}` has no verdict as published",
+                expected="`published: {verdict, why}`, or `inferred: FROM WHAT`",
+            )
+        self._has_its_place()
+        if (self.test is None) == (self.not_testable is None):
+            raise Fault(
+                f"claim `{self.id}` says neither how it is tested nor why it is not"
+                if self.test is None
+                else f"claim `{self.id}` has a test and is not testable",
+                expected="`test:` or `not_testable: REASON`",
+                at=() if self.test is None else ("not_testable",),
+            )
+        if self.also and self.test is None:
+            raise Fault(
+                f"claim `{self.id}` has further tests and no test", expected="`test:`", at=("also",)
+            )
+        if len({test.suite for test in self.tests}) > 1:
+            raise Fault(
+                f"the tests of claim `{self.id}` are of several suites",
+                expected="one suite",
+                actual=", ".join(dict.fromkeys(test.suite for test in self.tests)),
+                at=("also",),
+            )
+        if self.data is not None and self.corrected is None:
+            raise Fault(
+                f"claim `{self.id}` has data and no verdict as corrected",
+                expected="`corrected:`",
+                at=("data",),
+            )
+        return self
+
+    def _is_ours(self) -> None:
+        of_source = ("published", "corrected", "data", "figure", "place")
+        extra = next((name for name in of_source if getattr(self, name) is not None), None)
+        if extra:
+            raise Fault(
+                "what the source does not say is not judged as its statement",
+                expected="no " + ", ".join(of_source),
+                actual=extra,
+                at=(extra,),
+            )
+
+    def _has_its_place(self) -> None:
+        """Of what a source did not say nothing contradicts it."""
+        for key in ("published", "corrected"):
+            judged = getattr(self, key)
+            if judged is not None and judged.verdict in CONTRADICTED and self.place is None:
+                raise Fault(
+                    f"claim `{self.id}` is {judged.verdict}, and has no place in the source",
+                    expected="`place: paragraph 2, sentence 1`, or `inferred: FROM WHAT`",
+                    at=(key,),
+                )
+
+    @property
+    def tests(self) -> tuple[Test, ...]:
+        """All of them; none where it is not testable."""
+        return () if self.test is None else (self.test, *self.also)
+
+
+class Heading(Strict):
+    """A heading of the source without claims, and why it has none."""
+
+    heading: Text
+    reason: Text
+
+
+class Conditions(Strict):
+    """What a source measured with, as far as it says: what a campaign must have to support or
+    refute it. `rclcpp`: from this version on, and below that; `touch`: what became of the payload;
+    `processors` (at least) and `virtual`: the class of its machine."""
+
+    rclcpp: Annotated[tuple[str, str], Field(strict=False)] | None = None
+    touch: Literal["none", "header", "all"] | None = None
+    processors: Annotated[int, Field(ge=1)] | None = None
+    virtual: bool | None = None
+
+    @model_validator(mode="after")
+    def _versions(self) -> "Conditions":
+        if self.rclcpp is not None and not all(
+            re.fullmatch(r"\d+(\.\d+)*", part) for part in self.rclcpp
+        ):
+            raise Fault(
+                "a version is numbers and points",
+                expected='`rclcpp: ["5.0", "6.0"]`',
+                actual=", ".join(self.rclcpp),
+                at=("rclcpp",),
+            )
+        return self
+
+
+class Claims(Strict):
+    """A source and its claims. `sides` names what claims compare: for each side the arms of suites
+    that stand for it, at any layer."""
+
+    claims: Text
+    title: Text
+    published: Text
+    text: Text
+    """File name of the source's text, as kept beside the checkout."""
+    layer: Layer
+    versions: Annotated[tuple[str, ...], Field(strict=False)] = ()
+    """Versions that the claims speak of, in words."""
+    conditions: Conditions = Field(default_factory=Conditions)
+    """The same as data, with the rest that makes an answer of today more than a proxy."""
+    lasts_s: dict[str, Annotated[float, Field(gt=0)]] = Field(default_factory=dict)
+    """Suite -> how long a run of the original took, of which its figures are."""
+    original: dict[str, Levels] = Field(default_factory=dict)
+    """Suite -> the workloads (under `workload`) and the levels of those of its conditions that the
+    original has; all where empty. The other conditions, and suites that are not named, are
+    ours."""
+    sides: dict[str, Annotated[tuple[str, ...], Field(strict=False, min_length=1)]] = Field(
+        default_factory=dict
+    )
+    headings: Annotated[tuple[Heading, ...], Field(strict=False)] = ()
+    items: Annotated[tuple[Claim, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _names_known(self) -> "Claims":
+        seen: dict[str, int] = {}
+        for n, claim in enumerate(self.items):
+            if claim.id in seen:
+                raise Fault(
+                    f"two claims have the id `{claim.id}`",
+                    expected="an id each",
+                    at=("items", n, "id"),
+                )
+            seen[claim.id] = n
+            for place, test in enumerate(claim.tests):
+                at = ("items", n, "test") if place == 0 else ("items", n, "also", place - 1)
+                for key in ("left", "right"):
+                    side = getattr(test, key)
+                    if side is not None and side not in self.sides:
+                        raise unknown("side", side, list(self.sides), at=(*at, key))
+                if test.topic or test.right_topic:
+                    # reads suites, which most files need not
+                    from rmwbench.published.claims.topics import check
+
+                    check(test, at)
+        return self
+
+    def touch_of(self, claim: Claim) -> str | None:
+        """What became of the payload in the original of the claim's suite; None where that is not
+        told, or the suite is ours: what it measures was not measured so by the source."""
+        of_original = any(test.suite in self.original for test in claim.tests)
+        return self.conditions.touch if of_original else None
+
+    def layer_of(self, claim: Claim) -> str:
+        return claim.layer or self.layer
+
+
+def load(source: str | Path) -> Claims:
+    """The claims of a shipped source, or of a file by its path. UserError, with file and line, for
+    anything wrong."""
+    path = source_file(source, CLAIMS_FILE, "claims")
+    return validated(read(path), where=shown(path), model=Claims)

@@ -1,0 +1,89 @@
+"""What a source's own data says of a claim: points of an importer's figures -> a verdict. Pure."""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from scipy.stats import fisher_exact
+
+from rmwbench.analysis.stats.ordinal import mann_whitney
+from rmwbench.published.claims.model import RANGES, SIGNIFICANT, Check, Data
+
+Column = Literal["as_published", "as_corrected"]
+Points = Mapping[tuple[str, str, str], Mapping[str, float | None]]
+"""(figure, series, x) -> the two columns of the bundle's table `figures`, and its `count`."""
+Answer = Literal["holds", "does not hold", "undecided", "no data"]
+
+
+def settled(data: Data, points: Points, column: Column) -> str:
+    """`supported` where every check holds, `contradicted` where none does, `partly supported`
+    between; `no data` where a point is absent or has no such value. What the data does not tell is
+    `undecided`, and with what holds beside it `partly supported`."""
+    found = {holds(check, points, column) for check in data.checks}
+    if "no data" in found:
+        return "no data"
+    if found == {"holds"}:
+        return "supported"
+    if "holds" in found:
+        return "partly supported"
+    return "undecided" if "undecided" in found else "contradicted"
+
+
+def holds(check: Check, points: Points, column: Column) -> Answer:
+    """What one comparison says."""
+    left = _value(points, check.figure, check.of, column)
+    right = (
+        check.than
+        if isinstance(check.than, float)
+        else _value(points, check.figure, check.than, column)
+    )
+    if left is None or right is None:
+        return "no data"
+    if (check.counts or check.answers) and not _told(check, points, column):
+        return "undecided"
+    return "holds" if _is_so(check, left, right) else "does not hold"
+
+
+def _is_so(check: Check, left: float, right: float) -> bool:
+    if check.relation in RANGES:
+        low, high = sorted((right / check.factor, right * check.factor))
+        return (low <= left <= high) == (check.relation == "within")
+    return left < check.factor * right if check.relation == "less" else left > check.factor * right
+
+
+def _told(check: Check, points: Points, column: Column) -> bool:
+    """Whether a test tells the two groups apart."""
+    if check.answers is not None and column == "as_published":
+        return True
+    found = fisher(check, points, column) if check.counts else ranks(check, points, column)
+    return found is not None and found < SIGNIFICANT
+
+
+def fisher(check: Check, points: Points, column: Column) -> float | None:
+    """p of two counts of so many runs; None where a number is not known."""
+    table = []
+    for at in _groups(check):
+        count, of = _value(points, check.figure, at, column), points[check.figure, *at]["count"]
+        if count is None or of is None:
+            return None
+        table.append([round(count), round(of - count)])
+    return float(fisher_exact(table).pvalue)
+
+
+def ranks(check: Check, points: Points, column: Column) -> float | None:
+    """p of the answers of two groups; None where they are not known or all alike."""
+    groups = []
+    for series, x in _groups(check):
+        of = [point for key, point in points.items() if key[:2] == (check.answers, f"{x} {series}")]
+        groups.append([round((p[column] or 0.0) * (p["count"] or 0.0) / 100) for p in of])
+    found = mann_whitney(*groups) if len(set(map(len, groups))) == 1 else None
+    return None if found is None else found[0]
+
+
+def _groups(check: Check) -> tuple[tuple[str, str], tuple[str, str]]:
+    assert not isinstance(check.than, float), "checked when the file was read"
+    return check.of, check.than
+
+
+def _value(points: Points, figure: str, at: tuple[str, str], column: Column) -> float | None:
+    point = points.get((figure, *at))
+    return None if point is None else point[column]

@@ -1,0 +1,475 @@
+"""The values that a claim's test compares, block by block over the campaigns of one machine, and
+their interval. Pure.
+
+Campaigns of one machine are pooled by their blocks: each block gives one value of the test (a
+ratio, a product, a ratio of ratios), and all of them together one t interval, as if it had been one
+longer campaign. Where the k campaigns' means differ by more than their blocks do, the interval that
+the blocks give within their campaigns is widened by Birge's ratio √(Q ÷ (k − 1)) of these means
+(Phys. Rev. 40, 1932; the scale factor of the Particle Data Group): it is never narrowed, and the
+scatter between campaigns is counted once.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats import intervals
+from rmwbench.analysis.stats.intervals import Interval
+from rmwbench.analysis.verdicts.difference import difference
+from rmwbench.analysis.verdicts.failing import ALL_LOST, is_latency
+from rmwbench.analysis.verdicts.likeness import likeness
+from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
+from rmwbench.published.campaign import Arm
+from rmwbench.published.claims.model import Test
+from rmwbench.published.claims.rules import ALL_OF_IT, Level, Share, level_of, unseen
+from rmwbench.published.claims.words import unit_of
+from rmwbench.results.model import Metric
+
+Block = tuple[int, int]
+"""The number of the campaign, and of the block in it."""
+Values = Mapping[Block, float]
+CLOCKS = "for the clocks of two hosts"
+"""In an interval that was widened: the values of single trials were not, so no ratio may be taken
+of them."""
+
+
+@dataclass(frozen=True)
+class Sides:
+    """The arms of one cell in one campaign: left and right, and each at the levels that it is
+    divided by."""
+
+    campaign: int
+    """Campaigns are numbered in the order in which they were run."""
+    left: Arm
+    right: Arm | None = None
+    left_base: Arm | None = None
+    right_base: Arm | None = None
+
+    @property
+    def arms(self) -> tuple[Arm, ...]:
+        found = (self.left, self.right, self.left_base, self.right_base)
+        return tuple(arm for arm in found if arm is not None)
+
+
+@dataclass(frozen=True)
+class Found:
+    """A value with its interval at `level`, from so many blocks that both sides have; None where
+    there is no ratio."""
+
+    value: float | None
+    low: float
+    high: float
+    blocks: int
+    infinite: bool = False
+    """Some block has no finite positive ratio: the interval is the range of the blocks."""
+    enough: bool = True
+    """Whether the range of so many blocks covers the median as often as the level asks."""
+    lost: bool = False
+    """There is no ratio since one arm in two cells is both sides, and lost messages in one."""
+    seen: bool = False
+    """In some block the value is above 0."""
+
+
+ARRIVED = ("achieved_rate", "achieved_throughput")
+UNTIL = (
+    "match_time",
+    "late_match_time",
+    "graph_time",
+    "ready_time",
+    "bring_up_time",
+    "half_up_time",
+    "first_message_time",
+    "history_time",
+    "recovery_time",
+    "longest_stall",
+    "outage_stall",
+    "end_to_end_latency_max",
+)
+"""Times until something that did not come in a block that the arm lost."""
+
+
+def of_lost(metric: str) -> float | None:
+    """What a block that the arm lost is in this metric, by the rules of a verdict: infinite in
+    every latency and in every time until something came, with nothing delivered; None, since what
+    it would have cost is not known."""
+    if metric in ALL_LOST:
+        return 1.0
+    if metric in ARRIVED:
+        return 0.0
+    endless = metric in UNTIL or (metric in GLOSSARY and is_latency(GLOSSARY[metric]))
+    return math.inf if endless else None
+
+
+def per_trial(arm: Arm, metric: str) -> dict[int, float]:
+    """Block -> the trial's value, those that the arm lost by `of_lost`. Where trials were done and
+    none has a value by itself, as a percentile that only all of them have messages for, the lost
+    ones alone are none either."""
+    found = dict(arm.per_trial.get(metric, {}))
+    lost = of_lost(metric)
+    if lost is None or not (found or (arm.lost_all and metric in arm.metrics)):
+        return found
+    return dict.fromkeys(arm.lost_blocks, lost) | found
+
+
+def left_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
+    return _values(test, [(one.campaign, one.left, one.left_base) for one in cell], test.metric)
+
+
+def right_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
+    found = [(one.campaign, one.right, one.right_base) for one in cell if one.right is not None]
+    return _values(test, found, test.right_metric or test.metric)
+
+
+def _values(
+    test: Test, sides: Sequence[tuple[int, Arm, Arm | None]], metric: str
+) -> dict[Block, float]:
+    out = {}
+    for campaign, arm, base in sides:
+        for block, value in _products(test, arm, metric).items():
+            if base is None:
+                out[campaign, block] = value
+            elif (below := _products(test, base, metric).get(block)) is not None:
+                out[campaign, block] = _quotient(value, below)
+    return out
+
+
+def _products(test: Test, arm: Arm, metric: str) -> dict[int, float]:
+    found = per_trial(arm, metric)
+    if test.times_metric is None:
+        return found
+    other = per_trial(arm, test.times_metric)
+    return {block: value * other[block] for block, value in found.items() if block in other}
+
+
+def _quotient(a: float, b: float) -> float:
+    """nan where neither is anything: 0 ÷ 0, ∞ ÷ ∞."""
+    if b == 0:
+        return math.nan if a == 0 else math.inf
+    return math.nan if math.isinf(a) and math.isinf(b) else a / b
+
+
+def blocks_by_campaign(blocks: Sequence[Block]) -> list[int]:
+    """How many of these blocks each campaign has, in the order of the campaigns."""
+    return [count for _, count in sorted(Counter(campaign for campaign, _ in blocks).items())]
+
+
+def found_of(test: Test, cell: Sequence[Sides], share: Share = ALL_OF_IT) -> Found:
+    """What the test takes of a cell."""
+    if test.right is None:
+        return _level(test, cell, share)
+    if test.by == "difference":
+        return _difference(test, cell, share)
+    found = _ratio(test, cell, share)
+    return _exponent(test, found) if test.by == "exponent" else found
+
+
+def _exponent(test: Test, found: Found) -> Found:
+    assert test.sizes is not None, "checked when the file was read"
+    scale = math.log(test.sizes[0] / test.sizes[1])
+
+    def of(x: float) -> float:
+        return (math.inf if math.isinf(x) else -math.inf if x == 0 else math.log(x)) / scale
+
+    ends = sorted((of(found.low), of(found.high)))
+    return Found(
+        None if found.value is None else of(found.value),
+        ends[0],
+        ends[1],
+        found.blocks,
+        found.infinite,
+        found.enough,
+        found.lost,
+    )
+
+
+def _ratio(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+    """Of the block ratios. Where there are none, since what is compared are percentiles of messages
+    that only all trials together have enough of, or since two hosts' clocks widened them, of the
+    metrics' own intervals."""
+    left, right = left_values(test, cell), right_values(test, cell)
+    common = sorted(left.keys() & right.keys())
+    widened = any(
+        _is_of_two_clocks(arm.metrics.get(name))
+        for one in cell
+        for arm in one.arms
+        for name in test.metrics
+    )
+    if not common or widened:
+        return _of_intervals(test, cell, share)
+    if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
+        return Found(None, 0.0, math.inf, len(common), lost=True)
+    found = {block: _quotient(left[block], right[block]) for block in common}
+    told = [block for block in common if not math.isnan(found[block])]
+    if 2 * len(told) < len(common):
+        return Found(None, 0.0, math.inf, len(common))
+    level = level_of(blocks_by_campaign(told), share)
+    ratios = np.array([found[block] for block in told])
+    if np.isinf(ratios).any() or (ratios <= 0).any():
+        return _range(ratios, level)
+    if len(told) < 2 or level.error <= 0:
+        return Found(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(told))
+    values = [np.array([side[block] for block in told]) for side in (left, right)]
+    least = rounding_error(*values)
+    mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in told], least, level)
+    return Found(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(told))
+
+
+def _mean_of_logs(
+    logs: np.ndarray, campaigns: Sequence[int], least: float, level: Level
+) -> tuple[float, float]:
+    """(mean, half of its interval) of block log-ratios, shape (blocks,), as of a verdict's pair:
+    neighbouring blocks may resemble each other (likeness.py), and the standard error is not below
+    `least`. What campaigns differ by is in neither; `between_half` has that."""
+    inside = _inside(logs, campaigns)
+    freedom = len(logs) - len(set(campaigns))
+    if freedom < 1:
+        inside, freedom = logs - logs.mean(), len(logs) - 1
+    alike = likeness([np.array([inside / 2, -inside / 2])])
+    variance = float((inside**2).sum()) / freedom * alike.variance_factor(len(logs))
+    error = max(math.sqrt(variance / len(logs)), least)
+    t = -float(special.stdtrit(max(freedom * alike.freedom_factor(), 1.0), level.error))
+    return float(logs.mean()), max(t * error, between_half(logs, campaigns, level))
+
+
+def _inside(values: np.ndarray, campaigns: Sequence[int]) -> np.ndarray:
+    """Each block without its campaign's mean."""
+    names, out = np.array(campaigns), np.empty(len(values))
+    for name in set(campaigns):
+        out[names == name] = values[names == name] - values[names == name].mean()
+    return out
+
+
+def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
+    """Whether one arm in two cells is both sides, and a value of either is infinite: of two arms
+    the one that loses is the slower one, but what an arm's own messages cost or how they grow is
+    not known where they did not arrive."""
+    itself = all(
+        one.right is not None and one.left is not one.right and one.left.arm == one.right.arm
+        for one in cell
+    )
+    return itself and any(map(math.isinf, values))
+
+
+def _is_of_two_clocks(metric: Metric | None) -> bool:
+    return metric is not None and CLOCKS in (metric.interval or "")
+
+
+def _scaled(value: float, end: float, times: float) -> float:
+    """A bound so many times as far from its value, on the logarithms."""
+    if end <= 0 or math.isinf(end):
+        return end
+    log = math.log(value) + times * (math.log(end) - math.log(value))
+    return bounded_exp(log)
+
+
+def _range(values: np.ndarray, level: Level) -> Found:
+    """Order needs no finite numbers: the range of n values covers their median with 1 − 2^(1−n)."""
+    (value, low, high), covered = intervals.median_range(values)
+    return Found(value, low, high, len(values), infinite=True, enough=covered >= level.confidence)
+
+
+def between_half(values: np.ndarray, campaigns: Sequence[int], level: Level) -> float:
+    """Half of the interval that the means of campaigns give: t(n − k)·√(MS between ÷ n), which is
+    Birge's ratio times the half that the blocks give within their campaigns. 0 for one campaign,
+    and where no campaign has two blocks. `values`: of the blocks, shape (blocks,); `campaigns`: of
+    each block its campaign."""
+    counts = Counter(campaigns)
+    freedom = len(values) - len(counts)
+    if len(counts) < 2 or freedom < 1:
+        return 0.0
+    means = values - _inside(values, campaigns)
+    between = float(((means - values.mean()) ** 2).sum()) / (len(counts) - 1)
+    return -float(special.stdtrit(freedom, level.error)) * math.sqrt(between / len(values))
+
+
+def _widened(
+    found: Interval, values: np.ndarray, campaigns: Sequence[int], level: Level
+) -> Interval:
+    """An interval that is no narrower than what the campaigns' means give; on the logarithms where
+    it can be."""
+    value, low, high = found
+    if low > 0 and (values > 0).all():
+        half = between_half(np.log(values), campaigns, level)
+        return value, min(low, value * math.exp(-half)), max(high, value * bounded_exp(half))
+    half = between_half(values, campaigns, level)
+    return value, min(low, value - half), max(high, value + half)
+
+
+def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+    """The left's interval against the right's, which is the more careful. An arm that lost every
+    trial has none."""
+    left, right = (
+        [arm for one in cell if (arm := getattr(one, side)) and not arm.lost_all]
+        for side in ("left", "right")
+    )
+    if test.times_metric or test.base_at or not (left and right):
+        return Found(None, 0.0, math.inf, 0)
+    if any(arm.lost_blocks for arm in (*left, *right)):  # which no pooled percentile has in it
+        return Found(None, 0.0, math.inf, 0, lost=True)
+    trials = [_trials(one, test.metric) for one in left]
+    level = level_of(trials, share)
+    x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
+    y, y_low, y_high = _combined(
+        [one.metrics[test.right_metric or test.metric] for one in right], level
+    )
+    blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
+    if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
+        return Found(None, 0.0, math.inf, blocks, lost=True)
+    low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
+    high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
+    value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
+    if value is None and not (low == 0 and high == math.inf):
+        value = math.inf if x is None or math.isinf(x) or y == 0 else 0.0
+    # A one-sided bound stands at 95 %, whatever the level of the look is.
+    one_sided = x is None or y is None
+    return Found(value, low, high, blocks, infinite=one_sided, enough=not one_sided)
+
+
+def _trials(arm: Arm, metric: str) -> int:
+    found = arm.metrics.get(metric)
+    return (found and found.trials) or 0
+
+
+def _combined(metrics: Sequence[Metric], level: Level) -> tuple[float | None, float, float]:
+    """Of the campaigns' intervals of 95 % one at the level. Positive values: their geometric mean,
+    each by the inverse square of its interval's half on the logarithms, widened by Birge's ratio
+    where they differ by more than these. What happened in no campaign: the bound of all their
+    trials. Otherwise the mean by their trials, with the bounds of the widest."""
+    ends = [_at_level(metric, level) for metric in metrics]
+    if len(ends) == 1:
+        return ends[0]
+    low, high = min(end[1] for end in ends), max(end[2] for end in ends)
+    values = [end[0] for end in ends if end[0] is not None]
+    if len(values) < len(ends):
+        return None, low, high
+    if not any(values):  # a bound on what was never seen goes with one over the messages
+        rate = sum(1 / end[2] if end[2] > 0 else math.inf for end in ends)
+        return 0.0, low, 1 / rate if rate > 0 else math.inf
+    if all(end[0] and 0 < end[1] < end[2] < math.inf for end in ends):
+        return _geometric(np.log(np.array(ends, float)), level)
+    weights = [float(metric.trials or 1) for metric in metrics]
+    value = sum(value * w for value, w in zip(values, weights, strict=True)) / sum(weights)
+    return value, low, high
+
+
+def _geometric(logs: np.ndarray, level: Level) -> Interval:
+    """Of (value, low, high) of each campaign at the level, on the logarithms."""
+    values, halves = logs[:, 0], np.maximum(logs[:, 2] - logs[:, 0], logs[:, 0] - logs[:, 1])
+    weights = 1 / halves**2
+    mean = float((values * weights).sum() / weights.sum())
+    q = float((((values - mean) / halves) ** 2).sum()) * float(special.ndtri(level.error)) ** 2
+    half = max(1.0, math.sqrt(q / (len(values) - 1))) / math.sqrt(float(weights.sum()))
+    return math.exp(mean), math.exp(mean - half), bounded_exp(mean + half)
+
+
+def _at_level(metric: Metric, level: Level) -> tuple[float | None, float, float]:
+    """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times
+    as wide as t with its trials' degrees of freedom is. A one-sided bound reaches to infinity and
+    has no value."""
+    if metric.at_least is not None:
+        return None, metric.at_least, math.inf
+    assert metric.value is not None, "without data it was refused (judge.py)"
+    value = metric.value
+    low, high = (value if end is None else end for end in (metric.low, metric.high))
+    if level.error <= 0:
+        return value, -math.inf, math.inf
+    freedom = max((metric.trials or 2) - 1, 1)
+    times = max(1.0, float(special.stdtrit(freedom, level.error) / special.stdtrit(freedom, 0.025)))
+    if math.isinf(value):
+        return value, low, high
+    if value == 0:  # a bound on what never happened shrinks with the logarithm of the error
+        return value, low, high * max(1.0, math.log(2 * level.error) / math.log(0.05))
+    if low > 0 and math.isfinite(high):
+        return value, _scaled(value, low, times), _scaled(value, high, times)
+    return (
+        value,
+        max(0.0, value - (value - low) * times) if low >= 0 else low,
+        value + (high - value) * times,
+    )
+
+
+def _level(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+    """The metric's own interval over the trials of all campaigns, at the level of the look."""
+    values = left_values(test, cell)
+    metrics = [one.left.metrics[test.metric] for one in cell]
+    if not values or any(map(_is_of_two_clocks, metrics)):
+        trials = [_trials(one.left, test.metric) for one in cell]
+        value, low, high = _combined(metrics, level_of(trials, share))
+        return Found(value, low, high, sum(trials))
+    blocks = sorted(values)
+    level = level_of(blocks_by_campaign(blocks), share)
+    of_all = np.array([values[block] for block in blocks])
+    seen = bool((of_all > 0).any())
+    nothing = not of_all.any() and any(metric.no_data for metric in metrics)
+    if nothing or not np.isfinite(of_all).all():
+        return replace(_range(of_all, level), seen=seen)
+    if len(of_all) < 2 or level.error <= 0:
+        return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
+    campaigns = [campaign for campaign, _ in blocks]
+    value, low, high = _widened(_over_trials(test, cell, of_all, level), of_all, campaigns, level)
+    least = 0.0 if (of_all >= 0).all() else -math.inf
+    most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
+    return Found(value, max(least, low), min(most, high), len(of_all), seen=seen)
+
+
+def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: Level) -> Interval:
+    """As `aggregate.over_trials`, at another confidence than 95 %."""
+    kind = GLOSSARY[test.metric].kind if test.metric in GLOSSARY else ""
+    if kind == "fraction" and test.times_metric is None:
+        return _fraction([one.left.metrics[test.metric] for one in cell], values, level)
+    if unit_of(test.metric) == "messages" and test.times_metric is None:
+        return intervals.clustered_count(values, level.confidence)[0]
+    if not values.any():  # zeros have no spread: the bound that the metric has
+        return _combined([one.left.metrics[test.metric] for one in cell], level)  # type: ignore[return-value]
+    if (values > 0).all() and kind != "amount":
+        return intervals.log_t(values, level.confidence)
+    return intervals.plain_t(
+        values, level.confidence, least=0.0 if (values >= 0).all() else -math.inf
+    )
+
+
+def _fraction(metrics: Sequence[Metric], values: np.ndarray, level: Level) -> Interval:
+    """Of so many events a trial: `count` has all of a campaign."""
+    trials = sum(metric.trials or 0 for metric in metrics)
+    total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)
+    totals = np.full(len(values), max(total, 1.0))
+    return intervals.clustered_fraction(values * totals, totals, level.confidence)[0]
+
+
+def _difference(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+    """Block by block. A side may have trials that go wrong as a whole and were not seen
+    (`rules.unseen`): that bound is taken where it is wider than what the messages and the
+    spread of the trials say."""
+    left, right = left_values(test, cell), right_values(test, cell)
+    common = sorted(left.keys() & right.keys())
+    level = level_of(blocks_by_campaign(common), share)
+    if len(common) < 2 or level.error <= 0:
+        value = float(np.mean([left[b] - right[b] for b in common])) if common else None
+        return Found(value, -1.0, 1.0, len(common))
+    own = []
+    for side, values in (("left", left), ("right", right)):
+        metrics = [
+            getattr(one, side).metrics[test.metric]
+            for one in cell
+            if getattr(one, side) is not None
+        ]
+        own.append(_fraction(metrics, np.array([values[b] for b in common]), level))
+    numbers = range(len(common))
+    i, j = (
+        dict(zip(numbers, (values[b] for b in common), strict=True)) for values in (left, right)
+    )
+    value, low, high = difference(i, j, *own, level=level.error, unseen=unseen(len(common), level))
+    half = between_half(
+        np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common], level
+    )
+    return Found(
+        value,
+        max(-1.0, min(low, value - half)),
+        min(1.0, max(high, value + half)),
+        len(common),
+    )

@@ -1,0 +1,194 @@
+"""Two runs of one evaluation: does the second come to the same verdicts, and where not?
+
+A verdict is decided where it is good (best, or as good as the best: a few more blocks make one of
+the other) or worse. Where one run decided and the other left it open, they do not contradict each
+other: one of them could not tell.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rmwbench.analysis.verdicts.verdict import By
+from rmwbench.errors import UserError
+from rmwbench.published.committee.document import Part, Report, candidate
+from rmwbench.report.markdown import escape, table
+from rmwbench.results.answer.facts import contenders, verdict_of
+from rmwbench.results.model import Ratio
+from rmwbench.results.model import document as plain
+from rmwbench.results.shown import Arm
+from rmwbench.words import numbers as fmt
+
+SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}
+"""What a decided verdict comes to."""
+
+
+class Said(StrEnum):
+    """What the second run says of a verdict of the first. `SAME` is of decided ones alone."""
+
+    SAME = "the same"
+    ONE = "decided in one"
+    NEITHER = "open in both"
+    CONTRARY = "contrary"
+    ABSENT = "no data in one"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pair:
+    """One candidate in one workload of both runs; `arms` are its arms in the two campaigns."""
+
+    section: str
+    workload: str
+    candidate: str
+    arms: tuple[Arm, Arm]
+
+    @property
+    def said(self) -> Said:
+        verdicts = [verdict_of(arm) for arm in self.arms]
+        if "no data" in verdicts:
+            return Said.ABSENT
+        sides = {SIDES.get(verdict) for verdict in verdicts}
+        if None in sides:
+            return Said.NEITHER if len(sides) == 1 else Said.ONE
+        return Said.SAME if len(sides) == 1 else Said.CONTRARY
+
+    def document(self) -> dict[str, Any]:
+        told = [
+            {
+                "verdict": verdict_of(arm),
+                "by": arm.verdict.by,
+                "ratio": plain(arm.verdict.ratio),
+            }
+            for arm in self.arms
+        ]
+        where = {"section": self.section, "workload": self.workload, "candidate": self.candidate}
+        return where | {"said": str(self.said), "first": told[0], "second": told[1]}
+
+
+def document(first: Report, second: Report) -> dict[str, Any]:
+    """What the second run says of the first's verdicts, section by section; every pair that is
+    contrary by itself. UserError where they have no workload in common."""
+    found = list(_pairs(first, second))
+    if not found:
+        raise UserError(
+            "these evaluations have no workload in common",
+            where=f"{first.session.directory}, {second.session.directory}",
+            expected="two runs of one evaluation, with other seeds",
+        )
+    counts: dict[str, Counter[str]] = {}
+    for pair in found:
+        counts.setdefault(pair.section, Counter())[pair.said] += 1
+    return {
+        "schema": "rmwbench/evaluation-agreement",
+        "version": 1,
+        "first": _run(first),
+        "second": _run(second),
+        "sections": [
+            {"section": name, **{str(said): count[said] for said in Said}}
+            for name, count in counts.items()
+        ],
+        "contrary": [pair.document() for pair in found if pair.said == Said.CONTRARY],
+        "exit_code": 1 if any(pair.said == Said.CONTRARY for pair in found) else 0,
+    }
+
+
+def _run(report: Report) -> dict[str, Any]:
+    session = report.session
+    return {
+        "directory": str(session.directory),
+        "seed": session.seed,
+        "created_utc": session.created_utc,
+    }
+
+
+def _pairs(first: Report, second: Report) -> Iterator[Pair]:
+    others = {part.section.name: part for part in second.measured}
+    for part in first.measured:
+        if other := others.get(part.section.name):
+            yield from _of_section(part, other)
+
+
+def _of_section(part: Part, other: Part) -> Iterator[Pair]:
+    """A workload counts where its name and its primary metric are those of the other run."""
+    beside = {(one.workload, one.primary_metric): one for one in other.answer.workloads}
+    for workload in part.answer.workloads:
+        same = beside.get((workload.workload, workload.primary_metric))
+        arms = {candidate(arm): arm for arm in contenders(same)} if same else {}
+        for arm in contenders(workload):
+            if candidate(arm) in arms and not arm.not_supported:
+                yield Pair(
+                    section=part.section.title,
+                    workload=workload.workload,
+                    candidate=candidate(arm),
+                    arms=(arm, arms[candidate(arm)]),
+                )
+
+
+def markdown(doc: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a page."""
+    yield from ("# Two runs of one evaluation", "")
+    for place in ("first", "second"):
+        run = doc[place]
+        yield (
+            f"- The {place}: seed {run['seed']}, begun "
+            f"{run['created_utc'][:16].replace('T', ' ')} UTC."
+        )
+    yield ""
+    yield from (escape(sentence(doc)), "")
+    yield from table(("section", *Said), rows(doc["sections"]))
+    if doc["contrary"]:
+        yield from ("## Contrary", "")
+        heads = ("section", "workload", "candidate", "the first", "the second")
+        yield from table(heads, [tuple(map(escape, row)) for row in contrary(doc)])
+
+
+def rows(sections: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
+    """A row for each section, and one for all."""
+    found = [(one["section"], *(str(one[said]) for said in Said)) for one in sections]
+    return [*found, ("all together", *(str(sum(one[said] for one in sections)) for said in Said))]
+
+
+def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
+    """Every pair that is contrary, with what each run says."""
+    return [
+        (
+            one["section"],
+            one["workload"],
+            one["candidate"],
+            *(_told(one[place]) for place in ("first", "second")),
+        )
+        for one in doc["contrary"]
+    ]
+
+
+def _told(one: Mapping[str, Any]) -> str:
+    """`worse 1.31×`, `worse by delivery`."""
+    if one["by"] in (By.DELIVERY, By.FAILURE):
+        return f"{one['verdict']} by {one['by']}"
+    ratio = fmt.ratio(Ratio.of(one["ratio"]) if one["ratio"] else None)
+    return f"{one['verdict']} {ratio.text}" if ratio.state == "measured" else str(one["verdict"])
+
+
+def sentence(doc: Mapping[str, Any]) -> str:
+    """`Of 120 verdicts that both runs decide, 119 are the same and 1 is contrary.`"""
+    total = {said: sum(one[said] for one in doc["sections"]) for said in Said}
+    decided = total[Said.SAME] + total[Said.CONTRARY]
+    if not decided:
+        return "No verdict is decided in both runs, so they neither agree nor disagree."
+    opposite = total[Said.CONTRARY]
+    told = (
+        f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
+        if opposite
+        else "none is contrary"
+    )
+    more = (
+        f" {fmt.counted(total[Said.ONE], 'verdict')} more "
+        f"{'is' if total[Said.ONE] == 1 else 'are'} decided in one."
+    )
+    what = (
+        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Said.SAME]} are "
+        f"the same and {told}."
+    )
+    return what + (more if total[Said.ONE] else "")

@@ -1,0 +1,166 @@
+"""The directory of `rmwbench evaluate -o DIR`.
+
+DIR/evaluation.json           what was asked for and planned, and what could not begin
+DIR/campaigns/SECTION/        the campaign of a section, like any other DIR/comments/NAME.md
+a vendor's own comment, which the document quotes DIR/community/*.json          documents of
+`rmwbench community github|rep2004|survey --json` DIR/report.md, .html, .pdf    the document; its
+charts are those of the sections DIR/sections/SECTION.md       every table of a section, with its
+charts in DIR/sections/SECTION-charts/
+"""
+
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.published.state_file import StateFile, check_empty, make_empty
+
+if TYPE_CHECKING:
+    from rmwbench.published.committee.sections import Share
+    from rmwbench.suite.file.candidates import Choice
+
+STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-run", 1)
+_OCCUPIED = (
+    "the directory is not empty, and no evaluation was begun in it",
+    "choose another with --out",
+)
+
+
+@dataclass
+class Planned:
+    """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s`
+    seconds that it needs; `budget_s`: from its beginning to its end, `machine_s`: of one machine
+    that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
+    that is all of them; `problem`: why it cannot run here, or could not when it was last tried;
+    None where it can."""
+
+    name: str
+    title: str
+    suite: str
+    short: bool
+    blocks: int
+    budget_s: float
+    least_s: float
+    problem: str | None = None
+    comparisons: list[str] | None = None
+    machine_s: float | None = None
+
+
+@dataclass
+class Session:
+    """`candidates`, `added` and `without` are the words of the command line. `machines`: of the
+    cluster that it was planned for; None: it runs here."""
+
+    directory: Path
+    evaluation: str
+    seed: int
+    budget_s: float
+    created_utc: str
+    candidates: list[str]
+    added: list[str]
+    without: list[str]
+    sections: list[Planned]
+    machines: int | None = None
+
+    def save(self) -> None:
+        state = asdict(self)
+        del state["directory"]
+        STATE.save(self.directory, state)
+
+    def choice(self) -> "Choice":
+        from rmwbench.suite.file.candidates import Choice  # with what reads suites
+
+        return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
+
+    def place(self, section: Planned) -> Path:
+        """Where its campaign is, or will be."""
+        return self.directory / "campaigns" / section.name
+
+    def has_begun(self, section: Planned) -> bool:
+        return (self.place(section) / "campaign.json").is_file()
+
+    def waiting(self) -> list[Planned]:
+        """What is still to be run, the shortest first: so a run that is stopped has answered most
+        questions. What could not begin is among it, since whoever goes on may have changed that."""
+        left = [
+            one
+            for one in self.sections
+            if one.blocks and not (self.has_begun(one) and Bundle(self.place(one)).journal.finished)
+        ]
+        return sorted(left, key=lambda one: one.budget_s)
+
+
+def begin(
+    directory: Path,
+    evaluation: str,
+    shares: "Sequence[Share]",
+    absent: Mapping[str, tuple[str, str, str]],
+    *,
+    seed: int,
+    budget_s: float,
+    choice: "Choice",
+    machines: int | None = None,
+) -> Session:
+    """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run).
+    UserError where something else is there."""
+    planned = [
+        Planned(
+            name=one.cost.section.name,
+            title=one.cost.section.title,
+            suite=one.cost.section.suite,
+            short=one.cost.short,
+            blocks=one.blocks,
+            budget_s=_whole_ms(one.seconds),
+            least_s=round(one.cost.least_s, 1),
+            comparisons=None if one.is_whole else [chosen.comparison for chosen in one.chosen],
+            machine_s=_whole_ms(one.machine_s),
+        )
+        for one in shares
+    ]
+    planned += [
+        Planned(name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why)
+        for name, (title, suite, why) in absent.items()
+    ]
+    make_empty(directory, *_OCCUPIED)
+    session = Session(
+        directory,
+        evaluation,
+        seed,
+        budget_s,
+        time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        list(choice.candidates),
+        list(choice.added),
+        list(choice.without),
+        planned,
+        machines,
+    )
+    session.save()
+    return session
+
+
+def _whole_ms(seconds: float) -> float:
+    """Rounded up: rounded down it would not hold the last block."""
+    return math.ceil(seconds * 1000) / 1000
+
+
+def check_place(directory: Path) -> None:
+    """Before an evaluation is planned, which takes seconds. UserError where `begin` would end so,
+    since something else is there."""
+    check_empty(directory, *_OCCUPIED)
+
+
+def is_session(directory: Path) -> bool:
+    return STATE.is_in(directory)
+
+
+def load(directory: Path) -> Session:
+    """Raises UserError where the file is not one of ours."""
+
+    def made(document: dict[str, Any]) -> Session:
+        sections = [Planned(**one) for one in document.pop("sections")]
+        return Session(directory=directory, sections=sections, **document)
+
+    return STATE.load(directory, made)

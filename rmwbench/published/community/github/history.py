@@ -1,0 +1,239 @@
+"""A repository read from its git history, where no API can be asked: commits, people, lines,
+version tags.
+
+Each commit counts once, those that the default branch reaches. What GitHub alone knows (issues,
+pull requests, first responses, stars, forks) has no number here. Names and addresses are read to
+count people, and are not kept.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.github.collect import PARTS
+from rmwbench.published.community.github.project import Commit, History, Project, is_bot_name
+from rmwbench.published.community.repository import GitFailed, Repository, opened
+
+NOT_IN_GIT = "git does not hold it"
+LICENCE = "not read from a text; `rmwbench community admission` has licences with their evidence"
+SIZE = "not counted from git"
+NO_TAGS = "no tags here: a clone without them looks like a project without releases"
+VERSION = re.compile(r"(?:rel|release)?[-_/]?v?\d+(?:\.\d+)+[-+._0-9a-z]*", re.IGNORECASE)
+"""The whole name of a tag that is a version: 1.2.3, v1.2, V0.5.0rc1, release-2.0.0-beta."""
+WEB = "noreply@github.com"
+"""The committer of what is merged on GitHub's pages: a program, whoever pressed the button."""
+ONLY_WEB = "GitHub's pages or bots committed all, and git does not tell for whom"
+_FIELDS = ("%H", "%P", "%ct", "%aN", "%aE", "%cN", "%cE")
+
+
+@dataclass(frozen=True)
+class _Person:
+    name: str
+    address: str
+
+    @property
+    def bot(self) -> bool:
+        return is_bot_name(self.name) or is_bot_name(self.address.partition("@")[0])
+
+    @property
+    def program(self) -> bool:
+        return self.bot or self.address.casefold() == WEB
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Logged:
+    """A commit as git tells it; `time` is when it was committed, None where git cannot read it."""
+
+    sha: str
+    merge: bool
+    time: datetime | None
+    author: _Person
+    committer: _Person
+
+
+def load(name: str, path: Path, since: datetime | timedelta) -> Project:
+    """The repository in a git directory or clone: a window that ends with its newest commit and
+    begins `since`, a time or a length. Raises UserError where it cannot be read, is shallow, or
+    ends before the window begins."""
+    repository = opened(path)
+    log, tags = _read(repository)
+    past = [one.time for one in log if one.time is not None and one.time <= datetime.now(UTC)]
+    if not past:
+        raise UserError(
+            "no commit has a date in the past", where=str(path), expected="dates that git can read"
+        )
+    until = max(past)
+    begin = _begin(path, since, until)
+    project = Project(name, f"git, {repository.branch} at {repository.head[:12]}", begin, until)
+    project.history = History(
+        branch=repository.branch,
+        commit=repository.head,
+        undated=len(log) - len(past),
+        other_tags=len(tags) - sum(_is_version(tag) for tag, _ in tags),
+    )
+    project.missing = _missing(has_tags=bool(tags))
+    project.facts["licence"] = {"no_data": LICENCE}
+    _add_commits(project, repository, log)
+    project.releases = sorted(time for tag, time in tags if _is_version(tag))
+    project.facts["contributors"] = {"value": people(one.author for one in log), "unit": "count"}
+    return project
+
+
+def _read(repository: Repository) -> tuple[list[_Logged], list[tuple[str, datetime]]]:
+    """Every commit of the default branch, and every tag."""
+    try:
+        return _log(repository), _tags(repository)
+    except GitFailed as error:
+        raise UserError(
+            "its history cannot be read",
+            where=str(repository.path),
+            expected="every commit of the default branch",
+            actual=str(error),
+        ) from None
+
+
+def _missing(*, has_tags: bool) -> dict[str, str]:
+    """Part → why git has nothing of it."""
+    found = dict.fromkeys(PARTS, NOT_IN_GIT) | {"languages": SIZE, "releases": NO_TAGS}
+    known = ["commits", "contributors", "code_frequency", *(["releases"] if has_tags else [])]
+    return {part: why for part, why in found.items() if part not in known}
+
+
+def _add_commits(project: Project, repository: Repository, log: Sequence[_Logged]) -> None:
+    """What was committed within the project's window, and by how many."""
+    inside = [
+        one for one in log if one.time is not None and project.since <= one.time <= project.until
+    ]
+    lines: dict[str, int] = {}
+    try:
+        lines = _lines(repository, [one.sha for one in inside if not one.merge])
+    except GitFailed as error:
+        project.missing["code_frequency"] = f"files are missing here: {error}"
+    project.commits = [
+        Commit(time=one.time, bot=one.author.bot, merge=one.merge, lines=lines.get(one.sha))
+        for one in inside
+        if one.time is not None
+    ]
+    project.authors = people(one.author for one in inside)
+    project.committers = people(one.committer for one in inside) or None
+    if project.committers is None:
+        project.facts["committers"] = {"no_data": ONLY_WEB}
+
+
+def _begin(path: Path, since: datetime | timedelta, until: datetime) -> datetime:
+    try:
+        begin = since if isinstance(since, datetime) else until - since
+    except OverflowError:
+        raise UserError(
+            "the window is longer than the calendar", where="--since", expected="such as 180d"
+        ) from None
+    if begin >= until:
+        raise UserError(
+            "the history ends before the window begins, so it says nothing of it",
+            where=str(path),
+            expected=f"--since before {until:%Y-%m-%d}, the date of its newest commit, or a length "
+            "such as 180d",
+            actual=f"{begin:%Y-%m-%d}",
+            fix="a newer clone, or a window of its own: a length is counted back from each newest "
+            "commit",
+        )
+    return begin
+
+
+def _log(repository: Repository) -> list[_Logged]:
+    pretty = "%x00".join(_FIELDS)
+    options = (
+        "--no-show-signature",
+        "--no-decorate",
+        "--no-notes",
+        "--no-ext-diff",
+        "--no-patch",
+        "--encoding=UTF-8",
+    )
+    text = repository.git("log", "-z", f"--format={pretty}", *options, repository.head, "--")
+    words = text.removesuffix("\0").split("\0")
+    if len(words) % len(_FIELDS):
+        raise GitFailed("a commit whose author or committer git does not tell")
+    rows = (words[n : n + len(_FIELDS)] for n in range(0, len(words), len(_FIELDS)))
+    return [
+        _Logged(
+            sha=sha,
+            merge=" " in parents,
+            time=_time(seconds),
+            author=_Person(author, author_address),
+            committer=_Person(committer, committer_address),
+        )
+        for sha, parents, seconds, author, author_address, committer, committer_address in rows
+    ]
+
+
+def _tags(repository: Repository) -> list[tuple[str, datetime]]:
+    """(name, when it was made); that of the commit where the tag has no date of its own, none for
+    tags of neither."""
+    text = repository.git(
+        "for-each-ref", "--format=%(refname:strip=2)%00%(creatordate:unix)", "refs/tags"
+    )
+    rows = (line.partition("\0") for line in text.splitlines())
+    return [(name, time) for name, _, seconds in rows if (time := _time(seconds)) is not None]
+
+
+def _is_version(tag: str) -> bool:
+    return VERSION.fullmatch(tag) is not None
+
+
+def _time(seconds: str) -> datetime | None:
+    try:
+        return datetime.fromtimestamp(int(seconds), UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _lines(repository: Repository, commits: Sequence[str]) -> dict[str, int]:
+    """Commit → lines added and removed; a renamed file counts with what changed in it, binary files
+    not at all."""
+    options = ("-r", "--root", "--numstat", "-M", "--no-ext-diff", "--no-textconv")
+    text = repository.git(
+        "diff-tree", "--stdin", *options, given="".join(f"{sha}\n" for sha in commits)
+    )
+    found = dict.fromkeys(commits, 0)
+    sha = ""
+    for line in text.splitlines():
+        words = line.split("\t")
+        if len(words) == 1:
+            sha = words[0]
+        elif sha in found:
+            found[sha] += sum(int(word) for word in words[:2] if word.isdecimal())
+    return found
+
+
+def people(found: Iterable[_Person]) -> int:
+    """How many people they are, without bots and programs. Who has the same address or the same
+    full name is one person, after the repository's own .mailmap."""
+    leader: dict[str, str] = {}
+
+    def first(key: str) -> str:
+        while leader.setdefault(key, key) != key:
+            key = leader[key]
+        return key
+
+    keys = set()
+    for person in set(found):
+        if person.program:
+            continue
+        address = re.sub(
+            r"^\d+\+(?=.*@users\.noreply\.github\.com$)", "", person.address.strip().casefold()
+        )
+        name = " ".join(person.name.split()).casefold()
+        own = [
+            key
+            for key in (f"@{address}" if address else "", f"={name}" if " " in name else "")
+            if key
+        ]
+        own = own or [f"={name}"]
+        for key in own:
+            leader[first(key)] = first(own[0])
+        keys.update(own)
+    return len({first(key) for key in keys})

@@ -1,0 +1,323 @@
+"""The engagement document as sections for page and terminal."""
+
+from datetime import date
+from typing import Any
+
+from rmwbench.published.community.far_apart import FAR_APART_DAYS
+from rmwbench.published.community.github import pictures
+from rmwbench.report.view import Picture, Section, Table, View
+from rmwbench.words import numbers as fmt
+
+_LOG = (
+    "Time runs on a log axis; the shade is the 95 % interval; a dot ends a curve that items "
+    "still open cut short."
+)
+
+
+def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> View:
+    """The view; `draw` makes the pictures too, and `months` is whether there is a row for each
+    month."""
+    found = doc["repositories"]
+    lead = [
+        f"{r['name']}: {r['since'][:10]} to {r['until'][:10]} ({r['days']:.0f} days)" for r in found
+    ]
+    if doc["people_only"]:
+        lead.append("Without the pull requests, issues and commits of bots.")
+    asked = [r for r in found if "history" not in r]
+    sections = [
+        _kind(found, "pulls", "Pull requests", draw),
+        _kind(found, "issues", "Issues", draw),
+    ]
+    if asked:
+        sections += [_answers(found, draw), _authors(found)]
+    sections.append(_facts(found))
+    if months:
+        sections.append(_months(found, draw))
+    sections.append(_reading(bool(asked), len(asked) < len(found)))
+    if len(asked) < len(found):
+        sections.insert(0, _from_git(found))
+    card = (
+        f"{', '.join(r['name'] for r in found)} · until "
+        f"{max((r['until'][:10] for r in found), default='')}"
+    )
+    return View(
+        "Engagement on GitHub" if asked or not found else "Activity in git", lead, sections, card
+    )
+
+
+def _from_git(found: list[dict[str, Any]]) -> Section:
+    """What was read from git, until when, and what that cannot say."""
+    read = [r for r in found if "history" in r]
+    newest = max(_day(r["until"]) for r in found)
+    rows = []
+    for repository in read:
+        until = _day(repository["until"])
+        old = " (!)" if (newest - until).days > FAR_APART_DAYS else ""
+        history = repository["history"]
+        rows.append(
+            [repository["name"], history["branch"], history["commit"][:12], f"{until}{old}"]
+        )
+    text = [
+        "These were read from git histories, where GitHub's API was not asked: of issues, pull "
+        "requests, first responses, stars and forks a history holds nothing, so there is no data "
+        "on them, which is not 0. With access to the API `rmwbench community github OWNER/NAME…` "
+        "gives them, of today.",
+        "A window ends with the newest commit that the copy of the history has. What happened "
+        "since is not in it, and quiet days after that commit are not either.",
+    ]
+    if len({r["until"][:10] for r in found}) > 1:
+        text.append(
+            "The windows end on different days, so numbers of one row cannot be set against those "
+            "of another: no row is ahead of another, and their order is the one in which they were "
+            "asked for."
+        )
+    if any("(!)" in row[-1] for row in rows):
+        text.append("(!) ends more than 18 months before the newest: it describes another time.")
+    for repository in read:
+        if undated := repository["history"]["undated"]:
+            text.append(
+                f"{repository['name']}: commits without a date in the past, in no window: "
+                f"{undated}."
+            )
+    columns = (
+        ("repository", False),
+        ("branch", False),
+        ("commit", False),
+        ("newest commit of", False),
+    )
+    return Section("Where it was read", text, Table(columns, rows))
+
+
+def _day(stamp: str) -> date:
+    return date.fromisoformat(stamp[:10])
+
+
+def _reading(asked: bool, git: bool) -> Section:
+    text = []
+    if asked:
+        text += [
+            "Pull requests are not issues, though GitHub's list of issues has both; here each is "
+            "counted once.",
+            "What is still open counts as open until the end of the data (censored), not as closed "
+            "then. So a median can be undecided, and is never made up.",
+            "Merged and closed unmerged are two ends of a pull request; their shares add up with "
+            "what is open.",
+            "A first response is the first comment, or review with a comment, of another person; "
+            "bots do not answer. Who closes without a word ends the waiting unanswered.",
+            "Inside: owner, member or collaborator, as GitHub says it today. Intervals are for "
+            "chance, not for what kind of requests a project gets.",
+        ]
+    if git:
+        text += [
+            "Each commit counts once, of those that the default branch reaches. A project that "
+            "squashes a pull request into one commit has fewer of them than one that merges, for "
+            "the same work.",
+            "Authors, committers and contributors are people, without bots: who has the same "
+            "address or the same full name is one person. What GitHub's pages merged has no "
+            "committer of its own.",
+            "Lines are added plus removed ones of commits that are not merges. Releases are tags "
+            "that are versions, release candidates among them, on any branch.",
+        ]
+    return Section("How to read it", text, list=True)
+
+
+def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
+    pull = kind == "pulls"
+    columns = [("repository", False), ("opened", True), ("open", True)]
+    columns += [("merged", True), ("closed unmerged", True)] if pull else [("closed", True)]
+    columns += [
+        ("median days to close", True),
+        ("in 1 day", True),
+        ("in 7 days", True),
+        ("in 30 days", True),
+    ]
+    rows, missing = [], []
+    reasons: dict[str, list[str]] = {}
+    for repository in found:
+        of = repository[kind]
+        if "no_data" in of:
+            reasons.setdefault(of["no_data"], []).append(repository["name"])
+            rows.append([repository["name"], *["no data"] * (len(columns) - 1)])
+            continue
+        counts = [
+            str(of[name]) for name in (("merged", "closed_unmerged") if pull else ("closed",))
+        ]
+        within = {w["days"]: f"{100 * w['share']:.0f} %" for w in of["time_to_close"]["within"]}
+        shares = [within.get(days, "–") for days in (1, 7, 30)]
+        median = median_text(of["time_to_close"]["median"])
+        rows.append(
+            [repository["name"], str(of["opened"]), str(of["open"]), *counts, median, *shares]
+        )
+        if of.get("closing_time_unknown"):
+            missing.append(
+                f"{repository['name']}: {of['closing_time_unknown']} closed at an unknown time are "
+                "left out"
+            )
+    drawn = []
+    if draw and (
+        spec := pictures.waiting(found, kind, "time_to_close", "time since it was opened")
+    ):
+        drawn.append(
+            Picture(f"{kind}-open", f"{title} still open", f"Lower is faster. {_LOG}", spec)
+        )
+    missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()] + missing
+    known = any("no_data" not in repository[kind] for repository in found)
+    return Section(title, missing, Table(tuple(columns), rows) if known else None, drawn)
+
+
+def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
+    rows: list[list[str]] = []
+    reasons: dict[str, list[str]] = {}
+    for repository in found:
+        for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
+            answer = repository[kind].get(
+                "first_response", {"no_data": repository[kind].get("no_data")}
+            )
+            if "no_data" in answer:
+                reasons.setdefault(str(answer["no_data"]), []).append(
+                    f"{repository['name']} ({name})"
+                )
+                continue
+            within = {w["days"]: f"{100 * w['share']:.0f} %" for w in answer["within"]}
+            text = [str(answer["count"]), str(answer["answered"]), median_text(answer["median"])]
+            rows.append([repository["name"], name, *text, within.get(1, "–"), within.get(7, "–")])
+    columns = (
+        *(("repository", False), ("", False), ("opened", True), ("answered", True)),
+        *(("median days to first response", True), ("in 1 day", True), ("in 7 days", True)),
+    )
+    drawn = []
+    if draw:
+        for kind, name in (("pulls", "Pull requests"), ("issues", "Issues")):
+            if spec := pictures.waiting(found, kind, "first_response", "time since it was opened"):
+                title = f"{name} without an answer"
+                drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
+    missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()]
+    return Section("First response", missing, Table(columns, rows) if rows else None, drawn)
+
+
+def _authors(found: list[dict[str, Any]]) -> Section:
+    rows = []
+    for repository in found:
+        for kind, name in (("pulls", "pull requests"), ("issues", "issues")):
+            for who, group in repository[kind].get("by", {}).items():
+                if group["opened"]:
+                    shown = [str(group["opened"]), median_text(group["median"])]
+                    rows.append([repository["name"], name, who, *shown])
+    columns = (
+        ("repository", False),
+        ("", False),
+        ("by", False),
+        ("opened", True),
+        ("median days to close", True),
+    )
+    if not rows:
+        return Section("Who opened them", ["no data: the authors' standing is not in these files"])
+    return Section("Who opened them", [], Table(columns, rows))
+
+
+_FACTS = {
+    "stars": "stars",
+    "forks": "forks",
+    "contributors": "contributors",
+    "commits": "commits",
+    "authors": "authors",
+    "committers": "committers",
+    "releases": "releases",
+    "releases_ever": "releases ever",
+    "code_size": "code",
+    "lines_changed": "lines changed",
+    "licence": "licence",
+}
+
+
+def _facts(found: list[dict[str, Any]]) -> Section:
+    known = {fact for r in found for fact, value in r["facts"].items() if "value" in value}
+    shown = [fact for fact in _FACTS if fact in known]
+    rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in found]
+    columns = (("repository", False), ("window", False), *((_FACTS[fact], True) for fact in shown))
+    return Section("Size and activity", _reasons(found), Table(columns, rows) if shown else None)
+
+
+def _window(repository: dict[str, Any]) -> str:
+    return f"{repository['since'][:10]} to {repository['until'][:10]}"
+
+
+def _of(repository: dict[str, Any], fact: str) -> dict[str, Any]:
+    """A fact; documents that were made before it was known have none."""
+    return dict(repository["facts"].get(fact) or {"no_data": "not in this document"})
+
+
+def _reasons(found: list[dict[str, Any]]) -> list[str]:
+    """The values without data: a sentence for each reason, not one for each number."""
+    facts: dict[tuple[str, str], list[str]] = {}
+    for repository in found:
+        for fact, name in _FACTS.items():
+            if (reason := _of(repository, fact).get("no_data")) is not None:
+                facts.setdefault((repository["name"], reason), []).append(name)
+    repositories: dict[tuple[str, str], list[str]] = {}
+    for (repository, reason), names in facts.items():
+        repositories.setdefault((", ".join(names), reason), []).append(repository)
+    return [
+        f"{names}: no data ({reason}): {', '.join(who)}"
+        for (names, reason), who in repositories.items()
+    ]
+
+
+def _fact(metric: dict[str, Any]) -> str:
+    if "no_data" in metric:
+        return "no data"
+    if metric["unit"] == "bytes":
+        languages = ", ".join(metric.get("languages", [])[:2])
+        return f"{metric['value'] / 1e6:.1f} MB" + (f" ({languages})" if languages else "")
+    told = [fmt.counted(count, "merge") for count in [metric.get("merges")] if count]
+    told += [f"{count} {words}" for key, words in _BOTS.items() if (count := metric.get(key))]
+    return f"{metric['value']} ({', '.join(told)})" if told else str(metric["value"])
+
+
+_BOTS = {"bots": "of bots", "bots_left_out": "of bots left out"}
+_MONTHLY = ("pulls_opened", "pulls_merged", "issues_opened", "issues_closed", "commits", "releases")
+
+
+def _months(found: list[dict[str, Any]], draw: bool) -> Section:
+    names = [n for n in _MONTHLY if any(m[n] is not None for r in found for m in r["months"])]
+    rows = [
+        [
+            r["name"],
+            m["month"] + ("" if m["days"] >= 28 else f" ({m['days']:.0f} d)"),
+            *(_count(m[n]) for n in names),
+        ]
+        for r in found
+        for m in r["months"]
+    ]
+    columns = (
+        ("repository", False),
+        ("month", False),
+        *((n.replace("_", " "), True) for n in names),
+    )
+    drawn = []
+    if draw:
+        for what in ("pulls_opened", "issues_opened", "commits"):
+            title = what.replace("_", " ").replace("pulls", "pull requests")
+            if spec := pictures.months(found, what, title):
+                reading = (
+                    "Per calendar month; the first and the last are cut where the data "
+                    "begins and ends."
+                )
+                drawn.append(Picture(f"months-{what}", title.capitalize(), reading, spec))
+    text = ["A number in brackets is a month that is cut."]
+    if "pulls_opened" in names or "issues_opened" in names:
+        text.insert(0, "Closings are of what was opened in the window.")
+    return Section("Month by month", text, Table(columns, rows) if names else None, drawn)
+
+
+def _count(value: int | None) -> str:
+    return "–" if value is None else str(value)
+
+
+def median_text(median: dict[str, Any]) -> str:
+    """A median with its interval, or why there is none."""
+    if "no_data" in median:
+        least = f", at least {median['at_least']:.3g}" if "at_least" in median else ""
+        return f"no data: {median['no_data']}{least}"
+    high = "…" if median["high"] == "inf" else f"{median['high']:.3g}"
+    return f"{median['value']:.3g} [{median['low']:.3g}–{high}]"

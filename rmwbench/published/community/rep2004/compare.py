@@ -1,0 +1,257 @@
+"""Declarations side by side: one document of all packages, and its view."""
+
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date as Date
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.input_file import read_text
+from rmwbench.published.community.far_apart import FAR_APART_DAYS
+from rmwbench.published.community.rep2004 import dates
+from rmwbench.published.community.rep2004.declaration import (
+    NOT_STATED,
+    STATUSES,
+    Declaration,
+    dated,
+    open_points,
+    read,
+)
+from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS
+from rmwbench.published.community.rep2004.search import searched, sentence
+from rmwbench.report.view import Section, Table, View
+from rmwbench.words import numbers as fmt
+
+
+def document(
+    sources: Sequence[tuple[str | None, Path]], given: dict[str, str] | None = None
+) -> dict[str, Any]:
+    """The REP-2004 document (docs/community.md) of (name or None, path) pairs; `given` are dates by
+    name or file name (ISO) for files that are in no git repository. A directory is a git repository
+    in which to look for one."""
+    packages, looked = [], []
+    for name, path in sources:
+        if path.is_dir():
+            looked.append(searched(name or path.resolve().name, path))
+            continue
+        try:
+            text = read_text(path, encoding="utf-8-sig")
+        except OSError as error:
+            raise UserError(f"cannot read: {error.strerror}", where=str(path)) from None
+        except UnicodeDecodeError as error:
+            raise UserError(
+                "not a text file", where=str(path), expected="UTF-8", actual=str(error)
+            ) from None
+        packages.append(_package(read(text, str(path), name), path, given or {}))
+    doubled = [n for n, count in Counter(p["package"] for p in packages).items() if count > 1]
+    for package in packages:
+        if package["package"] in doubled:  # two versions of one package are two columns
+            package["package"] = f"{package['package']} ({package['date'] or package['document']})"
+    return {
+        "schema": "rmwbench/published/community-rep2004",
+        "version": 1,
+        "statuses": STATUSES,
+        "items": [
+            {"number": i.number, "name": i.name, "section": SECTIONS[i.section]}
+            for i in ITEMS.values()
+        ],
+        "packages": packages,
+        "searched": looked,
+    }
+
+
+def without_words(doc: dict[str, Any]) -> dict[str, Any]:
+    """The document without the sentences that it quotes: its facts, with the line and the date of
+    each."""
+    packages = [
+        {**package, "items": [{**item, "quote": None} for item in package["items"]]}
+        for package in doc["packages"]
+    ]
+    return {**doc, "packages": packages}
+
+
+def _package(found: Declaration, path: Path, given: dict[str, str]) -> dict[str, Any]:
+    told, origin, by_line = dates.of(path)
+    for key in (found.package, path.name, str(path)):
+        if key in given:
+            told, origin, by_line = given[key], "told", lambda lines: None
+    item_dates = dated(found, told, origin, by_line)
+    return {
+        "package": found.package,
+        "document": found.where,
+        "date": found.date,
+        "date_from": found.date_from
+        or "not known: the file is in no git repository (tell it with --date)",
+        "level": found.level if found.level is not None else NOT_STATED,
+        "level_line": found.level_line,
+        "items": [
+            {
+                "number": number,
+                "status": f.status,
+                "asked": LEVELS.get(found.level or 0, {}).get(number, "not asked for")
+                if found.level
+                else None,
+                "basis": f.basis or None,
+                "scope": f.scope,
+                "line": f.line,
+                "quote": f.quote or None,
+                "links": f.links,
+                "date": item_dates[number],
+                "note": f.note or None,
+                "contradicts": f.contradicts,
+            }
+            for number, f in found.findings.items()
+        ],
+        "open_points": open_points(found),
+    }
+
+
+def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
+    """A row per requirement, a column per package; then what is open, and the evidence (which is
+    long)."""
+    packages, looked = doc["packages"], doc.get("searched", [])
+    lead = [
+        f"{p['package']}: claims "
+        f"{'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
+        f"document of {p['date'] or 'unknown date'}"
+        for p in packages
+    ]
+    days = [Date.fromisoformat(p["date"]) for p in packages if p["date"]]
+    if days and (max(days) - min(days)).days > FAR_APART_DAYS:
+        lead.append("The documents are more than 18 months apart: they describe different times.")
+    lead += [f"{sentence(found)}." for found in looked]
+    if not packages:
+        return View("REP-2004 quality declarations", lead, [_searched(looked)], " · ".join(lead))
+    columns = (("requirement", False), ("", False), *((p["package"], False) for p in packages))
+    rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
+    for place, item in enumerate(doc["items"]):
+        rows.append([item["number"], item["name"], *(_cell(p["items"][place]) for p in packages)])
+    counts = [Counter(i["status"] for i in p["items"]) for p in packages]
+    summary = [[status, *(str(c[status]) for c in counts)] for status in STATUSES]
+    open_rows = [
+        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]]
+        for p in packages
+        for o in p["open_points"]
+    ]
+    words = [
+        [
+            p["package"],
+            i["number"],
+            i["status"],
+            str(i["line"] or ""),
+            i["date"] or "–",
+            *_evidence(i),
+        ]
+        for p in packages
+        for i in p["items"]
+        if i["status"] != NOT_STATED
+    ]
+    sections = [
+        Section("Requirements", _marks(packages), Table(columns, rows)),
+        Section(
+            "How many",
+            [f"{status}: {text}." for status, text in STATUSES.items()],
+            Table((("status", False), *((p["package"], True) for p in packages)), summary),
+            list=True,
+        ),
+        Section(
+            "What the claimed level asks for and the document does not settle",
+            []
+            if open_rows
+            else ["Nothing: every requirement of the claimed levels is marked or stated."],
+            Table(
+                (
+                    ("package", False),
+                    ("level", True),
+                    ("", False),
+                    ("requirement", False),
+                    ("status", False),
+                ),
+                open_rows,
+            )
+            if open_rows
+            else None,
+        ),
+        Section(
+            "Evidence",
+            [
+                "All of it is what the projects say of themselves; nothing here was checked "
+                "against their code."
+            ],
+            Table(
+                (
+                    *(
+                        ("package", False),
+                        ("", False),
+                        ("status", False),
+                        ("line", True),
+                        ("changed", False),
+                    ),
+                    *(("in its words", False), ("links", False)),
+                ),
+                words,
+            ),
+        ),
+    ]
+    if not evidence:
+        sections.pop()
+    if looked:
+        sections.insert(1, _searched(looked))
+    card = " · ".join(f"{p['package']} {p['date'] or ''}".strip() for p in packages)
+    return View("REP-2004 quality declarations", lead, sections, card)
+
+
+def _searched(looked: list[dict[str, Any]]) -> Section:
+    rows = [
+        [
+            found["repository"],
+            sentence(found),
+            f"{found['branch']} at {found['commit'][:12]}, "
+            f"{fmt.counted(found['branches'], 'branch', 'branches')}, "
+            f"{fmt.counted(found['tags'], 'tag')}",
+            "; ".join(f"{one['path']} ({one['ref']}, {one['date']})" for one in found["elsewhere"])
+            or "–",
+        ]
+        for found in looked
+    ]
+    text = [
+        "Looked for by the names of files, on all branches and tags of a copy of the repository "
+        "that ends on that day. "
+        'None found is not a "no": what was not found is not stated, and a later one may be there.'
+    ]
+    if any(found["found"] for found in looked):
+        text.append(
+            "One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for "
+            "this verb."
+        )
+    columns = (
+        ("repository", False),
+        ("declaration", False),
+        ("looked at", False),
+        ("only elsewhere", False),
+    )
+    return Section("Whether there is one", text, Table(columns, rows))
+
+
+def _marks(packages: list[dict[str, Any]]) -> list[str]:
+    cells = [_cell(i) for p in packages for i in p["items"]]
+    starred = (
+        ["* said of the whole section, not of this requirement"]
+        if any("*" in c for c in cells)
+        else []
+    )
+    return starred + (
+        ["(!) table and text contradict each other"] if any("(!)" in c for c in cells) else []
+    )
+
+
+def _cell(item: dict[str, Any]) -> str:
+    marks = "*" if item["scope"] == "section" and item["status"] != NOT_STATED else ""
+    return f"{item['status']}{marks}" + (" (!)" if item["contradicts"] else "")
+
+
+def _evidence(item: dict[str, Any]) -> list[str]:
+    """Its words and its links."""
+    said = "; ".join(text for text in (item["quote"], item["note"]) if text)
+    return [said or "(its table)", " ".join(item["links"])]

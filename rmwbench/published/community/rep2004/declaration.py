@@ -1,0 +1,401 @@
+"""One declaration: the level it claims, and per requirement a status, the words it rests on, its
+links and its date.
+
+A status is the document's own: its summary table where it has one, else its text. Nothing is
+inferred from silence: what cannot be told is `not stated`, and only a denial in so many words is
+`not met`.
+"""
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import PurePath
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS, by_words, numbers
+from rmwbench.published.community.rep2004.markup import (
+    Part,
+    cells,
+    links,
+    list_rows,
+    parts,
+    plain,
+    targets,
+)
+
+MET, NOT_MET, QUALIFIED = "met", "not met", "qualified"
+STATED, NOT_APPLICABLE, NOT_STATED = "stated", "not applicable", "not stated"
+STATUSES = {
+    MET: "the document's own table marks it as fulfilled",
+    STATED: "the document has a text on it that denies nothing; whether it is enough is for the "
+    "reader",
+    QUALIFIED: "fulfilled in part, waived, or with exceptions, in the document's own words or "
+    "marks",
+    NOT_MET: "the document says itself that it is not fulfilled",
+    NOT_APPLICABLE: "the document says that it does not apply",
+    NOT_STATED: "the document does not say",
+}
+
+
+@dataclass
+class Finding:
+    """What a document says on one requirement. `scope` is `section` where a text speaks of a whole
+    section at once."""
+
+    number: str
+    status: str = NOT_STATED
+    basis: str = ""
+    scope: str = "item"
+    quote: str = ""
+    line: int | None = None
+    lines: list[int] = field(default_factory=list)
+    links: list[str] = field(default_factory=list)
+    as_of: str | None = None
+    note: str = ""
+    contradicts: bool = False
+    """Whether its table and its text contradict each other; the note then quotes both."""
+
+
+@dataclass
+class Declaration:
+    package: str
+    where: str
+    level: int | None
+    level_line: int | None
+    findings: dict[str, Finding]
+    date: str | None = None
+    date_from: str = ""
+
+
+Dates = Callable[[list[int]], str | None]
+"""Lines of a document → the newest date of any of them, None where nobody knows."""
+
+
+def read(text: str, where: str, package: str | None = None) -> Declaration:
+    """The declaration in a Markdown or reStructuredText document. UserError where it has no
+    requirement of REP-2004 in it at all."""
+    found, named = parts(text.replace("\r\n", "\n")), targets(text)
+    findings = {number: Finding(number) for number in ITEMS}
+    headings = _by_text(found, findings, named)
+    marks = _by_table(found, findings)
+    level, line = _level(found)
+    if not headings and not marks:
+        raise UserError(
+            "not a quality declaration",
+            where=where,
+            expected="headings such as `Version Scheme [1.i]`, or a table of requirements",
+            actual=f"{len(found) - 1} headings, none of a requirement of REP-2004",
+        )
+    return Declaration(
+        package or _package(found) or PurePath(where).stem, where, level, line, findings
+    )
+
+
+# --- texts
+# --------------------------------------------------------------------------------------------------
+
+
+def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, str]) -> int:
+    headings = 0
+    whole: dict[str, Part] = {}
+    for part in _gathered(found):
+        if part.level == 0:
+            continue
+        wanted = numbers(part.title)
+        section = re.search(r"\[([1-7])\]", part.title)
+        if (
+            not wanted
+            and section is None
+            and not re.search("summary|status", part.title, re.IGNORECASE)
+        ):
+            wanted = by_words(part.title)
+            named_section = next(
+                (n for n, name in SECTIONS.items() if _is_section(part.title, name)), None
+            )
+            if named_section and len(wanted) != 1:
+                wanted, section = [], named_section
+        if wanted:
+            headings += 1
+        elif section:
+            number = section if isinstance(section, str) else section[1]
+            only = [n for n in ITEMS if n.startswith(f"{number}.")]
+            headings += 1
+            if len(only) == 1:
+                wanted = only
+            else:
+                whole[number] = part
+        for number in wanted:
+            _take(findings[number], part, named, "item")
+    for number, part in whole.items():
+        of = [n for n in ITEMS if n.startswith(f"{number}.")]
+        # A text above headings of its own introduces them; without any it is all there is on the
+        # section.
+        if all(findings[n].status == NOT_STATED and findings[n].line is None for n in of):
+            for item in of:
+                _take(findings[item], part, named, "section")
+    return headings
+
+
+def _gathered(found: list[Part]) -> list[Part]:
+    """The parts, with what stands below headings inside a requirement (one per dependency, say) as
+    part of its text."""
+    out: list[Part] = []
+    for part in found:
+        inside = out and numbers(out[-1].title) and part.level > out[-1].level
+        if inside and not numbers(part.title) and not re.search(r"\[[1-7]\]", part.title):
+            out[-1] = Part(
+                out[-1].level, out[-1].title, out[-1].line, [*out[-1].lines, *part.lines]
+            )
+        else:
+            out.append(part)
+    return out
+
+
+def _is_section(title: str, name: str) -> bool:
+    words = {"platforms": "platform support"}.get(name, name)
+    return title.lower().strip().startswith(words)
+
+
+def _take(finding: Finding, part: Part, named: dict[str, str], scope: str) -> None:
+    lines = [(n, t) for n, t in part.lines if cells(t) is None]
+    text = "\n".join(t for _, t in lines)
+    if finding.line is not None and finding.status != NOT_STATED and not text.strip():
+        return
+    status, quote = classify(text, finding.number)
+    finding.line, finding.scope = part.line, scope
+    finding.lines = [n for n, t in lines if t.strip()]
+    if status == NOT_STATED:
+        return
+    finding.status, finding.quote, finding.basis = status, quote, "text"
+    finding.links = links(text, named)
+    finding.as_of = _as_of(text)
+
+
+_DENIED = re.compile(
+    r"\b(?:does|do|did)(?: not|n't)(?: (?:currently|yet|presently|explicitly))? "
+    r"(?:have|provide|track|conduct|run|require|include|use|enforce|perform|declare|state|maintain|support|follow|define)\b"
+    r"|\b(?:is|are) not (?:yet|currently|at a stable)\b|\bnot yet "
+    r"(?:at|been|established|implemented|available|done)\b"
+    r"|\b(?:there (?:is|are)(?: currently)?|has|have) no "
+    r"(?!(?:[\w/-]+ ){0,3}(?:errors?|defects?|failures?|warnings?)\b)"
+    r"|\bno (?:performance|automated|automatic|static|coverage|regression) "
+    r"(?:tests?|testing|policy|analysis)\b",
+    re.IGNORECASE,
+)
+_APPLIES_NOT = re.compile(
+    r"\bnot applicable\b|^n/?a\b|\bdoes not apply\b"
+    r"|\bdoes not (?:contain|have)(?: any)? (?:c (?:or|and) c\+\+ code|c\+\+ code|(?:a )?public "
+    r"api)\b"
+    r"|\bhas no public api\b|\bno public api\b",
+    re.IGNORECASE,
+)
+_BUT = re.compile(
+    r"\b(?:but|however|nevertheless|although|though|anyway|instead|regardless|except|still|exceptions?|while)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z*\"`(]|[a-z_]+_)")
+_LATER = re.compile(
+    r"^[>\s*-]*(?:todo|tbd|to be (?:done|defined|determined))\b.*$", re.IGNORECASE | re.MULTILINE
+)
+
+
+def classify(text: str, number: str) -> tuple[str, str]:
+    """(status, the sentence it rests on) of a text on a requirement."""
+    paragraphs = [plain(p) for p in re.split(r"\n\s*\n", _LATER.sub("", text))]
+    sentences = [s for p in paragraphs for s in _SENTENCE.split(p) if re.search(r"\w", s)]
+    if not sentences:
+        return NOT_STATED, ""
+    applies_not = next((s for s in sentences[:2] if _APPLIES_NOT.search(s)), None)
+    if applies_not is not None:
+        return NOT_APPLICABLE, _short(applies_not)
+    # To have no dependencies is what the requirements on dependencies ask for.
+    denied = [] if number.startswith("5.") else [s for s in sentences if _DENIED.search(s)]
+    if not denied:
+        return STATED, _short(sentences[0])
+    if denied[0] is sentences[0] and not any(_BUT.search(s) for s in sentences[:3]):
+        return NOT_MET, _short(denied[0])
+    return QUALIFIED, _short(denied[0])
+
+
+def _short(sentence: str) -> str:
+    return sentence if len(sentence) <= 200 else sentence[:197].rstrip() + "…"
+
+
+_DATE = re.compile(
+    r"\bas of (\d{4}-\d{2}-\d{2}|\d{2}-\d{2}-\d{4}|[A-Z][a-z]+ \d{1,2},? \d{4}|[A-Z][a-z]+ \d{4})"
+)
+
+
+def _as_of(text: str) -> str | None:
+    """A date that the text itself names as its own, as it is written where it is not ISO."""
+    match = _DATE.search(text)
+    if match is None:
+        return None
+    parts_ = match[1].split("-")
+    if len(parts_) == 3 and len(parts_[2]) == 4:
+        parts_ = parts_[::-1]
+    try:
+        return date(*map(int, parts_)).isoformat() if len(parts_) == 3 else match[1]
+    except ValueError:
+        return match[1]
+
+
+# --- tables
+# --------------------------------------------------------------------------------------------------
+
+_YES, _NO = (
+    ("✓", "✔", "☑", "✅", "√", "yes", "fulfilled", "met"),
+    ("✗", "✘", "☓", "✕", "❌", "×", "no", "not met"),
+)
+_NONE = ("", "-", "--", "---", "–", "—")
+
+
+def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
+    """Marks of summary tables; they count more than texts, and where the two contradict each other
+    the note says so."""
+    legend: dict[str, str] = {}
+    rows: list[tuple[int, list[str]]] = []
+    for part in found:
+        for line, text in part.lines:
+            if match := re.fullmatch(r"\s*(?:\\?(\W))\s+?[=:]\s+(.+)", text):
+                legend[match[1]] = plain(match[2])
+            if (row := cells(text)) is not None:
+                rows.append((line, row))
+        rows += list_rows(part.lines)
+    seen: set[str] = set()
+    for line, row in rows:
+        wanted = (
+            numbers(row[0])
+            if len(row) >= 2 and re.fullmatch(r"[\W_]*[1-7]\.[ivx]+(\.[a-c])?[\W_]*", row[0])
+            else []
+        )
+        # Core packages number two rows 4.iii.a; the second is the one after it.
+        if len(wanted) == 1 and wanted[0] in seen:
+            following = _next_letter(wanted[0])
+            wanted = [following] if following and following not in seen else wanted
+        seen.update(wanted)
+        for number in wanted:
+            _mark(findings[number], line, plain(row[-1]), legend)
+    _agree(findings)
+    return len(seen)
+
+
+def _agree(findings: dict[str, Finding]) -> None:
+    """A text on `4.iv` as a whole contradicts its two rows only where it contradicts both."""
+    for number, finding in findings.items():
+        stem, _, letter = number.rpartition(".")
+        if finding.contradicts and letter in "abc":
+            others = [
+                f
+                for n, f in findings.items()
+                if n.startswith(f"{stem}.") and f.quote == finding.quote
+            ]
+            if not all(f.contradicts for f in others):
+                finding.contradicts = False
+                finding.note = ""
+
+
+def _next_letter(number: str) -> str | None:
+    head, _, letter = number.rpartition(".")
+    following = f"{head}.{chr(ord(letter[-1]) + 1)}" if letter in ("a", "b") else None
+    return following if following in ITEMS else None
+
+
+def _mark(finding: Finding, line: int, mark: str, legend: dict[str, str]) -> None:
+    lower, note = mark.lower().strip(), ""
+    if lower in _NONE:
+        return
+    if lower in _YES:
+        status = MET
+    elif lower in _NO:
+        status = NOT_MET
+    elif mark in legend:
+        status, note = QUALIFIED, legend[mark]
+    elif len(mark) <= 3 and not re.search(r"\w", mark):
+        status, note = QUALIFIED, f"marked {mark}, which the document does not explain"
+    else:
+        status, note = classify(mark, finding.number)
+        note = "" if status == STATED else note
+    before = finding.status
+    finding.note = note
+    if (status == MET and before == NOT_MET) or (status == NOT_MET and before == STATED):
+        finding.contradicts = True
+        finding.note = f"its table says {status}, its text: {finding.quote}"
+    finding.status, finding.basis, finding.scope = status, "table", "item"
+    finding.lines = [*finding.lines, line]
+    finding.line = finding.line or line
+
+
+# --- the document
+# --------------------------------------------------------------------------------------------------
+
+_CLAIM = re.compile(
+    r"\b(?:claims?|meets?|qualif(?:y|ies)|declares?|is (?:considered "
+    r")?(?:at|in))\b[^.]{0,120}?\bQuality Level (\d)\b",
+    re.IGNORECASE,
+)
+
+
+def _level(found: list[Part]) -> tuple[int | None, int | None]:
+    """(the level that the document claims for its package, its line)."""
+    for part in found:
+        if numbers(part.title):
+            break  # further down, levels are those of dependencies
+        text, lines = "", []
+        for line, row in part.lines:
+            lines.append((len(text), line))
+            text += plain(row) + " "
+        if (match := _CLAIM.search(text)) and int(match[1]) in LEVELS:
+            return int(match[1]), max(line for start, line in lines if start <= match.start(1))
+    return None, None
+
+
+_NAMES = (
+    r"^(.+?) Quality Declaration$",
+    r"\bfor the ([\w.-]+) package\b",
+    r"\b[Tt]he package ([\w.-]+) claims",
+    r"(?:^|[.] )((?:[\w+-]+ ){1,4}?)claims to be",
+)
+
+
+def _package(found: list[Part]) -> str | None:
+    for pattern in _NAMES:
+        for part in found[:2]:
+            for candidate in (part.title, plain(" ".join(t for _, t in part.lines))):
+                if match := re.search(pattern, candidate):
+                    name = match[1].strip()
+                    if name.lower() not in ("package", "external dependency", "this package", "it"):
+                        return name
+    return None
+
+
+def dated(
+    declaration: Declaration, document_date: str | None, origin: str, dates: Dates
+) -> dict[str, str | None]:
+    """Number → the item's date: when its lines last changed, else the date its text names, else the
+    document's."""
+    declaration.date, declaration.date_from = document_date, origin
+    out: dict[str, str | None] = {}
+    for number, finding in declaration.findings.items():
+        told = finding.status != NOT_STATED
+        out[number] = (dates(finding.lines) or finding.as_of or document_date) if told else None
+    return out
+
+
+def open_points(declaration: Declaration) -> list[dict[str, Any]]:
+    """The requirements of the claimed level that the document does not show as fulfilled; []
+    without a level."""
+    asked = LEVELS.get(declaration.level or 0, {})
+    unsettled = (NOT_MET, NOT_STATED, QUALIFIED)
+    return [
+        {
+            "number": n,
+            "name": ITEMS[n].name,
+            "status": declaration.findings[n].status,
+            "asked": asked[n],
+        }
+        for n in ITEMS
+        if asked.get(n) == "required" and declaration.findings[n].status in unsettled
+    ]

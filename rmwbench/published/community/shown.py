@@ -1,0 +1,57 @@
+"""The view of a document that a verb of `rmwbench community` printed with `--json`, whichever it
+was; and those that are shipped, because what they are about is public and was read on a day that
+they name."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
+from rmwbench.published.community import admission
+from rmwbench.published.community.github import show as github
+from rmwbench.published.community.rep2004 import compare as rep2004
+from rmwbench.published.community.survey import show as survey
+from rmwbench.report.view import View
+
+VIEWS: dict[str, Callable[[dict[str, Any]], View]] = {
+    "rmwbench/published/community-github": partial(github.view, months=False),
+    "rmwbench/published/community-rep2004": partial(rep2004.view, evidence=False),
+    "rmwbench/published/community-survey": survey.view,
+    "rmwbench/published/community-admission": admission.view,
+}
+"""By the document's schema."""
+SHIPPED = Path(__file__).parent / "shipped"
+
+
+def shipped(name: str) -> Path | None:
+    """The shipped document of `rmwbench community NAME`; None where there is none."""
+    path = SHIPPED / f"{name}.json"
+    return path if path.is_file() else None
+
+
+def replaceable(view: View, command: str, kept_as: Path) -> View:
+    """The view of a shipped document, which says that it is one, and which command's output in
+    which file stands in its place."""
+    told = (
+        f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here "
+        f"instead as {kept_as}."
+    )
+    return replace(view, lead=[*view.lead, told])
+
+
+def view_of(path: Path) -> View:
+    """Raises UserError where the file is not such a document."""
+    try:
+        document = parse_json(read_input(path))
+        return VIEWS[document["schema"]](document)
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            "this is not a document of `rmwbench community … --json`",
+            where=str(path),
+            expected="a schema of " + ", ".join(VIEWS),
+            actual=str(error) or type(error).__name__,
+            fix="make it anew with the verb, or take it out of the directory",
+        ) from None

@@ -1,0 +1,179 @@
+"""A survey's table: which columns are questions on a scale is seen from their values, or told.
+
+Only these columns and the one that groups people are kept; whatever else people wrote is not read
+further.
+"""
+
+import re
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.published.community.survey.scale import KNOWN, Scale, is_no_opinion, of
+from rmwbench.published.importers.formats import survey as importer
+from rmwbench.published.importers.source.sheet import malformed, parsed
+from rmwbench.published.importers.source.source import Item, Source
+
+PUBLISHED = ("survey_mean", "survey_difference")
+"""Figures of the evaluation of 2020."""
+BRACKETS = re.compile(r".*\[(?P<text>[^\]]+)\]\s*", re.DOTALL)
+
+
+@dataclass(frozen=True)
+class Question:
+    """`answers` are levels of the scale from 0, None for no opinion, one per person."""
+
+    label: str
+    text: str
+    scale: Scale
+    answers: tuple[int | None, ...]
+
+
+@dataclass(frozen=True)
+class Survey:
+    where: str
+    questions: list[Question]
+    people: int
+    group_by: str | None
+    groups: tuple[str, ...]
+    """Per person; empty without a grouping column."""
+    other_columns: int
+    """Columns that are neither: times, profiles, free text. Not kept."""
+
+
+def item_of(path: Path) -> Item:
+    """The one file at a path. Raises UserError where it is a directory of several."""
+    items = list(Source(path))
+    if len(items) != 1:
+        raise UserError(
+            "one survey is one file",
+            where=str(path),
+            expected="a CSV file",
+            actual=f"{len(items)} files",
+        )
+    return items[0]
+
+
+def read(
+    item: Item,
+    *,
+    scale: Scale | None = None,
+    columns: Sequence[str] = (),
+    group_by: str | None = None,
+) -> Survey:
+    """The survey in a CSV file with a line of column names. `columns` (parts of their names) are
+    the questions if given; else every column whose answers are mostly of one scale. UserError with
+    file and line for anything else."""
+    lines = [(line, cells) for line, cells in parsed(item) if any(cell.strip() for cell in cells)]
+    if not lines:
+        raise malformed(item.where, "an empty file", "a line of column names and a row per person")
+    (_, header), body = lines[0], lines[1:]
+    for line, cells in body:
+        if len(cells) != len(header):
+            raise malformed(
+                f"{item.where}:{line}",
+                "a row of another length",
+                f"{len(header)} cells",
+                len(cells),
+            )
+    if not body:
+        raise malformed(item.where, "no responses", "a row per person")
+    group = None if group_by is None else _column(item, header, group_by)
+    told = [_column(item, header, name) for name in columns]
+    questions = []
+    for place in told or range(len(header)):
+        if place == group:
+            continue
+        values = [cells[place] for _, cells in body]
+        found = of(values, KNOWN if scale is None else (scale,))
+        if found is None:
+            if told and any(not is_no_opinion(v) for v in values):
+                raise malformed(
+                    f"{item.where}:1",
+                    f"column {_name(header[place])!r} is on no scale that is known",
+                    "; ".join(", ".join(s.levels) for s in (KNOWN if scale is None else (scale,))),
+                    "other answers",
+                )
+            continue
+        levels = _levels(item, header[place], found, [(line, cells[place]) for line, cells in body])
+        questions.append(Question(f"Q{len(questions) + 1}", _name(header[place]), found, levels))
+    if not questions:
+        raise malformed(
+            f"{item.where}:1",
+            "no column has answers on a scale that is known",
+            "; ".join(", ".join(s.levels) for s in KNOWN),
+            f"{len(header)} columns; tell the scale with --scale LOWEST,…,HIGHEST",
+        )
+    return Survey(
+        where=item.where,
+        questions=questions,
+        people=len(body),
+        group_by=None if group is None else _name(header[group]),
+        groups=() if group is None else tuple(cells[group].strip() for _, cells in body),
+        other_columns=len(header) - len(questions) - (group is not None),
+    )
+
+
+def _levels(
+    item: Item, name: str, scale: Scale, values: list[tuple[int, str]]
+) -> tuple[int | None, ...]:
+    """An answer that is not on the column's scale is a mistake in the file: dropping it would be
+    one in the result."""
+    out: list[int | None] = []
+    for line, value in values:
+        level = None if is_no_opinion(value) else scale.level(value)
+        if level is None and not is_no_opinion(value):
+            raise malformed(
+                f"{item.where}:{line}",
+                f"an unknown answer to {_name(name)!r}",
+                ", ".join(scale.levels) + ", or no opinion",
+                value[:40],
+            )
+        out.append(level)
+    return tuple(out)
+
+
+def _column(item: Item, header: list[str], wanted: str) -> int:
+    """The one column whose name is, or has in it, what was asked for."""
+    exact = [i for i, name in enumerate(header) if name.strip() == wanted]
+    part = exact or [i for i, name in enumerate(header) if wanted.lower() in name.lower()]
+    if len(part) == 1:
+        return part[0]
+    names = [_name(name) for name in header]
+    raise UserError(
+        "no such column" if not part else f"{len(part)} columns have that in their names",
+        where=f"{item.where}:1",
+        expected="the name of one column, or a part that no other has",
+        actual=wanted,
+        fix=did_you_mean(wanted, names),
+    )
+
+
+def _name(header: str) -> str:
+    """What is asked: forms put the statement of a grid into [brackets] after the grid's title."""
+    match = BRACKETS.fullmatch(header)
+    return " ".join((match["text"] if match else header).split())
+
+
+def sizes(survey: Survey) -> Counter[str]:
+    """How many people are in each group."""
+    return Counter(survey.groups)
+
+
+def published_figures(item: Item, path: Path) -> list[dict[str, Any]] | None:
+    """Points of the figures of the evaluation of 2020, as published and as corrected, by its
+    importer, not again here; None where the file is another survey."""
+    if not importer.recognises(item):
+        return None
+    from rmwbench.bundle import Bundle
+    from rmwbench.published.importers import import_published
+
+    with tempfile.TemporaryDirectory(prefix="rmwbench-survey-") as place:
+        done = import_published(path, Path(place) / "bundle", "survey")
+        rows = Bundle(done.directory).rows("figures")
+    wanted = ("figure", "series", "x", "as_published", "as_corrected", "count", "note")
+    return [{name: row[name] for name in wanted} for row in rows if row["figure"] in PUBLISHED]

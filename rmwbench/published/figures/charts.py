@@ -1,0 +1,525 @@
+"""A part of a figure as a chart: a panel each for published, corrected and measured, on the same
+axes.
+
+Colour is the middleware, as in every report; what a middleware has several of (publish modes,
+variants) differs in line or shade. Bars that are missing are marked, since a missing bar and a bar
+of height zero are not the same.
+"""
+
+import json
+from collections.abc import Mapping
+from math import ceil
+from typing import Any
+
+import altair as alt
+
+from rmwbench.published.figures.document import VERSIONS
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.charts import MUTED, TEXT, Spec
+from rmwbench.report.chart.style import NEUTRAL, looks_of_middlewares
+
+TITLES = {"published": "as published", "corrected": "as corrected"}
+HEIGHT, SMALL_HEIGHT = 220, 74
+_FEW = 60
+"""Rows of small multiples whose points are marked."""
+_LETTERS = 120
+"""Of category names in one line across all panels."""
+_DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
+_SHADES = (0.95, 0.6, 0.36, 0.22, 0.14)
+_FAMILIES = (
+    ("cyclone", "cyclonedds"),
+    ("fast", "fastdds"),
+    ("zenoh", "zenoh"),
+    ("iceoryx", "iceoryx2"),
+)
+_HEAT = looks_of_middlewares(["zenoh"])["zenoh"].colour
+_SAME = "published, and as corrected: the same"
+
+
+def specs(part: Mapping[str, Any], *, legend: bool = False) -> list[tuple[str, Spec]]:
+    """(title, chart) of a part: one chart with a panel per version, or a chart per version where
+    each is made of small multiples. Empty where there is nothing to draw. A page writes its own
+    legend (`legend_of`), pictures have one in them."""
+    versions = _versions(part)
+    if not versions:
+        return []
+    styles = _styles(part, versions, legend)
+    if part["columns"]:
+        return [
+            (title, _multiples(part, points, versions, styles)) for _, title, points in versions
+        ]
+    return [("", _panels(part, versions, styles))]
+
+
+def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """The series of a part with the light `colour`, the `dash` and the `shade` that they are drawn
+    with; none where one series that the original has alone, or ten runs of one thing, need no
+    legend."""
+    versions = _versions(part)
+    styles = _styles(part, versions, False)
+    if (len(styles.names) < 2 and not styles.named) or part["chart"] == "heat" or styles.runs:
+        return []
+    line = part["chart"] in ("lines", "steps")
+    return [
+        {
+            "name": name,
+            "colour": colour,
+            "dash": " ".join(map(str, dash)) if line else None,
+            "shade": 1 if line else shade,
+        }
+        for name, colour, dash, shade in zip(
+            styles.names, styles.colours, styles.dashes, styles.shades, strict=True
+        )
+    ]
+
+
+def _versions(part: Mapping[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+    titles = TITLES | {"measured": _measured_title(part["measured"])}
+    found = [(v, titles[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
+    names = [name for name, *_ in found]
+    if names[:2] == ["published", "corrected"] and _same(part):
+        found[:2] = [("published", _SAME, found[0][2])]
+    return found
+
+
+def _measured_title(measured: Mapping[str, Any]) -> str:
+    """`measured here`, or on which machine what is shipped was measured."""
+    if not any(one["shipped"] for one in measured["from"]):
+        return "measured here"
+    machines = dict.fromkeys(str(one["machine"]).partition(",")[0] for one in measured["from"])
+    return f"measured on {next(iter(machines))}" if len(machines) == 1 else "measured"
+
+
+def _any(points: list[dict[str, Any]]) -> bool:
+    return any(point["y"] is not None for point in points)
+
+
+def _same(part: Mapping[str, Any]) -> bool:
+    pairs = zip(part["published"]["points"], part["corrected"]["points"], strict=True)
+    return not part["corrected"]["changed"] and all(
+        (a["y"] is None) == (b["y"] is None) for a, b in pairs
+    )
+
+
+def _panels(part: Mapping[str, Any], versions: list, styles: "_Styles") -> Spec:
+    rows = [
+        _row(part, point) | {"v": place}
+        for place, (_, _, points) in enumerate(versions)
+        for point in points
+        if part["chart"] != "lines" or point["y"] is not None
+    ]
+    titles = [title for _, title, _ in versions]
+    layers = _layers(part, rows, versions, styles)
+    height = _heat_height(rows) if part["chart"] == "heat" else HEIGHT
+    resolve = {}
+    if part["chart"] == "heat":  # other middlewares are measured than were published
+        resolve = {"scale": {"x": "independent", "y": "independent"}}
+    elif _own_categories(part):
+        resolve = {"scale": {"x": "independent"}}
+    elif part["chart"] == "bars":  # a panel's bars share its room among themselves
+        resolve = {"scale": {"xOffset": "independent"}}
+    spec = _facet(
+        layers,
+        titles,
+        len(versions),
+        height,
+        {"labelFontWeight": 600, "labelFontSize": 12.5},
+        resolve,
+    )
+    return _sized(spec, rows, {"wide": len(versions), "narrow": 1})
+
+
+def _facet(
+    layers: list[alt.Chart],
+    titles: list[str],
+    columns: int,
+    height: int,
+    header: Mapping[str, Any],
+    resolve: Any = None,
+) -> Spec:
+    """A panel for each number `v`, headed by its title. Put together here: Altair copies every
+    layer several times on the way to a facet, which makes a page of a hundred charts slow."""
+    label = {
+        "labelExpr": f"{json.dumps(titles, ensure_ascii=False)}[datum.value]",
+        "labelAnchor": "start",
+        "labelColor": TEXT,
+    }
+    spec = {
+        "$schema": alt.SCHEMA_URL,
+        "data": {"name": "points"},
+        "facet": {
+            "field": "v",
+            "type": "nominal",
+            "title": None,
+            "header": label | {"labelPadding": 3} | dict(header),
+        },
+        "columns": columns,
+        "spacing": {"row": 14, "column": 12},
+        "spec": {"height": height, "layer": [_plain(layer) for layer in layers]},
+    }
+    return spec | ({"resolve": resolve} if resolve else {})
+
+
+def _plain(layer: alt.Chart) -> dict[str, Any]:
+    made = layer.to_dict(validate=False)
+    return {key: made[key] for key in ("mark", "encoding", "transform") if key in made}
+
+
+def _own_categories(part: Mapping[str, Any]) -> bool:
+    return (
+        part["x"]["scale"] == "category"
+        and not part["x"].get("order")
+        and part["chart"] == "stacked"
+    )
+
+
+def _multiples(part: Mapping[str, Any], points: list, versions: list, styles: "_Styles") -> Spec:
+    """Small multiples of one version on the axes of all of them."""
+    rows = [_row(part, point) for point in points if point["y"] is not None]
+    panels = list(dict.fromkeys(point["panel"] for point in points))
+    for row, point in zip(rows, (p for p in points if p["y"] is not None), strict=True):
+        row["v"] = panels.index(point["panel"])
+    everything = [p for _, _, of in versions for p in of]
+    layers = _layers(part, rows, versions, styles, _domain(part, everything))
+    spec = _facet(layers, panels, part["columns"], SMALL_HEIGHT, {"labelFontSize": 11})
+    return _sized(spec, rows, {"wide": part["columns"], "narrow": 2})
+
+
+def _sized(spec: Spec, rows: list[dict[str, Any]], columns: dict[str, int]) -> Spec:
+    spec = charts._styled(spec, height=None, points=rows)
+    spec["usermeta"]["rmwbench"]["columns"] = columns
+    spec["config"]["axis"] |= {"labelFontSize": 10.5}
+    return spec
+
+
+def _row(part: Mapping[str, Any], point: Mapping[str, Any]) -> dict[str, Any]:
+    x: Any = point["x"]
+    if part["x"].get("positions"):
+        x = part["x"]["positions"][x]
+    elif part["x"]["scale"] != "category":
+        x = float(x)
+    row = {"s": point["series"], "x": x, "y": _short(point["y"]), "at": point["x"]}
+    if point.get("low") is not None:
+        row |= {"lo": _short(point["low"]), "hi": _short(point["high"])}
+    if point.get("note"):
+        row["note"] = point["note"]
+    return row
+
+
+def _short(value: float | None) -> float | None:
+    return None if value is None else float(f"{value:.5g}")
+
+
+def _domain(part: Mapping[str, Any], points: list[dict[str, Any]]) -> list[float] | None:
+    """Of the y axis: the original's limits, stretched where values lie beyond, so that all versions
+    fit."""
+    ends = [p["y"] for p in points if p["y"] is not None]
+    if not ends:
+        return None
+    # Bars of the original end where they end; a measured interval may run off the picture.
+    ends += [
+        p[key]
+        for p in points
+        for key in ("low", "high")
+        if p.get(key) is not None and "arm" not in p
+    ]
+    limits = part["y"].get("limits")
+    low, high = (
+        (limits[0], max(limits[1], *ends)) if limits else (min(0.0, *ends), max(ends) * 1.05)
+    )
+    return [low, high if high > low else low + 1]
+
+
+def _layers(
+    part: Mapping[str, Any],
+    rows: list[dict[str, Any]],
+    versions: list,
+    styles: "_Styles",
+    domain: list[float] | None = None,
+) -> list[Any]:
+    draw = {"heat": _heat, "bars": _bars, "stacked": _stacked}.get(part["chart"], _lines)
+    domain = domain or _domain(part, [p for _, _, of in versions for p in of])
+    return draw(part, rows, domain, styles)
+
+
+class _Styles:
+    """Colour, dash and shade of every series."""
+
+    def __init__(
+        self,
+        names: list[str],
+        middlewares: Mapping[str, str],
+        plain: bool,
+        legend: bool,
+        named: bool,
+    ):
+        self.names, self.drawn, self.named = names, legend, named
+        self.runs = len(names) > 4 and all(name.startswith("run ") for name in names)
+        families: dict[str, list[str]] = {}
+        for name in names:
+            families.setdefault(_family(name, middlewares), []).append(name)
+        # An arm of ours looks like the first of its middleware in the original: they are in
+        # different panels.
+        places = {
+            n: k
+            for of in families.values()
+            for ours in (True, False)
+            for k, n in enumerate([n for n in of if (n in middlewares) is ours])
+        }
+        colours = {name: look.colour for name, look in looks_of_middlewares(families).items()}
+        self.colours, self.dashes, self.shades = [], [], []
+        for name in names:
+            family = _family(name, middlewares)
+            place = places[name]
+            self.colours.append(colours[family])
+            self.dashes.append(_DASHES[0] if plain else _DASHES[place % len(_DASHES)])
+            again = len(
+                [
+                    f
+                    for f in list(families)[: list(families).index(family)]
+                    if colours[f] == colours[family]
+                ]
+            )
+            self.shades.append(_SHADES[(place + again) % len(_SHADES)])
+
+    def legend(self, symbol: str) -> Any:
+        if (len(self.names) < 2 and not self.named) or not self.drawn:
+            return None
+        return alt.Legend(
+            orient="bottom",
+            title=None,
+            columns=3,
+            symbolType=symbol,
+            labelColor=TEXT,
+            labelLimit=230,
+            symbolSize=140,
+        )
+
+    def colour(self, symbol: str = "square") -> alt.Color:
+        scale = alt.Scale(domain=self.names, range=self.colours)
+        return alt.Color("s:O", scale=scale, legend=self.legend(symbol))
+
+    def dash(self) -> alt.StrokeDash:
+        scale = alt.Scale(domain=self.names, range=self.dashes)
+        return alt.StrokeDash("s:O", scale=scale, legend=self.legend("stroke"))
+
+    def shade(self, channel: Any, symbol: str = "square") -> Any:
+        scale = alt.Scale(type="ordinal", domain=self.names, range=self.shades)
+        return channel("s:O", scale=scale, legend=self.legend(symbol))
+
+
+def _styles(part: Mapping[str, Any], versions: list, legend: bool) -> _Styles:
+    every = [point for _, _, of in versions for point in of]
+    present = list(dict.fromkeys(point["series"] for point in every))
+    wanted = part["series"] or []
+    names = [*(n for n in wanted if n in present), *(n for n in present if n not in wanted)]
+    middlewares = {
+        p["series"]: p["middleware"]
+        for p in every
+        if p.get("middleware") and p["series"] == p.get("arm")
+    }
+    # One series of which nothing was published is one of several that are not here yet: its name
+    # must be seen.
+    named = not _any(part["published"]["points"])
+    return _Styles(names, middlewares, bool(part["columns"]), legend, named)
+
+
+def _family(name: str, middlewares: Mapping[str, str]) -> str:
+    low = name.lower()
+    for word, family in _FAMILIES:
+        if word in low:
+            return family
+    return "run" if low.startswith("run ") else str(middlewares.get(name, name))
+
+
+def _x(part: Mapping[str, Any], rows: list[dict[str, Any]]) -> alt.X:
+    panels = 1 + max((row["v"] for row in rows), default=0)
+    x = part["x"]
+    title = None if part["columns"] else axis_title(x)
+    if x["scale"] == "category":
+        present = list(dict.fromkeys(row["x"] for row in rows))
+        order = (
+            [c for c in x.get("order", ()) if c in present] if x.get("order") else _ordered(present)
+        )
+        order += [c for c in present if c not in order]
+        long = max((len(str(c)) for c in order), default=0) * len(order) * min(panels, 3) > _LETTERS
+        axis = alt.Axis(title=title, labelAngle=-40 if long else 0, labelLimit=130, grid=False)
+        bands = part["chart"] in ("bars", "stacked")
+        scale = alt.Scale(paddingInner=0.25, paddingOuter=0.12) if bands else alt.Undefined
+        return alt.X("x:O", sort=order, axis=axis, scale=scale)
+    if x.get("positions"):
+        names = {position: name for name, position in x["positions"].items()}
+        last = max(names)
+        pick = " : ".join(f"datum.value == {p} ? '{n}'" for p, n in names.items() if p != last)
+        axis = alt.Axis(
+            title=title,
+            values=[p for p in names if p != last],
+            labelExpr=f"{pick} : ''",
+            labelAngle=-40,
+            labelOverlap=False,
+        )
+    else:
+        axis = alt.Axis(title=title, tickCount=5, labelOverlap="greedy")
+    limits = x.get("limits")
+    span = {"domain": limits} if limits else {"zero": False} if x["scale"] == "linear" else {}
+    scale = alt.Scale(type=x["scale"], nice=False, **span)
+    return alt.X("x:Q", scale=scale, axis=axis)
+
+
+def axis_title(axis: Mapping[str, Any]) -> str:
+    """What an axis shows, with its unit."""
+    unit = axis["unit"]
+    return f"{axis['title']}, {unit}" if unit and unit not in axis["title"] else axis["title"]
+
+
+def _ordered(present: list[Any]) -> list[Any]:
+    try:
+        return sorted(present, key=float)
+    except ValueError:
+        return present
+
+
+def _y(part: Mapping[str, Any], domain: list[float] | None) -> alt.Y:
+    y = part["y"]
+    title = None if part["columns"] else axis_title(y)
+    scale = alt.Scale(type=y["scale"], nice=False, **({"domain": domain} if domain else {}))
+    return alt.Y("y:Q", scale=scale, axis=charts._axis(title=title, tickCount=5, format=",.4~r"))
+
+
+def _tips(part: Mapping[str, Any]) -> list[alt.Tooltip]:
+    return [
+        alt.Tooltip("s:N", title="series"),
+        alt.Tooltip("at:N", title=part["x"]["title"]),
+        alt.Tooltip("y:Q", title=part["y"]["unit"] or part["y"]["title"], format=".5~g"),
+    ]
+
+
+def _lines(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
+    x, y = _x(part, rows), _y(part, domain)
+    steps = part["chart"] == "steps"
+    many = len(rows) > 300 or bool(part["columns"])
+    mark = {"strokeWidth": 1.5 if many else 1.8, "clip": True} | (
+        {"interpolate": "step-after"} if steps else {}
+    )
+    line = alt.Chart().mark_line(**mark, opacity=0.75 if styles.runs else 1)
+    encoded: dict[str, Any] = {"x": x, "y": y, "tooltip": _tips(part)}
+    if styles.runs:  # ten runs of one thing are not ten things: one colour, no legend
+        return [
+            line.encode(
+                **encoded, detail=alt.Detail("s:N"), color=alt.ColorValue(styles.colours[0])
+            )
+        ]
+    layers = [line.encode(**encoded, color=styles.colour("stroke"), strokeDash=styles.dash())]
+    if any("lo" in row for row in rows):
+        rule = (
+            alt.Chart()
+            .transform_filter("isValid(datum.lo)")
+            .mark_rule(strokeWidth=1.2, opacity=0.7, clip=True)
+        )
+        layers.append(
+            rule.encode(x=x, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q"), color=styles.colour("stroke"))
+        )
+    if not steps and (not many or len(rows) <= _FEW):  # a line of one point cannot be seen
+        limits = part["x"].get("limits")
+        inside = not limits or all(limits[0] <= row["x"] <= limits[1] for row in rows)
+        dot = alt.Chart().mark_circle(size=34, opacity=1, clip=not inside)
+        layers.append(dot.encode(**encoded, color=styles.colour("stroke")))
+    return layers
+
+
+def _bars(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
+    x, y = _x(part, rows), _y(part, domain)
+    offset = alt.XOffset("s:N", sort=styles.names, scale=alt.Scale(paddingInner=0.08))
+    base = domain[0] if domain else 0
+    bar = alt.Chart().transform_filter("isValid(datum.y)").mark_bar(clip=True)
+    encoded: dict[str, Any] = {"x": x, "xOffset": offset, "tooltip": _tips(part)}
+    layers = [
+        bar.encode(
+            **encoded,
+            y=y,
+            y2=alt.Y2Datum(base),
+            color=styles.colour(),
+            opacity=styles.shade(alt.Opacity),
+        )
+    ]
+    if any("lo" in row for row in rows):
+        rule = (
+            alt.Chart()
+            .transform_filter("isValid(datum.lo)")
+            .mark_rule(strokeWidth=1, color=MUTED, clip=True)
+        )
+        layers.append(rule.encode(x=x, xOffset=offset, y=alt.Y("lo:Q"), y2=alt.Y2("hi:Q")))
+    if any(row["y"] is None for row in rows):
+        gone = (
+            alt.Chart()
+            .transform_filter("!isValid(datum.y)")
+            .mark_text(text="×", fontSize=10, color=NEUTRAL["lost"][0], baseline="bottom")
+        )
+        note = [alt.Tooltip("s:N", title="series"), alt.Tooltip("note:N", title="no value")]
+        layers.append(gone.encode(x=x, xOffset=offset, y=alt.YDatum(base), tooltip=note))
+    return layers
+
+
+def _stacked(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
+    sums: dict[Any, float] = {}
+    for row in rows:
+        sums[row["v"], row["x"]] = sums.get((row["v"], row["x"]), 0.0) + (row["y"] or 0.0)
+    most = (part["y"].get("limits") or (0.0, 0.0))[1]
+    y = _y(part, [0.0, max(most, 1.05 * max(sums.values(), default=1.0))])
+    y.stack = "zero"
+    place = {name: n for n, name in enumerate(styles.names)}
+    for row in rows:
+        row["o"] = place[row["s"]]
+    bar = alt.Chart().mark_bar(clip=True, stroke=NEUTRAL["surface"][0], strokeWidth=0.6)
+    shade = styles.shade(alt.Opacity)
+    return [
+        bar.encode(
+            x=_x(part, rows),
+            y=y,
+            order=alt.Order("o:Q"),
+            color=styles.colour(),
+            opacity=shade,
+            tooltip=_tips(part),
+        )
+    ]
+
+
+def _heat(
+    part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
+) -> list:
+    """Values as text over squares that are darker where the value is larger, within all panels
+    alike."""
+    x = _x(part, rows)
+    x.axis.labelAngle = -40
+    y = alt.Y("s:N", title=None, sort=styles.names, axis=alt.Axis(grid=False, labelLimit=120))
+    values = [row["y"] for row in rows if row["y"] is not None]
+    reach = [min(values, default=0.0), max(values, default=1.0)]
+    shade = alt.FillOpacity("y:Q", scale=alt.Scale(domain=reach, range=[0.08, 0.6]), legend=None)
+    square = (
+        alt.Chart().mark_rect(fill=_HEAT).encode(x=x, y=y, fillOpacity=shade, tooltip=_tips(part))
+    )
+    number = (
+        alt.Chart()
+        .mark_text(fontSize=10.5, color=TEXT)
+        .encode(x=x, y=y, text=alt.Text("y:Q", format=".3~g"))
+    )
+    return [square, number]
+
+
+def _heat_height(rows: list[dict[str, Any]]) -> int:
+    return 30 * max(1, len({row["s"] for row in rows}))
+
+
+def for_export(spec: Spec, title: str, card: list[str], width: int = 1040) -> Spec:
+    """The chart to be taken away, with its title and where its numbers are from."""
+    columns = spec["usermeta"]["rmwbench"]["columns"]["wide"]
+    out = charts.with_card(spec, title, card)
+    out["columns"] = columns
+    out["spec"] = {**spec["spec"], "width": max(60, ceil(width / columns) - 60)}
+    return out

@@ -1,0 +1,305 @@
+"""The figures of a published evaluation, as data that anyone can extend (docs/formats/figures.md):
+where each stands in its source, what its axes are, which imported points it shows, and which cells
+of which suite measure the same today.
+
+A file per source, `suites/published/SOURCE/figures.yaml`. What its words mean is checked here;
+`published/figures/document.py` draws them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from rmwbench.errors import UserError
+from rmwbench.published.campaign import OVER_TIME
+from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.file.load import read, shown, source_file, validated
+from rmwbench.suite.file.places import FIGURES_FILE, source_directory, sources_with
+
+Text = Annotated[str, Field(min_length=1)]
+Texts = Annotated[tuple[Text, ...], Field(strict=False)]
+Scalar = str | int | float | bool
+Chart = Literal["lines", "steps", "bars", "stacked", "heat"]
+PUBLISHED_FILE = "published.csv"
+"""Beside it: the points of its figures, for those who have no archive (points.py)."""
+
+
+class Axis(Strict):
+    """An axis as the original has it. `order` are the categories that are shown, in order;
+    `positions` puts categories on a numeric axis."""
+
+    title: Text
+    unit: str = ""
+    scale: Literal["linear", "log", "category"] = "linear"
+    limits: Annotated[tuple[float, float], Field(strict=False)] | None = None
+    order: Texts | None = None
+    positions: dict[str, float] | None = None
+
+
+class Points(Strict):
+    """Points of an importer's figure. `match` is a regular expression that the whole series must
+    fit; its named groups, `series` and `x` of the point may be used in `{…}` of the templates for
+    `x`, `series` and `panel`. `low` and `high` are figures with the ends of an error bar at the
+    same series and x, `spread` one with half its length. `mislabelled` says for a series which one
+    the original shows under its name: as published has that one's values."""
+
+    figure: Text
+    match: str | None = None
+    x: Text = "{x}"
+    series: Text = "{series}"
+    panel: str | None = None
+    low: Text | None = None
+    high: Text | None = None
+    spread: Text | None = None
+    mislabelled: dict[Text, Text] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _compiles(self) -> "Points":
+        try:
+            re.compile(self.match or "")
+        except re.error as error:
+            raise Fault(
+                "not a regular expression",
+                expected="Python's syntax",
+                actual=str(error),
+                at=("match",),
+            ) from None
+        return self
+
+
+class Printed(Strict):
+    """Numbers that the source itself prints where no data is published: in its text or a table, or
+    read off a plot by eye. `points`: series, x, value; a value is null where that bar or point is
+    missing."""
+
+    read_from: Literal["text", "table", "plot"]
+    points: Annotated[
+        tuple[Annotated[tuple[str, Scalar, float | int | None], Field(strict=False)], ...],
+        Field(strict=False, min_length=1),
+    ]
+
+
+class Measured(Strict):
+    """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at`
+    choose cells (a level, or a list of them); templates may use factors, `workload` and `arm`.
+
+    Four kinds of arithmetic are the figure's own: `times` another metric of the cell, `per` a
+    factor of it (what all `subscribers` receive together, for each of them), `inverse` divided by
+    the metric (a period from a rate), and `of_machine`, a share of all hardware threads of the
+    machine that measured it."""
+
+    suite: Text
+    metric: Text
+    workload: Texts | None = None
+    at: dict[
+        str, Annotated[Scalar | Annotated[tuple[Scalar, ...], Field(strict=False)], Field()]
+    ] = Field(default_factory=dict)
+    factor: float = 1.0
+    times: Text | None = None
+    per: Text | None = None
+    inverse: Annotated[float, Field(gt=0)] | None = None
+    of_machine: bool = False
+    x: Text
+    series: Text = "{arm}"
+    panel: str | None = None
+
+    @model_validator(mode="after")
+    def _one_arithmetic(self) -> "Measured":
+        arithmetic = self.times or self.per or self.of_machine
+        if self.inverse is not None and (arithmetic or self.factor != 1.0):
+            raise Fault(
+                "an inverse stands alone",
+                expected="no `factor`, `times`, `per` or `of_machine`",
+                at=("inverse",),
+            )
+        if self.metric in OVER_TIME and (self.inverse is not None or arithmetic):
+            raise Fault(
+                "what arrives over time is not a metric", expected="`factor` alone", at=("metric",)
+            )
+        return self
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """All that are read of a cell."""
+        return (self.metric, self.times) if self.times else (self.metric,)
+
+
+class Part(Strict):
+    """One pair of axes. A figure of several parts is a picture with several axes."""
+
+    title: Text | None = None
+    chart: Chart
+    x: Axis
+    y: Axis
+    series: Texts | None = None
+    """Those that the original draws, in its order; all, if absent."""
+    columns: Annotated[int, Field(ge=1, le=8)] | None = None
+    """Of small multiples: one for each `panel` of the points."""
+    points: Annotated[tuple[Points, ...], Field(strict=False)] = ()
+    printed: Printed | None = None
+    not_published: Text | None = None
+    measured: Annotated[tuple[Measured, ...], Field(strict=False)] = ()
+    not_measured: Text | None = None
+    note: Text | None = None
+
+    @model_validator(mode="after")
+    def _says_what_is_absent(self) -> "Part":
+        if bool(self.points or self.printed) == bool(self.not_published):
+            raise Fault(
+                "a figure has points or a reason",
+                expected="`points` or `printed`, or `not_published`",
+                at=("chart",),
+            )
+        if bool(self.measured) == bool(self.not_measured):
+            raise Fault(
+                "a figure is measured or has a reason",
+                expected="`measured` or `not_measured`",
+                at=("chart",),
+            )
+        if self.columns and not all(p.panel for p in self.points):
+            raise Fault(
+                "small multiples without panels", expected="`panel` in all points", at=("columns",)
+            )
+        return self
+
+
+class Figure(Strict):
+    """A figure of the source. `images` are file names of the pictures it stands for, as the source
+    names them; `each` makes one figure of every combination of values, which replace `<NAME>` in
+    all texts."""
+
+    id: Text
+    place: Text
+    title: Text
+    images: Texts = ()
+    each: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]] = Field(
+        default_factory=dict
+    )
+    parts: Annotated[tuple[Part, ...], Field(strict=False)] = ()
+    not_drawn: Text | None = None
+    note: Text | None = None
+
+    @model_validator(mode="after")
+    def _drawn_or_not(self) -> "Figure":
+        if bool(self.parts) == bool(self.not_drawn):
+            raise Fault(
+                "a figure is drawn or has a reason", expected="`parts` or `not_drawn`", at=("id",)
+            )
+        return self
+
+    def expanded(self) -> Iterator["Figure"]:
+        """The figures that this entry stands for."""
+        if not self.each:
+            yield self
+            return
+        raw = self.model_dump(exclude={"each"}, exclude_none=True)
+        for values in product(*self.each.values()):
+            yield Figure.model_validate(_filled(raw, dict(zip(self.each, values, strict=True))))
+
+
+class Figures(Strict):
+    """A source and its figures. `names` are the words used here for series, categories and arms;
+    `kinds` the importers whose data it draws."""
+
+    figures: Text
+    title: Text
+    published: Text
+    text: Text
+    kinds: Texts = ()
+    names: dict[str, str] = Field(default_factory=dict)
+    items: Annotated[tuple[Figure, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _ids_once(self) -> "Figures":
+        seen: set[str] = set()
+        for n, item in enumerate(self.items):
+            for figure in item.expanded():
+                if figure.id in seen:
+                    raise Fault(
+                        f"two figures have the id `{figure.id}`",
+                        expected="an id each",
+                        at=("items", n, "id"),
+                    )
+                seen.add(figure.id)
+        return self
+
+    def all(self) -> list[Figure]:
+        """Every figure, those that `each` makes one by one."""
+        return [figure for item in self.items for figure in item.expanded()]
+
+    def imported(self) -> set[str]:
+        """The names of all figures of importers that are drawn."""
+        points = [p for item in self.items for part in item.parts for p in part.points]
+        return {name for p in points for name in (p.figure, p.low, p.high, p.spread) if name}
+
+
+def sources() -> list[str]:
+    """The sources that have figures, by the name of their folder."""
+    return sources_with(FIGURES_FILE)
+
+
+def load(source: str | Path) -> Figures:
+    """The figures of a shipped source, or of a file by its path. UserError, with file and line, for
+    anything wrong."""
+    path = source_file(source, FIGURES_FILE, "figures")
+    return validated(read(path), where=shown(path), model=Figures)
+
+
+def drawn_of(source: str) -> list[Measured]:
+    """What the figures of a shipped source draw of today's measurements; nothing where it has no
+    figures."""
+    if source not in sources():
+        return []
+    return [one for figure in load(source).all() for part in figure.parts for one in part.measured]
+
+
+def published_file(source: str | Path) -> Path:
+    """Where the extracted points of a source lie, or would."""
+    path = Path(source)
+    folder = path.parent if path.suffix in (".yaml", ".yml") else source_directory(source)
+    return folder / PUBLISHED_FILE
+
+
+def fill(template: str, values: Mapping[str, Any]) -> str:
+    """The template with every `{NAME}` replaced; UserError for a name that there is not."""
+
+    def value(found: re.Match[str]) -> str:
+        name = found[1]
+        if name not in values:
+            raise UserError(
+                f"nothing is called `{name}` here",
+                where=template,
+                expected=", ".join(sorted(values)),
+            )
+        return str(values[name])
+
+    return re.sub(r"\{([^{}]+)\}", value, template)
+
+
+def _filled(tree: Any, values: Mapping[str, Scalar]) -> Any:
+    if isinstance(tree, str):
+        for name, value in values.items():
+            tree = tree.replace(f"<{name}>", str(value))
+        return tree
+    if isinstance(tree, dict):
+        return {key: _level(_filled(value, values), value, values) for key, value in tree.items()}
+    if isinstance(tree, list | tuple):
+        return [_filled(value, values) for value in tree]
+    return tree
+
+
+def _level(filled: Any, before: Any, values: Mapping[str, Scalar]) -> Any:
+    """A text that is nothing but `<NAME>` becomes the value itself, so that a level keeps its
+    type."""
+    if (
+        isinstance(before, str)
+        and before.startswith("<")
+        and before.endswith(">")
+        and before[1:-1] in values
+    ):
+        return values[before[1:-1]]
+    return filled

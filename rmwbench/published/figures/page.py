@@ -1,0 +1,95 @@
+"""The figures document as a page for a browser, and as pictures to be taken away (SVG and PNG)."""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rmwbench.published.figures.charts import axis_title, for_export, legend_of, specs
+from rmwbench.published.figures.words import origins, words
+from rmwbench.report.chart.drawing import svg_of
+from rmwbench.report.html import render_page
+from rmwbench.whole_file import make_directory, write_whole
+
+
+def write_html(doc: dict[str, Any], path: Path | str) -> None:
+    """One file that needs nothing else."""
+    write_whole(path, render_html(doc))
+
+
+def render_html(doc: dict[str, Any]) -> str:
+    drawn: list[dict[str, Any]] = []
+    sources = []
+    for number, source in enumerate(doc["sources"]):
+        figures = []
+        for place, figure in enumerate(source["figures"]):
+            parts = []
+            for part in figure["parts"]:
+                charts = []
+                for title, spec in specs(part):
+                    drawn.append(
+                        {"datasets": spec["datasets"], "wide": _without_data(spec), "narrow": None}
+                    )
+                    charts.append({"title": title, "place": len(drawn) - 1})
+                legend = legend_of(part) if charts else []
+                axes = (
+                    f"{axis_title(part['y'])}, by {axis_title(part['x'])}"
+                    if part["columns"]
+                    else None
+                )
+                parts.append(
+                    {
+                        "of": part,
+                        "charts": charts,
+                        "legend": legend,
+                        "axes": axes,
+                        "words": list(words(part)),
+                    }
+                )
+            figures.append({"of": figure, "parts": parts, "key": f"{number}-{place}"})
+        sources.append({"of": source, "figures": figures, "number": number})
+    return render_page("redrawn.html.j2", drawn, doc=doc, sources=sources)
+
+
+def write_pictures(doc: dict[str, Any], directory: Path) -> list[Path]:
+    """Every chart as SVG and PNG into a directory; the files."""
+    import vl_convert
+
+    make_directory(directory)
+    files = []
+    for source in doc["sources"]:
+        for figure in source["figures"]:
+            for number, part in enumerate(figure["parts"]):
+                for place, (title, spec) in enumerate(specs(part, legend=True)):
+                    heading = ": ".join(x for x in (figure["title"], part["title"], title) if x)
+                    card = [
+                        f"{source['title']} ({source['published']}), {figure['place']}",
+                        *_card(part),
+                    ]
+                    name = _file_name(
+                        f"{source['source']}-{figure['id']}-{number + 1}{'-' + title if title else ''}"
+                    )
+                    svg = svg_of(for_export(spec, heading, card))
+                    if not place or title:
+                        files += [directory / f"{name}.svg", directory / f"{name}.png"]
+                    write_whole(files[-2], svg)
+                    write_whole(files[-1], vl_convert.svg_to_png(svg, scale=1.5))
+    return files
+
+
+def _card(part: Mapping[str, Any]) -> list[str]:
+    texts = [
+        f"{version}: {text}"
+        for version, text in words(part)
+        if version != "measured" and len(text) < 120
+    ]
+    texts += [f"measured: {text}" for text in origins(part["measured"])]
+    return [" · ".join(texts)] if texts else []
+
+
+def _file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.]+", "-", text).strip("-").lower()
+
+
+def _without_data(spec: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in spec.items() if key != "datasets"}

@@ -1,0 +1,16 @@
+"""The build farm of the TSC report of 2020; the format is in build_farm.py."""
+
+from rmwbench.published.importers.formats.build_farm import build_farm
+from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.source import Item, Source
+
+YEAR = 2020
+
+
+def recognises(item: Item) -> bool:
+    return build_farm.year(item) == YEAR
+
+
+def read(source: Source, out: Published) -> None:
+    """A cell and a trial per row or one-line file."""
+    build_farm.read(source, out, YEAR)

@@ -1,0 +1,335 @@
+"""The tables of Eclipse Cyclone DDS's report of 2021: pairs of rows (Cyclone DDS, Fast DDS) with
+winner and ratio.
+
+`#msg received` adds up rates that `perf_test` cut to whole numbers (475 where 500 came in 25 s), so
+messages are restored from `data received`. A ratio is larger ÷ (smaller + 10⁻⁶): where Windows
+reported no CPU time at all, it says 2.7 million. The jitter's ratio was taken from numbers that the
+tables do not have.
+"""
+
+import math
+from collections.abc import Iterator
+from itertools import chain
+
+from rmwbench.published.importers.formats.perf_log import SIZEOF
+from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.source.plausible import (
+    COUNT,
+    LATENCY_MS,
+    PERCENT,
+    Plausible,
+    Range,
+)
+from rmwbench.published.importers.source.sheet import Once, Row, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Item, Source
+
+MB = 1000 * 1024
+"""Bytes in what the tables call MB, for they divide getrusage's KiB by 1000: every value is a whole
+number of pages, of 4 KiB on Linux and Windows and of 16 on macOS."""
+KEY = ("host", "mode", "topic", "rate", "#subscribers", "zero_copy", "reliable", "transient")
+VALUES = {
+    "#msg received": ("received_rates_cut_sum", "messages", 1.0),
+    "#msg sent": ("sent_rates_cut_sum", "messages", 1.0),
+    "#msg lost": ("lost_rates_cut_sum", "messages", 1.0),
+    "data received": ("data_received", "bytes", 1.0),
+    "latency_min (ms)": ("latency_min", "ns", 1e6),
+    "latency_max (ms)": ("latency_max", "ns", 1e6),
+    "latency_mean (ms)": ("latency_mean", "ns", 1e6),
+    "latency_variance (ms)": ("latency_variance", "ns²", 1e15),
+    "cpu usage (%)": ("cpu_share", "fraction of all hardware threads", 0.01),
+    "max ram usage (MB)": ("peak_rss", "bytes", float(MB)),
+}
+COMPARED = {
+    "cpu": ("cpu usage (%)", "CPU"),
+    "ram": ("max ram usage (MB)", "RAM"),
+    "latency": ("latency_mean (ms)", "LATENCY_MEAN"),
+    "jitter": ("latency_variance (ms)", "JITTER_MEAN"),
+}
+COLUMNS = (
+    "rmw",
+    *KEY,
+    *VALUES,
+    *chain.from_iterable((f"{c} WIN", f"{c} COMPARE") for _, c in COMPARED.values()),
+)
+RMW = ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp")
+WINNERS = ("CYCLONE", "FAST", "CYCLONE BYDEF", "FAST BYDEF")
+FAILED = "FAIL"
+MORE_RECEIVED = 1.1
+"""Messages received ÷ (sent × subscriptions) at most: both are sums of cut rates (1.002 in the
+published tables)."""
+PLAUSIBLE = Plausible(
+    {
+        "rate": Range(0, 1e9),
+        "#subscribers": Range(1, 1e6),
+        "#msg received": COUNT,
+        "#msg sent": COUNT,
+        "#msg lost": COUNT,
+        "data received": Range(0, 1e15),
+        **{f"latency_{statistic} (ms)": LATENCY_MS for statistic in ("min", "mean", "max")},
+        "latency_variance (ms)": Range(0, 1e12),
+        "cpu usage (%)": PERCENT,
+        "max ram usage (MB)": Range(0, 1e9),
+    },
+    orders=[("latency_min (ms)", "latency_mean (ms)", "latency_max (ms)")],
+    absent=("", FAILED),
+)
+SECONDS = 25
+"""Of 30 s the first 5 were left out (the published configurations)."""
+EPSILON = 1e-6
+JITTER = "no data: not reproducible from the table's variance; corrected would need the seconds"
+
+
+def recognises(item: Item) -> bool:
+    return {"rmw", "LATENCY_MEAN COMPARE", "JITTER_MEAN WIN"} <= set(header_of(item.data[:65536]))
+
+
+def read(source: Source, out: Published) -> None:
+    """A cell and a trial per row; the ratios of each pair."""
+    out.error(
+        "ratio with an epsilon",
+        "ratios are larger ÷ (smaller + 10⁻⁶), which tells 2.7 million for 0 % CPU",
+        "cyclone_ratio",
+    )
+    out.error(
+        "counts from cut rates",
+        "#msg received adds up rates cut to whole numbers: 475 of 500",
+        "cyclone_received",
+    )
+    out.error(
+        "sent is 0",
+        "in two processes `#msg sent` is the subscriber's, which is always 0: absent",
+        "cyclone_sent",
+    )
+    out.error(
+        "a failure is a win",
+        "where one failed, the other wins `by default` in every column",
+        "cyclone_wins",
+    )
+    out.error(
+        "MB is 1000 KiB",
+        "the column `max ram usage (MB)` is KiB ÷ 1000: 2.4 % more than it says",
+        "cyclone_ram",
+    )
+    out.error("variance with a wrong unit", "the column `latency_variance (ms)` is in s² × 1000")
+    out.limit("percentiles of latency", "one mean, minimum and maximum per run")
+    out.limit("repetitions", "one run per row: no interval is possible")
+    out.limit("jitter ratios", JITTER.removeprefix("no data: "))
+    for item in source:
+        _table(item, out)
+
+
+def _table(item: Item, out: Published) -> None:
+    wins: dict[str, list[str]] = {name: [] for name in COMPARED}
+    host = pairs = 0
+    once = Once("the same test")
+    label = item.name.rpartition("/")[2].removesuffix(".csv")
+    for first, second in _pairs(item):
+        for row in (first, second):
+            once((row["rmw"], *(row[key] for key in KEY)), row.where)
+            PLAUSIBLE.check_row(row)
+            _trial(row, out)
+        host, pairs = first["host"], pairs + 1
+        for name in COMPARED:
+            wins[name].append(_ratio(first, second, name, label, out))
+    if not pairs:
+        raise malformed(item.where, "a table without rows", "pairs of rows")
+    for name, found in wins.items():
+        for who in ("CYCLONE", "FAST"):
+            shown = sum(x in (who, f"{who} BYDEF") for x in found)
+            note = "corrected: without wins by the other's failure"
+            out.figure(
+                f"cyclone_wins_{name}",
+                f"{label} ({host})",
+                who,
+                "tests",
+                shown,
+                found.count(who),
+                count=pairs,
+                note=note,
+            )
+
+
+def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
+    """The pairs. After a line of dashes come a spreadsheet's formulas, which count what is counted
+    here."""
+    first = None
+    for row in rows(item, COLUMNS):
+        if row["rmw"] == "-":
+            break
+        expected = RMW[0 if first is None else 1]
+        if row["rmw"] != expected:
+            raise malformed(row.where, "the rows do not alternate", expected, row["rmw"])
+        if first is None:
+            first = row
+            continue
+        if any(first[key] != row[key] for key in KEY):
+            differs = next(key for key in KEY if first[key] != row[key])
+            raise malformed(
+                row.where, f"the pair differs in {differs!r}", repr(first[differs]), row[differs]
+            )
+        yield first, row
+        first = None
+    if first is not None:
+        raise malformed(first.where, "a row without its pair", f"a row of {RMW[1]} after it")
+
+
+def _value(row: Row, column: str) -> float | None:
+    return None if row[column] == FAILED else row.number(column)
+
+
+def _series(row: Row) -> tuple[str, str]:
+    rate = row.whole("rate")
+    x = (
+        f"{row['topic']}, {row['mode']}, {f'{rate} Hz' if rate else 'unlimited'}, "
+        f"{row['#subscribers']} subscribers"
+    )
+    return f"{row['rmw']} on {row['host']}", x
+
+
+def _trial(row: Row, out: Published) -> None:
+    topic, two = (
+        row.one_of("topic", tuple(SIZEOF)),
+        row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess",
+    )
+    rate, subscribers = row.whole("rate"), row.whole("#subscribers")
+    flags = {
+        name: row.one_of(name, ("True", "False")) == "True"
+        for name in ("zero_copy", "reliable", "transient")
+    }
+    series, x = _series(row)
+    cell = out.cell(
+        workload=f"{x} on {row['host']}",
+        arm=row["rmw"],
+        middleware=row["rmw"],
+        version="2021",
+        factors={
+            "message": topic,
+            "rate_hz": rate,
+            "subscribers": subscribers,
+            "mode": row["mode"],
+            "host": row["host"],
+        }
+        | flags,
+    )
+    failed = row["#msg received"] == FAILED
+    ends = [
+        Endpoint(kind, "perf_test", row["host"], topic, topic, SIZEOF[topic], middleware=row["rmw"])
+        for kind in ("publisher", "subscription")
+    ]
+    out.trial(
+        cell, ends, duration_ns=30_000_000_000, failed="FAIL in the original" if failed else None
+    )
+    values = {column: _value(row, column) for column in VALUES}
+    if not two and not failed:
+        most = MORE_RECEIVED * (values["#msg sent"] or 0.0) * subscribers
+        if (values["#msg received"] or 0.0) > most:
+            what = "more was received than sent"
+            raise malformed(row.where, what, f"at most {most:g}", f"{values['#msg received']:g}")
+    if two and not failed:
+        values["#msg sent"] = None
+    for column, (metric, unit, factor) in VALUES.items():
+        value = values[column]
+        out.window(
+            0 if column == "#msg sent" else 1,
+            5_000_000_000,
+            30_000_000_000,
+            metric,
+            unit,
+            None if value is None else value * factor,
+        )
+    data = values["data received"]
+    restored = None if data is None else data / SIZEOF[topic]
+    why = "no data: the run failed"
+    out.window(1, 5_000_000_000, 30_000_000_000, "received", "messages", restored)
+    out.figure(
+        "cyclone_received",
+        series,
+        x,
+        "messages",
+        values["#msg received"],
+        restored,
+        note=why if failed else "data received ÷ sizeof",
+    )
+    sent = _value(row, "#msg sent")
+    note = (
+        why
+        if failed
+        else "no data: 0 stands for absent"
+        if two
+        else "no data: sum of rates cut to whole numbers"
+    )
+    out.figure("cyclone_sent", series, x, "messages", sent, None, note=note)
+    for column in ("latency_mean (ms)", "latency_min (ms)", "latency_max (ms)"):
+        out.figure(
+            f"cyclone_{column.partition(' ')[0]}",
+            series,
+            x,
+            "ms",
+            values[column],
+            values[column],
+            note=why if failed else None,
+        )
+    deviation = values["latency_variance (ms)"]
+    out.figure(
+        "cyclone_latency_deviation",
+        series,
+        x,
+        "ms",
+        None,
+        None if deviation is None else math.sqrt(deviation * 1000),
+        note=why if failed else "from the variance in s² × 1000",
+    )
+    cpu, ram = values["cpu usage (%)"], values["max ram usage (MB)"]
+    nothing = cpu == 0
+    out.figure(
+        "cyclone_cpu",
+        series,
+        x,
+        "% of the machine",
+        cpu,
+        None if nothing else cpu,
+        note=why
+        if failed
+        else "no data: 0 stands for a timer that is too coarse"
+        if nothing
+        else None,
+    )
+    out.figure(
+        "cyclone_ram",
+        series,
+        x,
+        "MB",
+        ram,
+        None if ram is None else ram * MB / 1e6,
+        note=why if failed else "published: KiB ÷ 1000; corrected: 10⁶ bytes",
+    )
+
+
+def _ratio(first: Row, second: Row, name: str, label: str, out: Published) -> str:
+    """Adds the pair's ratio; the winner as published."""
+    column, title = COMPARED[name]
+    winner = first.one_of(f"{title} WIN", WINNERS)
+    published = first.number(f"{title} COMPARE")
+    a, b = _value(first, column), _value(second, column)
+    corrected, note = None, f"winner: {winner}"
+    if a is None or b is None:
+        note = "no data: one of the two failed; the other wins by default"
+    elif min(a, b) <= 0:
+        note = "no data: one of the two is 0, so there is no ratio"
+    elif name == "jitter":
+        note = JITTER
+    else:
+        corrected = max(a, b) / min(a, b)
+        own = max(a, b) / (min(a, b) + EPSILON)
+        if abs(own - published) > 1e-6 * own or winner != ("CYCLONE" if a < b else "FAST"):
+            expected = f"{own:.9g} ({'CYCLONE' if a < b else 'FAST'})"
+            raise malformed(
+                first.where,
+                f"{title} COMPARE is not the ratio of the pair",
+                expected,
+                f"{published:.9g} ({winner})",
+            )
+    out.figure(
+        f"cyclone_ratio_{name}", label, _series(first)[1], "ratio", published, corrected, note=note
+    )
+    return winner

@@ -1,0 +1,381 @@
+"""The output of Cyclone DDS's `ddsperf`: a line per second and kind, `[PID] SECONDS  …`.
+
+Two things to know of it: latencies are half round trips (unless marked `sublat`), and the rates in
+parentheses are over the last ten seconds, divided by ten from the first second on.
+"""
+
+import hashlib
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.source.plausible import COUNT, Plausible, Range
+from rmwbench.published.importers.source.sheet import Once, malformed, number
+from rmwbench.published.importers.source.source import Item, Source
+
+_N = r"\d{1,15}(?:\.\d+)?"
+LINE = re.compile(r"\[(?P<pid>\d+)\] (?P<rest>.*)")
+TIMED = re.compile(rf"(?P<t>{_N})  ?(?P<what>\S.*|\s+\S.*)")
+RECEIVED = re.compile(
+    r"size (?P<size>\d{1,12}) total (?P<total>\d{1,18}) lost (?P<total_lost>\d{1,18}) delta "
+    r"(?P<delta>\d{1,18}) "
+    rf"lost (?P<lost>\d{{1,18}}) rate (?P<rate>{_N}) kS/s (?P<bits>{_N}) Mb/s "
+    rf"\((?P<rate10>{_N}) kS/s (?P<bits10>{_N}) Mb/s\)"
+)
+LATENCY = re.compile(
+    rf"(?P<sub>sublat )?(?P<peer>\S+) size (?P<size>\d{{1,12}}) mean (?P<mean>{_N})us min "
+    rf"(?P<min>{_N})us "
+    rf"50% (?P<p50>{_N})us 90% (?P<p90>{_N})us 99% (?P<p99>{_N})us max (?P<max>{_N})us cnt "
+    rf"(?P<cnt>[1-9]\d{{0,9}})"
+)
+SENT = re.compile(
+    rf"(?P<rate>{_N}(?:e[+-]?\d+)?)(?P<unit>[kM]?)/s +(?P<least>inf|\d+[num s]) .*\|.*\| +\d+% "
+    r"+\d+[nums]"
+)
+PROCESS = re.compile(
+    rf"(?P<stale>\(stale\) )?(?P<remote>@\S+ )?"
+    rf"(?:rss:(?P<rss>{_N})(?P<unit>MB|kB) )?vcsw:(?P<vcsw>\d+) ivcsw:(?P<ivcsw>\d+)"
+    r"(?P<threads>( [^ ]+:\d+%\+\d+%)*)"
+)
+NETWORK = re.compile(rf"\S+: xmit {_N}(%| Mb/s) recv {_N}(%| Mb/s) \[\d+ \d+\]")
+DISCARDED = re.compile(
+    r"discarded (?P<discarded>\d+) rexmit (?P<rexmit>\d+) Trexmit \d+ Tthrottle \d+ Nthrottle "
+    r"(?P<throttle>\d+)"
+)
+UNTIMED = re.compile(
+    r"(participant \S+: (new( \(self\))?|gone|failed to match.*)|ping timed out.*|error: .*|note: "
+    r".*)"
+)
+THREAD = re.compile(r"[^ ]+:(\d+)%\+(\d+)%")
+LONGEST_S = 1e8
+_US = Range(0, LONGEST_S * 1e6)
+PLAUSIBLE = Plausible(
+    {
+        "size": Range(0, 1e10),
+        **dict.fromkeys(("total", "total_lost", "delta", "lost", "cnt"), COUNT),
+        **dict.fromkeys(("rate", "rate10"), Range(0, 1e6)),
+        **dict.fromkeys(("bits", "bits10"), Range(0, 1e7)),
+        **dict.fromkeys(("mean", "min", "p50", "p90", "p99", "max"), _US),
+    },
+    orders=[("min", "p50", "p90", "p99", "max"), ("min", "mean", "max"), ("delta", "total")],
+)
+"""Of lines of what was received (kS/s, Mb/s) and of latencies (µs)."""
+NO_TIME = "no data: no time passed"
+QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
+"""Name → the share above it."""
+
+
+@dataclass
+class _Output:
+    """One process's output: lists of (time in s, its values)."""
+
+    item: Item
+    received: list[tuple[float, re.Match[str]]] = field(default_factory=list)
+    latency: dict[tuple[str, bool], list[tuple[float, re.Match[str]]]] = field(default_factory=dict)
+    sent: list[tuple[float, re.Match[str]]] = field(default_factory=list)
+    process: list[tuple[float, re.Match[str]]] = field(default_factory=list)
+    discarded: list[tuple[float, re.Match[str]]] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+def recognises(item: Item) -> bool:
+    lines = item.data[:8192].decode("utf-8", errors="replace").splitlines()[:20]
+    return any(
+        (m := LINE.fullmatch(line))
+        and (UNTIMED.fullmatch(m["rest"]) or "kS/s" in line or " cnt " in line)
+        for line in lines
+    )
+
+
+def read(source: Source, out: Published) -> None:
+    """A cell and a trial per process's output."""
+    out.error(
+        "half round trips",
+        "a ping's latency is half its round trip, which is one way only where both ways take as "
+        "long",
+        "ddsperf_latency",
+    )
+    out.error(
+        "ten-second rate of a young run",
+        "the rate in parentheses is divided by 10 s from the first second on",
+        "ddsperf_rate_10s",
+    )
+    out.error(
+        "rate cut to two decimals",
+        "kS/s with two decimals: 10 messages per second at best; corrected: messages ÷ seconds",
+        "ddsperf_rate",
+    )
+    out.error(
+        "percentiles of a few pings",
+        "90 and 99 % of the pings of one second; a percentile needs n·(1−q) ≥ 10",
+        "ddsperf_latency_p",
+    )
+    out.limit("single latencies", "statistics of each second only")
+    out.limit("discovery", "the time to match is not printed")
+    once = Once("the same output")
+    for item in source:
+        once(hashlib.sha256(item.data).digest(), item.where)
+        _trial(_parse(item), out)
+
+
+def _parse(item: Item) -> _Output:
+    found = _Output(item)
+    last = 0.0
+    for line, text in enumerate(item.text().splitlines(), start=1):
+        if not text.strip():
+            continue
+        where = f"{item.where}:{line}"
+        outer = LINE.fullmatch(text)
+        if outer is None:
+            raise malformed(where, "not a line of ddsperf", "[PID] SECONDS …", text[:80])
+        rest = outer["rest"].rstrip()
+        if UNTIMED.fullmatch(rest):
+            if rest.startswith("error: "):
+                found.errors.append(rest.removeprefix("error: "))
+            continue
+        timed = TIMED.fullmatch(rest)
+        if timed is None:
+            raise malformed(
+                where, "an unknown line of ddsperf", "a time and what was counted", text[:80]
+            )
+        time = number(timed["t"], where, "the time")
+        if not last <= time < LONGEST_S:
+            raise malformed(
+                where,
+                "time goes back, or is not a valid time",
+                f"at least {last:g} s",
+                f"{time:g} s",
+            )
+        last = time
+        if not _take(found, time, timed["what"].strip(), where):
+            raise malformed(
+                where,
+                "an unknown line of ddsperf",
+                "received, latency, sent, process or network",
+                text[:80],
+            )
+    if not (found.received or found.latency or found.sent):
+        raise malformed(
+            item.where,
+            "no second of results",
+            "a line per second",
+            f"{len(found.process)} lines of processes",
+        )
+    return found
+
+
+def _take(found: _Output, time: float, what: str, where: str) -> bool:
+    for pattern, held in (
+        (RECEIVED, found.received),
+        (SENT, found.sent),
+        (PROCESS, found.process),
+        (DISCARDED, found.discarded),
+    ):
+        match = pattern.fullmatch(what)
+        if match:
+            if pattern is RECEIVED:
+                _check(match, where)
+            held.append((time, match))
+            return True
+    match = LATENCY.fullmatch(what)
+    if match:
+        _check(match, where)
+        found.latency.setdefault((match["peer"], bool(match["sub"])), []).append((time, match))
+        return True
+    return NETWORK.fullmatch(what) is not None
+
+
+def _check(match: re.Match[str], where: str) -> None:
+    PLAUSIBLE.check_values(
+        {k: float(v) for k, v in match.groupdict().items() if k in PLAUSIBLE.ranges}, where
+    )
+
+
+def _trial(found: _Output, out: Published) -> None:
+    size = next((int(m["size"]) for _, m in (*found.received, *_all(found))), None)
+    receives = bool(found.received) or any(sub for _, sub in found.latency)
+    kinds = [
+        *(["subscription"] if receives else []),
+        *(["publisher"] if found.sent or not receives else []),
+    ]
+    role = " and ".join(kinds)
+    cell = out.cell(
+        workload=f"ddsperf {role}{f', {size} B' if size else ''}",
+        arm="cyclonedds",
+        middleware="cyclonedds",
+        layer="native",
+        factors={"role": role, "payload_bytes": size, "output": found.item.name},
+    )
+    ends = [
+        Endpoint(k, "ddsperf", "host", "DDSPerf", "ddsperf", size, middleware="cyclonedds")
+        for k in kinds
+    ]
+    times = [
+        t
+        for held in (found.received, found.sent, found.process, *found.latency.values())
+        for t, _ in held
+    ]
+    out.trial(cell, ends, duration_ns=round(max(times) * 1e9), failed=None)
+    name = found.item.name
+    if found.received:
+        _received(name, found, out)
+    if found.sent:
+        _sent(name, found, kinds.index("publisher"), out)
+    for (peer, sub), held in found.latency.items():
+        _latency(name, peer, sub, held, 0, out)
+    own = [(t, m) for t, m in found.process if not m["remote"]]
+    if own:
+        _process(own, out)
+
+
+def _all(found: _Output) -> Iterator[tuple[float, re.Match[str]]]:
+    for held in found.latency.values():
+        yield from held
+
+
+def _spans(times: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(begin, end) in ns: a second's line is about the time since the one before it, the first
+    since 0."""
+    end = np.round(times * 1e9).astype(np.int64)
+    return np.concatenate(([0], end[:-1])), end
+
+
+def _columns(held: list[tuple[float, re.Match[str]]], *names: str) -> list[np.ndarray]:
+    return [np.array([float(m[name]) for _, m in held]) for name in names]
+
+
+def _per_second(messages: np.ndarray, seconds: np.ndarray) -> float | None:
+    """Thousands per second, None where no time passed."""
+    return float(messages.sum() / seconds.sum()) / 1e3 if seconds.sum() > 0 else None
+
+
+def _received(name: str, found: _Output, out: Published) -> None:
+    times = np.array([t for t, _ in found.received])
+    begin, end = _spans(times)
+    delta, lost, rate, rate10, total, total_lost = _columns(
+        found.received, "delta", "lost", "rate", "rate10", "total", "total_lost"
+    )
+    for metric, values in (("received", delta), ("lost", lost)):
+        out.window(0, begin, end, metric, "messages", values)
+    out.window(0, begin, end, "data_received", "bits/s", _columns(found.received, "bits")[0] * 1e6)
+    seconds = np.diff(times, prepend=0.0)
+    whole = _per_second(delta, seconds)
+    out.figure(
+        "ddsperf_rate",
+        name,
+        "",
+        "kS/s",
+        float(rate.mean()),
+        whole,
+        count=len(rate),
+        note="corrected: messages ÷ seconds" if whole is not None else NO_TIME,
+    )
+    for t, shown, i in zip(times, rate10, range(len(times)), strict=True):
+        since = slice(max(0, i - 9), i + 1)
+        right = _per_second(delta[since], seconds[since])
+        note = None if right is not None else NO_TIME
+        out.figure(
+            "ddsperf_rate_10s",
+            name,
+            f"{i + 1} ({t:g} s)",
+            "kS/s",
+            float(shown),
+            right,
+            count=min(10, i + 1),
+            note=note,
+        )
+    n, gone = float(total[-1]), float(total_lost[-1])
+    out.figure(
+        "ddsperf_lost",
+        name,
+        "",
+        "messages",
+        gone,
+        gone,
+        count=int(n),
+        note="by sequence number; what never came at the end is not counted",
+    )
+    out.figure("ddsperf_received", name, "", "messages", n, n)
+
+
+def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
+    begin, end = _spans(np.array([t for t, _ in found.sent]))
+    factor = {"": 1.0, "k": 1e3, "M": 1e6}
+    rate = np.array([float(m["rate"]) * factor[m["unit"]] for _, m in found.sent])
+    out.window(endpoint, begin, end, "sent_rate_rounded", "Hz", rate)
+    out.figure(
+        "ddsperf_sent_rate",
+        name,
+        "",
+        "Hz",
+        float(rate.mean()),
+        None,
+        count=len(rate),
+        note="no data: three digits per second, and no count beside them",
+    )
+
+
+def _latency(
+    name: str,
+    peer: str,
+    sub: bool,
+    held: list[tuple[float, re.Match[str]]],
+    endpoint: int,
+    out: Published,
+) -> None:
+    begin, end = _spans(np.array([t for t, _ in held]))
+    kind = "latency" if sub else "half_round_trip"
+    (count,) = _columns(held, "cnt")
+    for statistic in ("mean", "min", "p50", "p90", "p99", "max"):
+        (values,) = _columns(held, statistic)
+        if statistic in QUANTILES:
+            values = np.where(count * QUANTILES[statistic] >= 10, values, np.nan)
+        out.window(endpoint, begin, end, f"{kind}_{statistic}", "ns", values * 1e3)
+    out.window(endpoint, begin, end, f"{kind}_count", "messages", count)
+    mean, least, most = _columns(held, "mean", "min", "max")
+    series = f"{name} {'from' if sub else 'with'} {peer}"
+    n = int(count.sum())
+    weighted = float(np.average(mean, weights=count))
+    note = (
+        "weighted by pings"
+        if not sub
+        else "weighted by messages; clocks of two hosts are subtracted where there are two"
+    )
+    out.figure(
+        "ddsperf_latency_mean", series, "", "µs", float(mean.mean()), weighted, count=n, note=note
+    )
+    out.figure(
+        "ddsperf_latency_min", series, "", "µs", float(least.min()), float(least.min()), count=n
+    )
+    out.figure(
+        "ddsperf_latency_max", series, "", "µs", float(most.max()), float(most.max()), count=n
+    )
+    for statistic in QUANTILES:
+        (values,) = _columns(held, statistic)
+        why = "no data: percentiles of seconds do not make one of the run"
+        out.figure(
+            f"ddsperf_latency_{statistic}",
+            series,
+            "",
+            "µs",
+            float(values.mean()),
+            None,
+            count=n,
+            note=why,
+        )
+
+
+def _process(held: list[tuple[float, re.Match[str]]], out: Published) -> None:
+    begin, end = _spans(np.array([t for t, _ in held]))
+    factor = {"MB": 1048576.0, "kB": 1024.0}
+    rss = np.array([float(m["rss"]) * factor[m["unit"]] if m["rss"] else np.nan for _, m in held])
+    out.window(0, begin, end, "peak_rss", "bytes", rss)
+    out.window(0, begin, end, "voluntary_switches", "Hz", _columns(held, "vcsw")[0])
+    out.window(0, begin, end, "involuntary_switches", "Hz", _columns(held, "ivcsw")[0])
+    cpu = np.array(
+        [sum(int(u) + int(s) for u, s in THREAD.findall(m["threads"])) / 100 for _, m in held]
+    )
+    out.window(0, begin, end, "cpu_of_busy_threads", "fraction of one processor", cpu)

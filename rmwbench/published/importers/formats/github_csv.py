@@ -1,0 +1,425 @@
+"""GitHub engagement of 2020: pull requests, issues and commits of four repositories, 180 days each.
+
+The issues came from an interface that lists pull requests too, so each of them is counted twice.
+Closed without merge has no time in the pull requests' table, but the issues' table has one for the
+same number: from it comes the corrected curve (Kaplan and Meier's estimate of the time to close,
+what is open being censored at the newest time in the data).
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+
+from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.sheet import Row, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Item, Source
+
+PULLS = (
+    "",
+    "state",
+    "opened_on",
+    "closed",
+    "time_to_close",
+    "commits",
+    "number",
+    "title",
+    "url",
+    "closed_at",
+)
+ISSUES = (
+    *(
+        "",
+        "closed_at",
+        "created_at",
+        "labels",
+        "id",
+        "number",
+        "state",
+        "title",
+        "url",
+        "last_mod",
+        "comments",
+    ),
+    "turn_round",
+)
+COMMITS = ("", "last_modified", "author", "sha", "changes", "commiter")
+FORMS = {"pr": PULLS, "issue": ISSUES, "commit": COMMITS}
+URL = re.compile(r"https://api\.github\.com/repos/([^/]+/[^/]+)/(?:pulls|issues)/(\d+)")
+FIRST = datetime(1970, 1, 2, tzinfo=UTC)
+"""Commits keep dates from before GitHub."""
+FILL_DAYS = 180.0
+DAY_S = 86400.0
+WITHIN_DAYS = (1, 7, 14, 30, 80)
+BINS, AXIS_DAYS = 180, 80
+"""Of the original's cumulative histograms."""
+
+Closings = dict[int, tuple[datetime, float | None, str]]
+"""Number → (opened, seconds until closed or None, state)."""
+
+
+@dataclass
+class Repository:
+    """One repository: its pull requests, and its issues likewise."""
+
+    name: str = ""
+    pulls: Closings = field(default_factory=dict)
+    issues: Closings = field(default_factory=dict)
+    commits: int | None = None
+    has_pulls: bool = False
+    has_issues: bool = False
+
+    def closings(self) -> Closings:
+        """The pull requests with the closing time of the unmerged, which the issues' table alone
+        has."""
+        return {
+            n: (t, s if s is not None else self.issues.get(n, (t, None, state))[1], state)
+            for n, (t, s, state) in self.pulls.items()
+        }
+
+
+def recognises(item: Item) -> bool:
+    return _form(item) is not None
+
+
+def _form(item: Item) -> str | None:
+    names = set(header_of(item.data[:65536]))
+    return next((form for form, columns in FORMS.items() if names == set(columns)), None)
+
+
+def read(source: Source, out: Published) -> None:
+    """Reads figures only: an item on GitHub is not a trial."""
+    _known_errors(out)
+    found = repositories(source)
+    until = newest(found.values())
+    for stem, repository in found.items():
+        _figures(stem, repository, until, out)
+
+
+def repositories(source: Source) -> dict[str, Repository]:
+    """The repositories of a directory of tables, by the stem of their files. Raises UserError for
+    any other file."""
+    found: dict[str, Repository] = {}
+    for item in source:
+        form = _form(item)
+        if form is None:
+            first = ", ".join(header_of(item.data[:65536]))[:120]
+            raise malformed(
+                f"{item.where}:1",
+                "not a table of pull requests, issues or commits",
+                "their columns",
+                first,
+            )
+        stem = item.name.rpartition("/")[2].removesuffix(".csv").removesuffix(f"_{form}")
+        repository = found.setdefault(stem, Repository())
+        {"pr": _pulls, "issue": _issues, "commit": _commits}[form](item, repository)
+    return found
+
+
+def newest(found: Iterable[Repository]) -> float:
+    """The newest time in the data, s since 1970: until then at least it was watched. 0 without
+    items."""
+    return max(
+        (
+            time.timestamp() + (seconds or 0.0)
+            for r in found
+            for time, seconds, _ in (*r.pulls.values(), *r.issues.values())
+        ),
+        default=0.0,
+    )
+
+
+def _pulls(item: Item, repository: Repository) -> None:
+    repository.has_pulls = True
+    _take(rows(item, PULLS), repository, repository.pulls, "opened_on", "time_to_close")
+
+
+def _issues(item: Item, repository: Repository) -> None:
+    repository.has_issues = True
+    _take(rows(item, ISSUES), repository, repository.issues, "created_at", "turn_round")
+
+
+def _take(
+    found: Iterable[Row], repository: Repository, into: Closings, opened: str, took: str
+) -> None:
+    """`opened` and `took` are the columns of opening and of seconds until closed."""
+    for row in found:
+        _identify(row, repository)
+        state, opened_at = row.one_of("state", ("open", "closed")), _time(row, opened)
+        _once(row, into)
+        seconds = _seconds(row, took)
+        _check_closing(row, opened_at, seconds)
+        into[row.whole("number")] = (opened_at, seconds, state)
+
+
+def _commits(item: Item, repository: Repository) -> None:
+    repository.commits = sum(_time(row, "last_modified") is not None for row in rows(item, COMMITS))
+
+
+def _identify(row: Row, repository: Repository) -> None:
+    match = URL.fullmatch(row["url"])
+    if match is None or int(match[2]) != row.whole("number"):
+        raise malformed(
+            row.where,
+            "the url is not the item's",
+            "https://api.github.com/repos/OWNER/NAME/…/NUMBER",
+            row["url"],
+        )
+    if repository.name and repository.name != match[1]:
+        raise malformed(row.where, "another repository's item", repository.name, match[1])
+    repository.name = match[1]
+
+
+def _once(row: Row, known: dict) -> None:
+    if row.whole("number") in known:
+        raise malformed(row.where, "the same number twice", "once", row["number"])
+
+
+def _seconds(row: Row, column: str) -> float | None:
+    seconds = row.number_or_none(column)
+    if seconds is not None and seconds < 0:
+        raise malformed(
+            row.where, f"column {column!r} is negative", "seconds from 0 on", row[column]
+        )
+    return seconds
+
+
+def _check_closing(row: Row, opened_at: datetime, seconds: float | None) -> None:
+    """Raises UserError where something was closed before it was opened, after now, or in another
+    time than it took."""
+    closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
+    if closed_at is not None and closed_at < opened_at:
+        raise malformed(
+            row.where,
+            "closed before it was opened",
+            f"a time from {opened_at} on",
+            row["closed_at"],
+        )
+    if seconds is None:
+        return
+    if opened_at.timestamp() + seconds > _now().timestamp():
+        raise malformed(
+            row.where,
+            "closed in the future",
+            "a time until now",
+            f"{seconds:g} s after {opened_at}",
+        )
+    if closed_at is not None and abs((closed_at - opened_at).total_seconds() - seconds) > 1:
+        took = (closed_at - opened_at).total_seconds()
+        raise malformed(
+            row.where, "the time to close contradicts the times", f"{took:g} s", f"{seconds:g} s"
+        )
+
+
+def _now() -> datetime:
+    """Until when a time can be, with a day for other zones."""
+    return datetime.now(UTC) + timedelta(days=1)
+
+
+def _time(row: Row, column: str) -> datetime:
+    """Raises UserError for text that is not a time, or an impossible one."""
+    time = _parsed(row, column)
+    if not FIRST <= time <= _now():
+        raise malformed(
+            row.where,
+            f"column {column!r} is an impossible time",
+            f"from {FIRST} until now",
+            row[column],
+        )
+    return time
+
+
+def _parsed(row: Row, column: str) -> datetime:
+    try:
+        return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
+    except ValueError:
+        raise malformed(
+            row.where, f"column {column!r} is not a time", "YYYY-MM-DD HH:MM:SS", row[column]
+        ) from None
+
+
+def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
+    series = r.name or stem
+    if r.has_pulls:
+        _counts(out, "github_pull_requests", series, r.pulls, r.pulls)
+        merged = [s / DAY_S for _, s, _ in r.pulls.values() if s is not None]
+        closed = sum(state == "closed" for *_, state in r.pulls.values())
+        out.figure(
+            "github_closed_unmerged",
+            series,
+            "",
+            "pull requests",
+            None,
+            float(closed - len(merged)),
+            count=closed,
+        )
+        _curve(out, "github_pull_request", series, merged, len(r.pulls), r.closings(), newest)
+    if r.has_issues:
+        true = {n: v for n, v in r.issues.items() if n not in r.pulls} if r.has_pulls else None
+        _counts(out, "github_issues", series, r.issues, true)
+        days = [s / DAY_S for _, s, _ in r.issues.values() if s is not None]
+        _curve(out, "github_issue", series, days, len(r.issues), true, newest)
+    if r.commits is not None:
+        out.figure(
+            "github_commits",
+            series,
+            "",
+            "commits",
+            float(r.commits),
+            None,
+            note="no data: the counts are whole pages (multiples of 60), so paging cut them",
+        )
+
+
+NO_PULLS = "no data: without the table of pull requests they cannot be told from issues"
+
+
+def _counts(out: Published, figure: str, series: str, shown: dict, right: dict | None) -> None:
+    for state in ("open", "closed"):
+        published, corrected = (
+            None if d is None else float(sum(s == state for *_, s in d.values()))
+            for d in (shown, right)
+        )
+        note = (
+            NO_PULLS
+            if corrected is None
+            else None
+            if shown is right
+            else "corrected: without pull requests"
+        )
+        out.figure(
+            figure, series, state, "items", published, corrected, count=len(shown), note=note
+        )
+
+
+def _curve(
+    out: Published,
+    figure: str,
+    series: str,
+    published_days: list[float],
+    published_items: int,
+    items: dict[int, tuple[datetime, float | None, str]] | None,
+    newest: float,
+) -> None:
+    """Share closed within some days, and the median: published with 180 days for what has no time,
+    corrected with it censored.
+    """
+    shown = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
+    filled = float(np.median(shown)) if len(shown) else None
+    median = float(np.median(published_days)) if published_days else None
+    out.figure(
+        f"{figure}_median_of_closed",
+        series,
+        "",
+        "days",
+        median,
+        _median_of(items),
+        note=None
+        if items is not None and _median_of(items) is not None
+        else NO_PULLS
+        if items is None
+        else "no data: nothing was closed",
+    )
+    if items is None:
+        out.figure(f"{figure}_median", series, "", "days", filled, None, note=NO_PULLS)
+        return
+    days = np.array(
+        [(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()]
+    )
+    happened = np.array([s is not None for _, s, _ in items.values()])
+    if not len(days):
+        out.figure(
+            f"{figure}_median", series, "", "days", filled, None, count=0, note="no data: no item"
+        )
+        return
+    survival = kaplan_meier(days, happened)
+    half = next((float(t) for t, left in survival if left <= 0.5), None)
+    out.figure(
+        f"{figure}_median",
+        series,
+        "",
+        "days",
+        filled,
+        half,
+        count=len(days),
+        note="published: 180 days for what has no time; corrected: open items censored"
+        if half is not None
+        else "no data: fewer than half are closed",
+    )
+    for within in WITHIN_DAYS:
+        left = [s for t, s in survival if t <= within]
+        share = float(np.mean(shown <= within)) * 100 if len(shown) else None
+        out.figure(
+            f"{figure}_closed_within",
+            series,
+            within,
+            "%",
+            share,
+            100 * (1 - (left[-1] if left else 1.0)),
+            count=len(days),
+        )
+
+    _steps(out, f"{figure}_curve", series, shown, survival)
+
+
+def _steps(
+    out: Published, figure: str, series: str, shown: np.ndarray, survival: list[tuple[float, float]]
+) -> None:
+    """The cumulative histogram at the right edge of each of its 180 bins, as far as its axis goes
+    (80 days)."""
+    edges = np.linspace(shown.min(), shown.max(), BINS + 1)[1:]
+    times = np.array([time for time, _ in survival])
+    left = np.array([1.0, *(share for _, share in survival)])
+    for edge in edges[edges <= AXIS_DAYS]:
+        closed = 1 - left[int(np.searchsorted(times, edge, side="right"))]
+        share = float((shown <= edge).mean())
+        out.figure(
+            figure, series, f"{edge:.4g}", "fraction", share, float(closed), count=len(shown)
+        )
+
+
+def _median_of(items: dict[int, tuple[datetime, float | None, str]] | None) -> float | None:
+    known = [s / DAY_S for _, s, _ in (items or {}).values() if s is not None]
+    return float(np.median(known)) if known else None
+
+
+def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, float]]:
+    """(time, share still open after it) at every time at which something happened; times of shape
+    (items,).
+
+    Kaplan and Meier 1958: the product over event times of 1 − events ÷ items still at risk.
+    """
+    out, left = [], 1.0
+    for time in np.unique(times[happened]):
+        at_risk = int((times >= time).sum())
+        left *= 1 - int(((times == time) & happened).sum()) / at_risk
+        out.append((float(time), left))
+    return out
+
+
+def _known_errors(out: Published) -> None:
+    out.error(
+        "pull requests counted as issues",
+        "the interface of issues lists pull requests too: 77 to 85 % of the `issues` are pull "
+        "requests",
+        "github_issue",
+    )
+    out.error(
+        "unmerged counts as never closed",
+        "a pull request closed without merge has no time and is treated as open",
+        "github_pull_request",
+    )
+    out.error(
+        "open items at 180 days",
+        "open items count as closed after 180 days instead of being censored",
+        "github_pull_request_median",
+    )
+    out.error("commits cut by paging", "all counts are multiples of 60", "github_commits")
+    out.error(
+        "two lengths of time",
+        "the text says 90 days in one place and 180 in another; the data has 180",
+    )
+    out.limit("first response", "comments' times were not collected")
+    out.limit("bots and maintainers", "authors of pull requests and issues were not collected")

@@ -1,0 +1,343 @@
+"""NEWSLab's gscam stress test of 2025: 14 camera configurations × 2 middlewares per run, a row per
+second, and the summary that the original made of them.
+
+Which middleware a file is of is the name of its directory; the summary says the same and is checked
+against it.
+"""
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.source.plausible import (
+    BYTES_PER_SECOND,
+    LATENCY_MS,
+    Plausible,
+    Range,
+)
+from rmwbench.published.importers.source.sheet import Row, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Item, Source
+
+SECOND = (
+    *("timestamp", "width", "height", "fps", "byte_rate", "message_rate", "frame_loss_pct"),
+    *("latency_avg_ms", "latency_min_ms", "latency_max_ms"),
+)
+SUMMARY = (
+    *(
+        "rmw_type",
+        "config",
+        "resolution",
+        "fps",
+        "data_rate_mbps",
+        "avg_frame_loss_pct",
+        "max_frame_loss_pct",
+    ),
+    *("avg_latency_ms", "max_latency_ms", "avg_message_rate", "test_duration_sec", "timestamp"),
+)
+RMW = {"cyclonedds": "rmw_cyclonedds_cpp", "zenoh": "rmw_zenoh_cpp"}
+NAME = re.compile(r"(?P<config>.+)_(?P<stamp>\d{4}-\d\d-\d\d_\d\d-\d\d-\d\d)\.csv")
+STAMP = re.compile(r"(\d{4}-\d\d-\d\d)_(\d\d)-(\d\d)-(\d\d)")
+MIB = 1024 * 1024
+BYTES_PER_PIXEL = 3
+_SHORTFALL = Range(-1000, 100)
+"""Percent of the nominal rate: negative where more came."""
+PLAUSIBLE = Plausible(
+    {
+        "byte_rate": BYTES_PER_SECOND,
+        "message_rate": Range(0, 1e6),
+        "frame_loss_pct": _SHORTFALL,
+        **{f"latency_{statistic}_ms": LATENCY_MS for statistic in ("avg", "min", "max")},
+    },
+    orders=[("latency_min_ms", "latency_avg_ms", "latency_max_ms")],
+)
+SUMMARY_PLAUSIBLE = Plausible(
+    {
+        "data_rate_mbps": Range(0, 1e6),
+        "avg_frame_loss_pct": _SHORTFALL,
+        "max_frame_loss_pct": _SHORTFALL,
+        "avg_latency_ms": LATENCY_MS,
+        "max_latency_ms": LATENCY_MS,
+        "avg_message_rate": Range(0, 1e6),
+        "test_duration_sec": Range(1, 1e6),
+    },
+    orders=[("avg_frame_loss_pct", "max_frame_loss_pct")],
+)
+START_UP_S = 2
+"""What the camera's first second holds back is delivered in the second: with more frames than the
+camera makes, and as late as those of the first."""
+SOURCE = "no data: nominal minus received rate, not sequence numbers: a slow source counts as loss"
+
+
+@dataclass(frozen=True)
+class Test:
+    """One configuration with one middleware in one run: its seconds, shape (rows,)."""
+
+    run: str
+    rmw: str
+    config: str
+    stamp: str
+    where: str
+    width: int
+    height: int
+    fps: int
+    columns: dict[str, np.ndarray]
+
+
+def recognises(item: Item) -> bool:
+    header = header_of(item.data[:65536])
+    return header == list(SECOND) or header == list(SUMMARY)
+
+
+def read(source: Source, out: Published) -> None:
+    """A cell per configuration and middleware, a trial per run of it."""
+    _known_errors(out)
+    tests: dict[tuple[str, str, str, str], Test] = {}
+    summaries: list[tuple[str, Row]] = []
+    cells: dict[tuple[str, str], int] = {}
+    for item in source:
+        header = header_of(item.data[:65536])
+        if header == list(SUMMARY):
+            run = item.folders[-1] if item.folders else ""
+            summaries += [(run, row) for row in rows(item, SUMMARY, plausible=SUMMARY_PLAUSIBLE)]
+        elif header == list(SECOND):
+            test = _test(item)
+            key = (test.run, test.rmw, test.config, test.stamp)
+            if key in tests:
+                raise malformed(item.where, "the same test twice", "once", " ".join(key))
+            tests[key] = test
+            _trial(test, out, cells)
+        elif not item.name.endswith("findings.txt"):
+            raise malformed(
+                f"{item.where}:1",
+                "neither seconds nor a summary",
+                ", ".join(SECOND),
+                ", ".join(header)[:120],
+            )
+    _figures(tests, summaries, out)
+
+
+def _test(item: Item) -> Test:
+    name = NAME.fullmatch(item.name.rpartition("/")[2])
+    folders = item.folders
+    rmw = folders[-1] if folders else ""
+    if rmw not in RMW or name is None:
+        raise malformed(
+            item.where,
+            "the path does not say what was run",
+            "cyclonedds|zenoh/CONFIG_DATE_TIME.csv",
+            item.name,
+        )
+    found = list(rows(item, SECOND, plausible=PLAUSIBLE))
+    shape = tuple(found[0].whole(c, 1, 100_000) for c in ("width", "height", "fps"))
+    for row in found:
+        if tuple(row.whole(c, 1, 100_000) for c in ("width", "height", "fps")) != shape:
+            raise malformed(
+                row.where, "the camera's configuration changes", f"{shape}", row["width"]
+            )
+        if STAMP.fullmatch(row["timestamp"]) is None:
+            raise malformed(
+                row.where,
+                "column 'timestamp' is not a time",
+                "YYYY-MM-DD_HH-MM-SS",
+                row["timestamp"],
+            )
+    for before, row in pairwise(found):
+        if row["timestamp"] <= before["timestamp"]:
+            expected = f"a time after {before['timestamp']}"
+            raise malformed(row.where, "the time does not grow", expected, row["timestamp"])
+    columns = {c: np.array([row.number(c) for row in found]) for c in SECOND[4:]}
+    run = folders[-2] if len(folders) > 1 else ""
+    return Test(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)
+
+
+def _trial(test: Test, out: Published, cells: dict[tuple[str, str], int]) -> None:
+    size = test.width * test.height * BYTES_PER_PIXEL
+    if (test.rmw, test.config) not in cells:
+        cells[test.rmw, test.config] = out.cell(
+            workload=f"{test.width}×{test.height} at {test.fps} Hz ({test.config})",
+            arm=RMW[test.rmw],
+            middleware=RMW[test.rmw],
+            version="ROS 2 Humble",
+            profile="tuned",
+            factors={
+                "width": test.width,
+                "height": test.height,
+                "rate_hz": test.fps,
+                "payload_bytes": size,
+            },
+            definition={
+                "qos": "subscription: reliable, volatile, keep_last 10; publisher: gscam's own"
+            },
+        )
+    ends = [
+        Endpoint(
+            kind, process, "host", "image", "sensor_msgs/Image", size, middleware=RMW[test.rmw]
+        )
+        for kind, process in (("publisher", "gscam"), ("subscription", "container"))
+    ]
+    count = len(test.columns["byte_rate"])
+    out.trial(
+        cells[test.rmw, test.config], ends, started_utc=None, duration_ns=count * 1_000_000_000
+    )
+    end = np.arange(1, count + 1) * 1_000_000_000
+    begin = end - 1_000_000_000
+    c = test.columns
+    some = c["message_rate"] > 0
+    for metric, unit, values in (
+        ("data_received", "bytes/s", c["byte_rate"]),
+        ("received_rate", "Hz", c["message_rate"]),
+        ("shortfall_of_nominal_rate", "fraction", c["frame_loss_pct"] / 100),
+        *(
+            (f"latency_{name}", "ns", np.where(some, c[f"latency_{column}_ms"] * 1e6, np.nan))
+            for name, column in (("mean", "avg"), ("min", "min"), ("max", "max"))
+        ),
+    ):
+        out.window(1, begin, end, metric, unit, values)
+
+
+_FORMULAS: tuple[tuple[str, Callable[[Test], str]], ...] = (
+    ("avg_frame_loss_pct", lambda t: f"{t.columns['frame_loss_pct'].mean():.2f}"),
+    ("max_frame_loss_pct", lambda t: f"{t.columns['frame_loss_pct'].max():.2f}"),
+    ("avg_latency_ms", lambda t: f"{t.columns['latency_avg_ms'].mean():.3f}"),
+    ("max_latency_ms", lambda t: f"{t.columns['latency_min_ms'].max():.3f}"),
+    ("avg_message_rate", lambda t: f"{t.columns['message_rate'].mean():.2f}"),
+    ("data_rate_mbps", lambda t: f"{int(nominal_mib_s(t) * 10) / 10:.1f}"),
+    ("test_duration_sec", lambda t: "60"),
+)
+"""How the original's summary came about: checked on every row of both published runs."""
+
+
+def nominal_mib_s(test: Test) -> float:
+    """Frames of the configured size at the configured rate, MiB/s."""
+    return test.width * test.height * BYTES_PER_PIXEL * test.fps / MIB
+
+
+def _figures(
+    tests: dict[tuple[str, str, str, str], Test],
+    summaries: Iterable[tuple[str, Row]],
+    out: Published,
+) -> None:
+    published: dict[tuple[str, str, str, str], Row] = {}
+    for run, row in summaries:
+        key = (run, row.one_of("rmw_type", tuple(RMW)), row["config"], row["timestamp"])
+        if key not in tests:
+            raise malformed(
+                row.where,
+                "no seconds for this row",
+                "/".join((key[1], f"{key[2]}_{key[3]}.csv")),
+                "no such file",
+            )
+        if key in published:
+            raise malformed(
+                row.where, "the same test twice", "once", f"also in {published[key].where}"
+            )
+        for column, _ in _FORMULAS:
+            row.number(column)
+        published[key] = row
+    for key, test in tests.items():
+        row = published.get(key)
+        shown = {
+            c: row.number(c) if row is not None else float(formula(test))
+            for c, formula in _FORMULAS
+        }
+        _test_figures(out, test, shown)
+
+
+def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
+    c = test.columns
+    series, count = " ".join(x for x in (RMW[test.rmw], test.run) if x), len(c["byte_rate"])
+    steady = slice(START_UP_S, None) if count > START_UP_S else slice(None)
+    rate, mean = c["message_rate"][steady], c["latency_avg_ms"][steady]
+    weighted = float(np.average(mean, weights=rate)) if rate.sum() > 0 else None
+
+    def point(
+        name: str, unit: str, published: float, corrected: float | None, note: str | None
+    ) -> None:
+        out.figure(
+            f"gscam_{name}", series, test.config, unit, published, corrected, count=count, note=note
+        )
+
+    point("loss", "%", shown["avg_frame_loss_pct"], None, SOURCE)
+    point("loss_max", "%", shown["max_frame_loss_pct"], None, SOURCE)
+    point(
+        "latency_mean",
+        "ms",
+        shown["avg_latency_ms"],
+        weighted,
+        "without the two seconds of start-up, weighted by messages"
+        if weighted is not None
+        else "no data: nothing was received",
+    )
+    point(
+        "latency_max",
+        "ms",
+        shown["max_latency_ms"],
+        float(c["latency_max_ms"][steady].max()),
+        "published: maximum of the per-second minimum; corrected: without the two seconds of "
+        "start-up",
+    )
+    point(
+        "message_rate",
+        "Hz",
+        shown["avg_message_rate"],
+        float(rate.mean()),
+        "without the two seconds of start-up",
+    )
+    point(
+        "data_rate",
+        "MiB/s",
+        shown["data_rate_mbps"],
+        float(c["byte_rate"][steady].mean()) / MIB,
+        "published: computed from the configuration; corrected: measured, without the two seconds "
+        "of start-up",
+    )
+    point(
+        "duration",
+        "s",
+        shown["test_duration_sec"],
+        float(count),
+        "corrected: rows of a second each",
+    )
+
+
+def _known_errors(out: Published) -> None:
+    out.error(
+        "minimum labelled maximum",
+        "`max_latency_ms` is the maximum of the per-second minimum",
+        "gscam_latency_max",
+    )
+    out.error(
+        "slow source counts as loss",
+        "`frame_loss_pct` is nominal minus received rate; it can be negative",
+        "gscam_loss",
+    )
+    out.error(
+        "data rate not measured",
+        "`data_rate_mbps` is computed from the configuration, in MiB/s",
+        "gscam_data_rate",
+    )
+    out.error(
+        "start-up in every statistic",
+        "the first second is part of every mean and maximum, and so is the one after it, in which "
+        "what it held back arrives",
+        "gscam_latency, gscam_message_rate",
+    )
+    out.error(
+        "configuration not read",
+        "the Zenoh file is named in a variable that rmw_zenoh_cpp does not read: pool sizes were "
+        "very likely never in effect",
+    )
+    out.error(
+        "cited run absent",
+        "the run that the original's README cites last (2025-10-22_14-40-25, 1.4 GB) is not "
+        "published; 12 of its 14 rows equal the 512 MB run",
+    )
+    out.limit("loss by sequence number", "frames were not numbered at the subscription")
+    out.limit("percentiles of latency", "one minimum, mean and maximum per second")
+    out.limit("repetitions", "one run per configuration and day, in a fixed order")
+    out.limit("start time in UTC", "stamps are local time without a zone")
+    out.limit("path of the bytes", "the use of shared memory was not verified")

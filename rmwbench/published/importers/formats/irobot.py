@@ -1,0 +1,305 @@
+"""Results of iRobot's ros2-performance: latency_all.txt, latency_total.txt, resources.txt and
+events.txt of one run.
+
+Columns are separated by blanks and named `NAME[UNIT]`; events end in free words.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import numpy as np
+
+from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.source.plausible import COUNT, PERCENT, Plausible, Range
+from rmwbench.published.importers.source.sheet import Once, Row, malformed
+from rmwbench.published.importers.source.source import Item, Source
+
+ALL = (
+    *(
+        "node",
+        "topic",
+        "size[b]",
+        "received[#]",
+        "late[#]",
+        "too_late[#]",
+        "lost[#]",
+        "mean[us]",
+        "sd[us]",
+        "min[us]",
+    ),
+    *("max[us]", "freq[hz]", "duration[s]"),
+)
+TOTAL = (
+    "received[#]",
+    "mean[us]",
+    "late[#]",
+    "late[%]",
+    "too_late[#]",
+    "too_late[%]",
+    "lost[#]",
+    "lost[%]",
+)
+RESOURCES = ("time[ms]", "cpu[%]", "arena[KB]", "in_use[KB]", "mmap[KB]", "rss[KB]", "vsz[KB]")
+EVENTS = ("Time[ms]", "Caller", "Code", "Description")
+DAY_S = 86_400
+_KIB = Range(0, 1e12)
+_US = Range(0, DAY_S * 1e6)
+PLAUSIBLE = Plausible(
+    {
+        **{f"{name}[#]": COUNT for name in ("received", "late", "too_late", "lost")},
+        **{f"{name}[%]": PERCENT for name in ("late", "too_late", "lost")},
+        **{f"{name}[us]": _US for name in ("mean", "sd", "min", "max")},
+        "size[b]": Range(0, 1e10),
+        "freq[hz]": Range(0, 1e6),
+        "time[ms]": Range(0, DAY_S * 1e3),
+        "cpu[%]": Range(0, 100 * 32),
+        **{f"{name}[KB]": _KIB for name in ("arena", "in_use", "mmap", "rss", "vsz")},
+        "Time[ms]": Range(0, DAY_S * 1e3),
+    },
+    orders=[
+        ("min[us]", "mean[us]", "max[us]"),
+        ("too_late[#]", "received[#]"),
+        ("late[#]", "received[#]"),
+    ],
+)
+"""Of all four tables. CPU is a share of one processor, of 32 at most."""
+FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
+
+
+def recognises(item: Item) -> bool:
+    return _form(item.data) is not None
+
+
+def _form(data: bytes) -> str | None:
+    words = data[:4096].decode("utf-8", errors="replace").partition("\n")[0].split()
+    return FORMS.get(tuple(words))
+
+
+def read(source: Source, out: Published) -> None:
+    """A cell and a trial per directory; an endpoint per subscription."""
+    out.error(
+        "first row is zero",
+        "resources begin with a row of zeros at 0 ms, before anything was measured: absent",
+        "irobot_cpu, irobot_rss",
+    )
+    out.error(
+        "start-up counts",
+        "late messages are those of the first 100 ms, before discovery had settled",
+        "irobot_late",
+    )
+    out.limit("percentiles of latency", "mean, deviation, minimum and maximum per subscription")
+    out.limit("lost before discovery", "a subscription counts from its first message on")
+    for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
+        _run(directory, list(group), out)
+
+
+def _run(directory: str, items: list[Item], out: Published) -> None:
+    found: dict[str, Item] = {}
+    for item in items:
+        form = _form(item.data)
+        if form is None:
+            raise malformed(
+                f"{item.where}:1",
+                "not a result of ros2-performance",
+                "one of its four tables",
+                item.data[:60].decode(errors="replace"),
+            )
+        if form in found:
+            raise malformed(
+                item.where, f"a second {form} in one run", "one of each", found[form].where
+            )
+        found[form] = item
+    if "latency_all" not in found:
+        raise malformed(
+            items[0].where.rpartition("/")[0] or items[0].where,
+            "the run has no latency_all.txt",
+            "a table of subscriptions",
+        )
+    subscriptions = list(_rows(found["latency_all"], ALL))
+    once = Once("the same subscription")
+    for row in subscriptions:
+        once((row["node"], row["topic"]), row.where)
+    folders = items[0].folders
+    name = folders[-1] if folders else ""
+    rmw = next(
+        (f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext")), "unknown"
+    )
+    cell = out.cell(
+        workload=f"topology {name}",
+        arm=rmw,
+        middleware=rmw,
+        version="2019",
+        factors={"topology": name},
+    )
+    ends = [
+        Endpoint(
+            "subscription",
+            "topology",
+            "host",
+            row["topic"],
+            f"Bytes({row.whole('size[b]')})",
+            row.whole("size[b]", least=0),
+            asked={"node": row["node"], "rate_hz": row.whole("freq[hz]")},
+            middleware=rmw,
+        )
+        for row in subscriptions
+    ]
+    seconds = max(row.whole("duration[s]", 1, DAY_S) for row in subscriptions)
+    out.trial(cell, ends, duration_ns=seconds * 1_000_000_000)
+    for place, row in enumerate(subscriptions):
+        _subscription(place, row, out)
+    series = f"{rmw} {name}"
+    _totals(series, subscriptions, found.get("latency_total"), out)
+    if "resources" in found:
+        _resources(series, found["resources"], out)
+    if "events" in found:
+        events = list(_rows(found["events"], EVENTS))
+        late = [row for row in events if row.whole("Code") in (1, 2)]
+        for row in events:
+            row.number("Time[ms]")
+        settled = sum(row.number("Time[ms]") > 1000 for row in late)
+        out.figure(
+            "irobot_late_events",
+            series,
+            "",
+            "messages",
+            float(len(late)),
+            float(settled),
+            count=len(events),
+            note="corrected: those after the first second",
+        )
+
+
+def _subscription(place: int, row: Row, out: Published) -> None:
+    end = row.whole("duration[s]", 1, DAY_S) * 1_000_000_000
+    received = row.whole("received[#]", least=0)
+    for column, metric, unit, factor in (
+        ("received[#]", "received", "messages", 1.0),
+        ("late[#]", "late", "messages", 1.0),
+        ("too_late[#]", "too_late", "messages", 1.0),
+        ("lost[#]", "lost", "messages", 1.0),
+        ("mean[us]", "latency_mean", "ns", 1e3),
+        ("sd[us]", "latency_deviation", "ns", 1e3),
+        ("min[us]", "latency_min", "ns", 1e3),
+        ("max[us]", "latency_max", "ns", 1e3),
+    ):
+        value = row.number(column) * factor
+        out.window(
+            place,
+            0,
+            end,
+            metric,
+            unit,
+            None if metric.startswith("latency") and not received else value,
+        )
+
+
+def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Published) -> None:
+    """latency_total as printed (cut to whole µs and four digits), and recomputed from the
+    subscriptions."""
+    received = np.array([row.number("received[#]") for row in subscriptions])
+    sums = {
+        c: sum(row.number(c) for row in subscriptions)
+        for c in ("late[#]", "too_late[#]", "lost[#]")
+    }
+    mean = (
+        float((received * [row.number("mean[us]") for row in subscriptions]).sum() / received.sum())
+        if received.sum()
+        else None
+    )
+    shown = None
+    if total is not None:
+        lines = list(_rows(total, TOTAL))
+        if len(lines) != 1:
+            raise malformed(total.where, "not one row of totals", "1 row", len(lines))
+        shown = lines[0]
+    empty = "no data: nothing was received"
+
+    def point(name: str, unit: str, column: str, corrected: float | None, note: str) -> None:
+        out.figure(
+            f"irobot_{name}",
+            series,
+            "",
+            unit,
+            shown.number(column) if shown else None,
+            corrected,
+            count=int(received.sum()),
+            note=note,
+        )
+
+    point("received", "messages", "received[#]", float(received.sum()), "sum over subscriptions")
+    point(
+        "latency_mean",
+        "µs",
+        "mean[us]",
+        mean,
+        "weighted by messages" if mean is not None else empty,
+    )
+    for column, value in sums.items():
+        name = column.removesuffix("[#]")
+        point(name, "messages", column, value, "sum over subscriptions")
+        wanted = received.sum() + (sums["lost[#]"] if name == "lost" else 0)
+        point(
+            f"{name}_share",
+            "%",
+            f"{name}[%]",
+            float(100 * value / wanted) if wanted else None,
+            "of those received" if wanted else empty,
+        )
+
+
+def _resources(series: str, item: Item, out: Published) -> None:
+    table = list(_rows(item, RESOURCES))
+    values = {c: np.array([row.number(c) for row in table]) for c in RESOURCES}
+    if (np.diff(values["time[ms]"]) <= 0).any():
+        raise malformed(item.where, "time does not grow", "a later time in every row")
+    measured = values["rss[KB]"] > 0
+    end = (values["time[ms]"] * 1e6).astype(np.int64)
+    begin = np.concatenate(([0], end[:-1])) if len(end) else end
+    for column, metric, unit, factor in (
+        ("cpu[%]", "cpu_share", "fraction of one processor", 0.01),
+        ("rss[KB]", "rss", "bytes", 1024.0),
+        ("vsz[KB]", "virtual", "bytes", 1024.0),
+        ("in_use[KB]", "heap_in_use", "bytes", 1024.0),
+        ("arena[KB]", "heap", "bytes", 1024.0),
+        ("mmap[KB]", "mapped", "bytes", 1024.0),
+    ):
+        out.window(0, begin, end, metric, unit, np.where(measured, values[column] * factor, np.nan))
+    for column, name, unit in (("cpu[%]", "cpu", "% of one processor"), ("rss[KB]", "rss", "KiB")):
+        right = float(values[column][measured].mean()) if measured.any() else None
+        note = (
+            "corrected: without the row of zeros"
+            if right is not None
+            else "no data: nothing was measured"
+        )
+        out.figure(
+            f"irobot_{name}",
+            series,
+            "",
+            unit,
+            float(values[column].mean()),
+            right,
+            count=int(measured.sum()),
+            note=note,
+        )
+
+
+def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:
+    found = False
+    for line, text in enumerate(item.text().splitlines(), start=1):
+        if line == 1 or not text.strip():
+            continue
+        cells = text.split(maxsplit=len(columns) - 1) if columns is EVENTS else text.split()
+        if len(cells) != len(columns):
+            raise malformed(
+                f"{item.where}:{line}",
+                "a row of another length",
+                f"{len(columns)} words",
+                len(cells),
+            )
+        found = True
+        row = Row(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
+        PLAUSIBLE.check_row(row)
+        yield row
+    if not found:
+        raise malformed(item.where, "a table without rows", "a row after the line of column names")

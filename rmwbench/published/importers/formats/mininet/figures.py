@@ -1,0 +1,493 @@
+"""The Mininet report's figures: as published by the original's formulas, and as corrected.
+
+Formulas: the research notes on the original (its notebook's, verified on all 900 runs): the mean of
+ten runs, where a run without reception has latency 0; loss from sums of rates cut to whole numbers,
+discovery included.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.published.importers.formats.mininet.loss import Loss, sent_counts
+from rmwbench.published.importers.published import Published
+
+POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
+
+
+@dataclass(frozen=True)
+class Condition:
+    """A cell, as its configuration names it. `loss` is in percent per interface, `bandwidth` in
+    Mb/s, `delay` in ms."""
+
+    rmw_implementation: str
+    async_pub: str
+    bandwidth: int
+    loss: int
+    delay: int
+    message_rate: int
+    message_type: str
+    reliability: str
+    durability: str
+    history_kind: str
+    history_depth: int
+
+    @property
+    def arm(self) -> str:
+        return f"{self.rmw_implementation} {self.async_pub}"
+
+    @property
+    def network(self) -> tuple[str, int, int]:
+        return self.message_type, self.bandwidth, self.loss
+
+    @property
+    def one_way_loss(self) -> float:
+        """A direction crosses two lossy queues: 1 − (1 − loss)², a fraction."""
+        return 1 - (1 - self.loss / 100) ** 2
+
+
+@dataclass(frozen=True)
+class Seconds:
+    """A run second by second, arrays of shape (rows,): rates in messages/s as the log has them and
+    as its bytes tell, NaN for what it cannot tell; latency in ms and ms² where the log has a rate
+    (`shown_`) and where it has bytes; the publisher's resources. The two ends of a run may have
+    different numbers of rows.
+    """
+
+    sent: np.ndarray
+    sent_restored: np.ndarray
+    received: np.ndarray
+    received_restored: np.ndarray
+    shown_latency_ms: np.ndarray
+    latency_ms: np.ndarray
+    shown_latency_variance_ms2: np.ndarray
+    latency_variance_ms2: np.ndarray
+    publisher_cpu: np.ndarray
+    publisher_rss_kib: np.ndarray
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run: sums of the cut rates as the original took them, and what the seconds tell where
+    there are any. `shown_latency_ms` is over the seconds that have a rate, 0 without any, as the
+    original took it; `latency_ms` over those that have bytes, None where nothing came."""
+
+    condition: Condition
+    name: str
+    shown_latency_ms: float
+    latency_ms: float | None
+    lost_percent: float
+    sent: float
+    received: float
+    publisher_rss_kib: float
+    subscriber_rss_kib: float
+    publisher_cpu: float
+    subscriber_cpu: float
+    first_s: int | None = None
+    lost_after_first: Loss | None = None
+    received_restored: float | None = None
+    sent_restored: float | None = None
+    seconds: "Seconds | None" = None
+
+
+def restored_sent(rates: np.ndarray, loop_s: np.ndarray) -> float | None:
+    """Messages sent in all rows, from rates cut to whole numbers. None where a row leaves more than
+    one count open."""
+    least, most = sent_counts(rates, loop_s)
+    return float(least.sum()) if (least == most).all() else None
+
+
+def restored_rates(rates: np.ndarray, loop_s: np.ndarray) -> np.ndarray:
+    """Messages sent per second of each row, NaN in rows that leave more than one count open."""
+    least, most = sent_counts(rates, loop_s)
+    return np.where(least == most, least / loop_s, np.nan)
+
+
+def known_errors(out: Published) -> None:
+    """The errors of the original, by name."""
+    out.error(
+        "latency zero where nothing came",
+        "runs without reception count as 0 ms in the mean, so that worse delivery lowers the "
+        "published latency; corrected: delivering runs only, which are told by bytes",
+        "mininet_latency",
+    )
+    out.error(
+        "a single message is no message",
+        "the rate of a second with one message is cut to 0, so that its latency is in no mean and "
+        "ten runs that received something count as runs that did not",
+        "mininet_latency, mininet_second_latency",
+    )
+    out.error(
+        "discovery counted as loss",
+        "both processes start together and nobody waits for the match: what was sent before the "
+        "first reception is in the published loss; corrected: of what was sent after the last "
+        "message of the first second with a reception, by message numbers",
+        "mininet_loss",
+    )
+    out.error(
+        "loss applied twice per direction",
+        "the link's loss is set on both its interfaces, so one direction loses 1 − (1 − X)²: 19, "
+        "36, 51, 64 % for the labels 10, 20, 30, 40 %",
+        "mininet_link_loss",
+    )
+    out.error(
+        "async bars show sync rows",
+        "a mask made on the async table was applied to the sync table by position, so the bars "
+        "labelled `Fast RTPS async` are rows of other cells of Fast RTPS sync",
+        "mininet_cpu, mininet_rss",
+    )
+    out.error(
+        "poor performers of one vendor",
+        "the selection of poor cells tested Cyclone's table for every middleware",
+        "mininet_selected",
+    )
+    out.error(
+        "counts from cut rates",
+        "437 of 450 messages appear as sent in 15 s, and 0.5 to 0.9 % of loss where nothing was "
+        "lost",
+        "mininet_sent, mininet_received, mininet_loss",
+    )
+    out.error(
+        "columns that became zero",
+        "sub_mean_latency_min, _max and _variance of the summary are 0 for nearly all runs with an "
+        "empty second: the text `inf` made them no numbers; sub_mean_latency_mean is infinite "
+        "there. None of them is imported",
+    )
+    out.error(
+        "blocked publishers look lossless",
+        "at 54 Mb/s the sync modes hide the shortfall of 512 kB messages by blocking: 64 % of what "
+        "was asked for was never sent, while the async mode with `58 % loss` delivered most",
+        "mininet_loss, mininet_sent, mininet_received",
+    )
+    out.error(
+        "fragments, not transports",
+        "512 kB messages go as datagrams of about 64 kB in 45 IP fragments: with loss these cells "
+        "test fragmentation",
+    )
+    out.error(
+        "lines begin with the last run",
+        "the appendix draws the mean latency of ten runs, a second without messages being "
+        "infinite: where one run got nothing there is no line, so the seconds of discovery are not "
+        "in it; corrected: the runs that got something",
+        "mininet_second_latency",
+    )
+    out.error(
+        "a condition drawn twice",
+        "the resources at 300 Mb/s, Array1k show 30 % loss twice and 40 % never",
+    )
+    out.limit(
+        "repeated runs",
+        "the wrapper repeated failed or long runs silently; how many is not recorded",
+    )
+
+
+def add(out: Published, runs: list[Run], *, raw: bool) -> None:
+    """All figures of these runs."""
+    cells: dict[Condition, list[Run]] = {}
+    for run in runs:
+        cells.setdefault(run.condition, []).append(run)
+    for condition, of in cells.items():
+        _cell(out, condition, of, raw)
+    for run in runs:
+        _run(out, run)
+    for loss in sorted({c.loss for c in cells}):
+        out.figure(
+            "mininet_link_loss",
+            "one way",
+            loss,
+            "%",
+            loss,
+            round(100 * (1 - (1 - loss / 100) ** 2), 10),
+            note="two lossy queues per direction",
+        )
+    _resources(out, runs, raw)
+    _conditions(out, cells)
+
+
+def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> None:
+    series = f"{condition.arm}, {condition.message_type}, {condition.bandwidth} Mb/s"
+    delivering = [run.latency_ms for run in of if run.latency_ms is not None]
+    shown = [run.shown_latency_ms for run in of]
+    empty = f"no data: none of {len(of)} runs received anything"
+    if not raw:
+        empty = f"no data: none of {len(of)} runs has a second whose rate is not cut to 0"
+    zeros = sum(run.received == 0 for run in of)
+    note = f"published with 0 ms for {zeros} of {len(of)} runs" if zeros else None
+    if not delivering:
+        note = empty
+    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
+        out.figure(
+            f"mininet_latency{name}",
+            series,
+            condition.loss,
+            "ms",
+            float(reduce(shown)),
+            float(reduce(delivering)) if delivering else None,
+            count=len(delivering),
+            note=note,
+        )
+    _loss(out, series, condition, of, empty if raw else NO_SECONDS)
+    out.figure(
+        "mininet_delivering_runs",
+        series,
+        condition.loss,
+        "runs",
+        None,
+        float(len(delivering)),
+        count=len(of),
+        note=None if raw else "runs with a second whose rate is not cut to 0",
+    )
+    _counts(out, series, condition, of, raw)
+    if raw:
+        _seconds(
+            out,
+            f"{series}, {condition.loss} %",
+            [run.seconds for run in of if run.seconds is not None],
+        )
+
+
+NO_SECONDS = "no data: the summary has no seconds; import the raw logs"
+LOSS_NOTE = (
+    "corrected: of what was sent after the last message of the first second with a reception"
+)
+
+
+def _loss(out: Published, series: str, condition: Condition, of: list[Run], why_none: str) -> None:
+    """The cell's loss with its least and greatest run, and between which two the mean must be."""
+    x, after = (
+        condition.loss,
+        [run.lost_after_first for run in of if run.lost_after_first is not None],
+    )
+    least, most = (
+        float(np.mean(v)) if after else None
+        for v in ([a.least for a in after], [a.most for a in after])
+    )
+    note = f"{LOSS_NOTE}; the logs leave {least:.2f} to {most:.2f} %" if after else why_none
+    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
+        published = float(reduce([run.lost_percent for run in of]))
+        corrected = float(reduce([a.percent for a in after])) if after else None
+        out.figure(
+            f"mininet_loss{name}", series, x, "%", published, corrected, count=len(after), note=note
+        )
+    for name, value in (("least", least), ("most", most)):
+        out.figure(
+            f"mininet_loss_at_{name}", series, x, "%", None, value, count=len(after), note=note
+        )
+
+
+_LINES = (
+    ("sent", "messages/s", "sent", "sent_restored", 1.0, 1.0),
+    ("received", "messages/s", "received", "received_restored", 1.0, 1.0),
+    ("latency", "ms", "shown_latency_ms", "latency_ms", 1.0, 1.0),
+    (
+        "latency_variance",
+        "ms² (published: s² × 1000)",
+        "shown_latency_variance_ms2",
+        "latency_variance_ms2",
+        0.001,
+        1.0,
+    ),
+    ("publisher_cpu", "% of the machine", "publisher_cpu", "publisher_cpu", 1.0, 1.0),
+    ("publisher_rss", "KiB", "publisher_rss_kib", "publisher_rss_kib", 1.0, 1.0),
+)
+"""Of the appendix: figure, unit, the runs' arrays as published and as corrected, and a factor for
+each."""
+
+
+def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
+    """The thick lines of the appendix: the mean of the runs in each second. Published latency has a
+    value only where every run got something.
+    """
+    rows = min((min(len(run.sent), len(run.received)) for run in runs), default=0)
+    for name, unit, shown, right, shown_factor, right_factor in _LINES:
+        published = np.array([getattr(run, shown)[:rows] for run in runs]) * shown_factor
+        corrected = np.array([getattr(run, right)[:rows] for run in runs]) * right_factor
+        known = np.isfinite(corrected).sum(axis=0)
+        sums = np.nansum(np.where(np.isfinite(corrected), corrected, 0.0), axis=0)
+        means = published.mean(axis=0)
+        for row in range(rows):
+            n = int(known[row])
+            out.figure(
+                f"mininet_second_{name}",
+                series,
+                row + 1,
+                unit,
+                float(means[row]),
+                float(sums[row]) / n if n else None,
+                count=n,
+                note=None
+                if n
+                else "no data: nothing came in any run"
+                if "latency" in name
+                else "no data: cut rates",
+            )
+
+
+def _counts(out: Published, series: str, condition: Condition, of: list[Run], raw: bool) -> None:
+    sent = [run.sent_restored for run in of]
+    out.figure(
+        "mininet_sent",
+        series,
+        condition.loss,
+        "messages",
+        float(np.mean([run.sent for run in of])),
+        float(np.mean(sent)) if all(x is not None for x in sent) else None,
+        count=len(of),
+        note=None
+        if all(x is not None for x in sent)
+        else (
+            "no data: seconds with a rate of 0 leave open whether one message was sent"
+            if raw
+            else NO_SECONDS
+        ),
+    )
+    received = [run.received_restored for run in of if run.received_restored is not None]
+    out.figure(
+        "mininet_received",
+        series,
+        condition.loss,
+        "messages",
+        float(np.mean([run.received for run in of])),
+        float(np.mean(received)) if received else None,
+        count=len(of),
+        note="corrected: bytes per second × interval ÷ sizeof" if received else NO_SECONDS,
+    )
+    if raw:
+        first = [run.first_s for run in of if run.first_s is not None]
+        out.figure(
+            "mininet_first_reception",
+            series,
+            condition.loss,
+            "s",
+            None,
+            float(np.median(first)) if first else None,
+            count=len(first),
+            note="median second of the first reception"
+            if first
+            else f"no data: none of {len(of)} runs received anything",
+        )
+
+
+def _run(out: Published, run: Run) -> None:
+    c = run.condition
+    series = (
+        f"{c.rmw_implementation}_{c.async_pub}_{c.message_type}@{c.message_rate}_{c.reliability}_{c.durability}_"
+        f"{c.history_kind}@{c.history_depth}_{c.bandwidth}bw_{c.loss}loss_{c.delay}delay"
+    )
+    nothing, after = "no data: the run received nothing", run.lost_after_first
+    out.figure(
+        "mininet_run_latency",
+        series,
+        run.name,
+        "ms",
+        run.shown_latency_ms,
+        run.latency_ms,
+        note=None if run.latency_ms is not None else nothing,
+    )
+    out.figure(
+        "mininet_run_loss",
+        series,
+        run.name,
+        "%",
+        run.lost_percent,
+        None if after is None else after.percent,
+        note="no data: no message sent after a first reception"
+        if after is None
+        else f"the logs leave {after.least:.2f} to {after.most:.2f} %",
+    )
+
+
+def _resources(out: Published, runs: list[Run], raw: bool) -> None:
+    """The bars. Published `async` bars: the rows of Fast RTPS sync at the positions that the async
+    cell has in its own table, in the order of the summary file.
+    """
+    tables: dict[str, list[Run]] = {}
+    for run in runs:
+        tables.setdefault(run.condition.arm, []).append(run)
+    measures: tuple[tuple[str, str, Callable[[Run], float]], ...] = (
+        ("mininet_cpu publisher", "% of the machine", lambda run: run.publisher_cpu),
+        ("mininet_cpu subscriber", "% of the machine", lambda run: run.subscriber_cpu),
+        ("mininet_rss publisher", "MiB", lambda run: run.publisher_rss_kib / 1024),
+        ("mininet_rss subscriber", "MiB", lambda run: run.subscriber_rss_kib / 1024),
+    )
+    for arm, table in tables.items():
+        shifted = arm.startswith("rmw_fastrtps") and arm.endswith(" async")
+        other = tables.get(arm.removesuffix(" async") + " sync") if shifted else table
+        for network in dict.fromkeys(run.condition.network for run in table):
+            places = [i for i, run in enumerate(table) if run.condition.network == network]
+            for figure, unit, value in measures:
+                right = float(np.mean([value(table[i]) for i in places]))
+                shown, note = right, None
+                if shifted and (raw or other is None or max(places) >= len(other)):
+                    shown, note = (
+                        None,
+                        "published bar unknown here: it depends on the row order of the summary "
+                        "file",
+                    )
+                elif shifted:
+                    shown = float(np.mean([value(other[i]) for i in places]))
+                    source = other[places[0]].condition
+                    note = (
+                        f"published bar: {source.arm}, {source.message_type}, "
+                        f"{source.bandwidth} Mb/s, {source.loss} %"
+                    )
+                series = f"{arm}, {network[0]}, {network[1]} Mb/s"
+                out.figure(
+                    figure, series, network[2], unit, shown, right, count=len(places), note=note
+                )
+
+
+def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
+    """Which conditions were drawn, and in how many Cyclone was fastest."""
+    by_network: dict[tuple[str, int, int], dict[str, list[Run]]] = {}
+    for condition, of in cells.items():
+        by_network.setdefault(condition.network, {})[condition.arm] = of
+    degraded = wins_filled = wins = 0
+    for (kind, bandwidth, loss), arms in by_network.items():
+        cyclone = [of for arm, of in arms.items() if arm.startswith("rmw_cyclonedds")]
+        out.figure(
+            "mininet_selected",
+            f"{kind}, {bandwidth} Mb/s",
+            loss,
+            "1 drawn, 0 not",
+            float(_poor(cyclone[0])) if cyclone else None,
+            float(any(_poor(of) for of in arms.values())),
+            note="published: by Cyclone alone; corrected: any middleware with loss > 1 % or "
+            "latency > 30 ms",
+        )
+        fast = [of for arm, of in arms.items() if not arm.startswith("rmw_cyclonedds")]
+        if not cyclone or not fast or not _poor(cyclone[0]):
+            continue
+        if any(run.latency_ms is not None for of in fast for run in of):
+            degraded += 1
+            wins_filled += all(_latency(cyclone[0], True) < _latency(of, True) for of in fast)
+            wins += all(_latency(cyclone[0], False) < _latency(of, False) for of in fast)
+    if degraded:
+        out.figure(
+            "mininet_cyclone_fastest",
+            "Cyclone sync",
+            "degraded for all",
+            "fraction of conditions",
+            wins_filled / degraded,
+            wins / degraded,
+            count=degraded,
+            note="published: runs without reception count as 0 ms",
+        )
+
+
+def _poor(of: list[Run]) -> bool:
+    loss, latency = (
+        np.mean([run.lost_percent for run in of]),
+        np.mean([run.shown_latency_ms for run in of]),
+    )
+    return bool(loss > POOR_LOSS_PERCENT or latency > POOR_LATENCY_MS)
+
+
+def _latency(of: list[Run], filled: bool) -> float:
+    """Mean latency in ms, `filled` as published; without the zeros, a cell that delivered nothing
+    is the slowest."""
+    if filled:
+        return float(np.mean([run.shown_latency_ms for run in of]))
+    known = [run.latency_ms for run in of if run.latency_ms is not None]
+    return float(np.mean(known)) if known else float("inf")

@@ -1,0 +1,406 @@
+"""OSRF's Mininet experiments of 2020: 90 cells of 10 runs, raw (configuration, publisher's and
+subscriber's log per run) or as the one summary table that the original made of them.
+
+What is read here: docs/importers.md. The two inputs give the same figures; only the raw one has
+seconds, and with them the loss from first reception, and only the summary has the row order that
+its resource bars depend on.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from rmwbench.errors import UserError
+from rmwbench.published.importers.formats import perf_log, perf_windows
+from rmwbench.published.importers.formats.mininet import figures
+from rmwbench.published.importers.formats.mininet import loss as mininet_loss
+from rmwbench.published.importers.formats.mininet.figures import Condition, Run
+from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
+from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.plausible import LATENCY_MS, PERCENT, Plausible, Range
+from rmwbench.published.importers.source.sheet import Once, Row, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Item, Source
+
+CONFIG = {
+    "rmw_implementation": str,
+    "async_pub": str,
+    "bandwidth": int,
+    "loss": int,
+    "delay": int,
+    "message_rate": int,
+    "message_type": str,
+    "reliability": str,
+    "durability": str,
+    "history_kind": str,
+    "history_depth": int,
+}
+VERSION = "Performance Test Version"
+RUNS_AT_ONCE = 100
+MORE_RECEIVED = 16
+"""Messages that a log of 15 rows may say were received above those sent: each row's rate is cut by
+less than one."""
+PLAUSIBLE = Plausible(
+    {
+        "bandwidth": Range(1, 1e6),
+        "loss": PERCENT,
+        "delay": Range(0, 60_000),
+        "message_rate": Range(1, 1e6),
+        "history_depth": Range(0, 1e6),
+        "lost_prct": Range(-12, 100),
+        "pub_sum_sent": Range(1, 1e9),
+        "sub_sum_recv": Range(0, 1e9),
+        "sub_sum_lost": Range(0, 1e9),
+        "sub_effective_latency": LATENCY_MS,
+        "pub_mean_ru_maxrss": Range(0, 1e12),
+        "sub_mean_ru_maxrss": Range(0, 1e12),
+        "pub_mean_cpu_usage (%)": PERCENT,
+        "sub_mean_cpu_usage (%)": PERCENT,
+    }
+)
+"""Of the configuration and of the summary."""
+SUMMARY = (
+    *(
+        "json_fname",
+        *CONFIG,
+        "experiment",
+        "run",
+        "lost_prct",
+        "pub_sum_sent",
+        "sub_sum_recv",
+        "sub_sum_lost",
+    ),
+    *("pub_effective_latency", "sub_effective_latency", "pub_mean_ru_maxrss", "sub_mean_ru_maxrss"),
+    *("pub_mean_cpu_usage (%)", "sub_mean_cpu_usage (%)"),
+)
+
+
+def recognises(item: Item) -> bool:
+    header = header_of(item.data[:65536])
+    return _is_config(item.data) or ("sub_effective_latency" in header and "lost_prct" in header)
+
+
+def read(source: Source, out: Published) -> None:
+    """Raw runs or the summary table, whichever the source holds."""
+    figures.known_errors(out)
+    perf_windows.limits(out)
+    found: list[Run] = []
+    cells: dict[Condition, int] = {}
+    summary = None
+    once = Once("the same log")
+    for directory, runs in _batches(source):
+        if directory is None:
+            if found or summary:
+                raise malformed(runs[0].where, "a summary beside raw runs", "one of both")
+            summary = runs[0].where
+            found = list(_summary(runs[0], out, cells))
+        elif summary:
+            raise malformed(runs[0].where, "a raw run beside a summary", "one of both")
+        else:
+            found += _raw(runs, out, cells, once)
+    if found:
+        figures.add(out, found, raw=summary is None)
+
+
+def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
+    """Whole runs, about `RUNS_AT_ONCE` together; (None, [the table]) for a summary."""
+    batch: list[Item] = []
+    count = 0
+    for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
+        items = list(group)
+        if any(header_of(item.data[:65536])[1:2] == ["json_fname"] for item in items):
+            if len(items) > 1:
+                raise malformed(
+                    items[1].where, "a file beside the summary", "MininetResults.csv alone"
+                )
+            yield None, items
+            continue
+        batch += items
+        count += 1
+        if count >= RUNS_AT_ONCE:
+            yield directory, batch
+            batch, count = [], 0
+    if batch:
+        yield directory, batch
+
+
+def _raw(
+    items: list[Item], out: Published, cells: dict[Condition, int], once: Once
+) -> Iterator[Run]:
+    configs: list[tuple[str, Condition]] = []
+    logs_of: dict[str, dict[str, Item]] = {}
+    for directory, group in groupby(items, key=lambda item: item.name.rpartition("/")[0]):
+        parts: dict[str, Item] = {}
+        for item in group:
+            part = _part(item)
+            if part in parts:
+                raise malformed(item.where, f"a second {part} in one run", "one of each")
+            parts[part] = item
+            if part != "configuration":
+                once(hashlib.sha256(item.data).digest(), item.where)
+        first = next(iter(parts.values())).where
+        where = first.rpartition("/")[0] or first
+        for part in ("configuration", "publisher's log", "subscriber's log"):
+            if part not in parts:
+                raise malformed(
+                    where,
+                    f"the run has no {part}",
+                    "experiment_config.json and two logs",
+                    ", ".join(parts),
+                )
+        if directory in logs_of:
+            raise malformed(
+                where,
+                "the files of a run do not stand together",
+                "all files of a run, then the next",
+            )
+        configs.append((directory, _config(parts["configuration"])))
+        logs_of[directory] = parts
+    ordered = [
+        parts[p] for parts in logs_of.values() for p in ("publisher's log", "subscriber's log")
+    ]
+    logs = perf_log.read_logs(ordered)
+    for (directory, condition), publisher, subscriber in zip(configs, logs, logs, strict=True):
+        cell = _cell(out, condition, cells)
+        yield _run(out, cell, condition, directory.rpartition("/")[2], publisher, subscriber)
+
+
+def _part(item: Item) -> str:
+    if _is_config(item.data) or item.data.lstrip()[:1] == b"{":
+        return "configuration"
+    if not perf_log.is_log(item):
+        raise malformed(
+            item.where,
+            "neither a configuration nor a log",
+            "experiment_config.json or a log of perf_test",
+        )
+    header = perf_log.header_of(item)
+    ends = (header.get("Number of publishers"), header.get("Number of subscribers"))
+    if ends not in (("1", "0"), ("0", "1")):
+        raise malformed(
+            item.where,
+            "neither a publisher's nor a subscriber's log",
+            "one publisher or one subscriber",
+            f"{ends}",
+        )
+    return "publisher's log" if ends[0] == "1" else "subscriber's log"
+
+
+def _is_config(data: bytes) -> bool:
+    return data.lstrip()[:1] == b"{" and b'"async_pub"' in data and b'"bandwidth"' in data
+
+
+def _config(item: Item) -> Condition:
+    try:
+        document = json.loads(item.text())
+    except (ValueError, RecursionError) as error:
+        where = f"{item.where}:{getattr(error, 'lineno', 1)}"
+        raise malformed(
+            where, "not JSON", "the configuration of an experiment", str(error)
+        ) from None
+    if not isinstance(document, dict):
+        raise malformed(
+            f"{item.where}:1", "not a configuration", "a JSON object", type(document).__name__
+        )
+    for key, kind in CONFIG.items():
+        if not isinstance(document.get(key), kind) or isinstance(document.get(key), bool):
+            expected = "text" if kind is str else "a whole number"
+            raise malformed(
+                item.where,
+                f"{key} is missing or of another kind",
+                expected,
+                json.dumps(document.get(key)),
+            )
+    return _condition({key: document[key] for key in CONFIG}, item.where)
+
+
+def _condition(config: dict[str, Any], where: str) -> Condition:
+    kind = config["message_type"]
+    if kind not in SIZEOF:
+        raise malformed(where, "an unknown message_type", ", ".join(SIZEOF), kind)
+    PLAUSIBLE.check_values(
+        {key: config[key] for key, type_ in CONFIG.items() if type_ is int}, where
+    )
+    return Condition(**config)
+
+
+def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> int:
+    if condition not in known:
+        known[condition] = out.cell(
+            workload=f"{condition.message_type} at {condition.message_rate} Hz, "
+            f"{condition.bandwidth} Mb/s, {condition.loss} % loss",
+            arm=condition.arm,
+            middleware=condition.rmw_implementation,
+            version="Rolling of October 2020",
+            profile=condition.async_pub,
+            factors={
+                "message": condition.message_type,
+                "rate_hz": condition.message_rate,
+                "bandwidth_mbit_s": condition.bandwidth,
+                "loss_percent_per_interface": condition.loss,
+                "loss_percent_one_way": round(100 * condition.one_way_loss, 2),
+                "delay_ms": condition.delay,
+                "publish_mode": condition.async_pub,
+            },
+            definition={
+                "qos": f"{condition.reliability}, {condition.durability}, {condition.history_kind} "
+                f"{condition.history_depth}"
+            },
+        )
+    return known[condition]
+
+
+def _run(
+    out: Published, cell: int, condition: Condition, name: str, publisher: Log, subscriber: Log
+) -> Run:
+    size = SIZEOF[condition.message_type]
+    rmw = condition.rmw_implementation
+    for log in (publisher, subscriber):
+        _check_header(condition, log)
+    perf_log.require_header(subscriber, {VERSION: publisher.header.get(VERSION, "")})
+    perf_log.check_latency(subscriber, one_clock=True)
+    ends = (
+        perf_windows.endpoint(publisher, "publisher", "pub", "h1", rmw, size),
+        perf_windows.endpoint(subscriber, "subscription", "sub", "h2", rmw, size),
+    )
+    length = float(
+        max(publisher.columns["T_experiment"][-1], subscriber.columns["T_experiment"][-1])
+    )
+    out.trial(cell, ends, duration_ns=round(length * 1e9))
+    perf_windows.window(out, publisher, publishes=0, receives=None, size=size)
+    perf_windows.window(out, subscriber, publishes=None, receives=1, size=size)
+    return _measured(condition, name, publisher, subscriber, size)
+
+
+def _check_header(condition: Condition, log: Log) -> None:
+    """Raises UserError where a log was made in another condition than the configuration beside it
+    says."""
+    perf_log.require_header(
+        log,
+        {
+            "RMW Implementation": condition.rmw_implementation,
+            "Topic name": condition.message_type,
+            "Publishing rate": str(condition.message_rate),
+        },
+    )
+    said = {
+        "reliability": condition.reliability,
+        "durability": condition.durability,
+        "history": condition.history_kind,
+        "depth": condition.history_depth,
+    }
+    found = perf_windows.qos(log.header.get("QOS", ""))
+    if found != said:
+        raise malformed(
+            log.where, "'QOS' contradicts the configuration beside it", f"{said}", f"{found}"
+        )
+
+
+def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
+    for log in (publisher, subscriber):
+        perf_log.require(log, ("ru_maxrss", "cpu_usage (%)", "latency_variance (ms)"))
+    p, s = publisher.columns, subscriber.columns
+    received, sent = s["received"], p["sent"]
+    came, shown = perf_windows.arrived(subscriber), received > 0
+    mean = s["latency_mean (ms)"]
+    total_sent = float(sent.sum())
+    if total_sent <= 0:
+        raise UserError(
+            "the publisher sent nothing",
+            where=publisher.where,
+            expected="at least one message in the run",
+        )
+    restored = float(perf_log.restored_counts(subscriber, size).sum())
+    most = float(mininet_loss.sent_counts(sent, p["T_loop"])[1].sum()) + MORE_RECEIVED
+    if restored > most:
+        raise malformed(
+            subscriber.where,
+            "more was received than sent",
+            f"at most {most:.0f}",
+            f"{restored:.0f}",
+        )
+    first = mininet_loss.first_reception(subscriber)
+    return Run(
+        condition=condition,
+        name=name,
+        shown_latency_ms=float(mean[shown].mean()) if shown.any() else 0.0,
+        latency_ms=float(mean[came].mean()) if came.any() else None,
+        lost_percent=float(100 * (1 - received.sum() / total_sent)),
+        sent=total_sent,
+        received=float(received.sum()),
+        first_s=None if first is None else first + 1,
+        lost_after_first=mininet_loss.after_first_reception(publisher, subscriber, size),
+        received_restored=restored,
+        sent_restored=figures.restored_sent(sent, p["T_loop"]),
+        publisher_rss_kib=float(p["ru_maxrss"].mean()),
+        subscriber_rss_kib=float(s["ru_maxrss"].mean()),
+        publisher_cpu=float(p["cpu_usage (%)"].mean()),
+        subscriber_cpu=float(s["cpu_usage (%)"].mean()),
+        seconds=_seconds(publisher, subscriber, size),
+    )
+
+
+def _seconds(publisher: Log, subscriber: Log, size: int) -> figures.Seconds:
+    p, s = publisher.columns, subscriber.columns
+    came, shown = perf_windows.arrived(subscriber), s["received"] > 0
+    mean, variance = s["latency_mean (ms)"], s["latency_variance (ms)"] * 1000
+    return figures.Seconds(
+        sent=p["sent"],
+        sent_restored=figures.restored_rates(p["sent"], p["T_loop"]),
+        received=s["received"],
+        received_restored=s["data_received"] / size,
+        shown_latency_ms=np.where(shown, mean, np.nan),
+        latency_ms=np.where(came, mean, np.nan),
+        shown_latency_variance_ms2=np.where(shown, variance, np.nan),
+        latency_variance_ms2=np.where(came, variance, np.nan),
+        publisher_cpu=p["cpu_usage (%)"],
+        publisher_rss_kib=p["ru_maxrss"],
+    )
+
+
+def _summary(item: Item, out: Published, cells: dict[Condition, int]) -> Iterable[Run]:
+    once = Once("the same run")
+    for row in rows(item, SUMMARY, at_least=True, plausible=PLAUSIBLE):
+        config = {key: row[key] if kind is str else row.whole(key) for key, kind in CONFIG.items()}
+        condition = _condition(config, row.where)
+        once((condition, row["run"]), row.where)
+        sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
+        if received > sent + MORE_RECEIVED:
+            raise malformed(
+                row.where, "more was received than sent", f"at most {sent:g}", f"{received:g}"
+            )
+        out.trial(_cell(out, condition, cells), duration_ns=15_000_000_000)
+        yield _summary_run(row, condition, out)
+
+
+def _summary_run(row: Row, condition: Condition, out: Published) -> Run:
+    sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
+    latency = row.number("sub_effective_latency")
+    run = Run(
+        condition=condition,
+        name=row["run"],
+        shown_latency_ms=latency if received > 0 else 0.0,
+        latency_ms=latency if received > 0 else None,
+        lost_percent=row.number("lost_prct"),
+        sent=sent,
+        received=received,
+        publisher_rss_kib=row.number("pub_mean_ru_maxrss"),
+        subscriber_rss_kib=row.number("sub_mean_ru_maxrss"),
+        publisher_cpu=row.number("pub_mean_cpu_usage (%)"),
+        subscriber_cpu=row.number("sub_mean_cpu_usage (%)"),
+    )
+    for endpoint, metric, unit, value in (
+        (0, "sent_rates_cut_sum", "messages", sent),
+        (1, "received_rates_cut_sum", "messages", received),
+        (1, "lost_rates_cut_sum", "messages", row.number("sub_sum_lost")),
+        (1, "latency_mean", "ns", None if run.latency_ms is None else run.latency_ms * 1e6),
+        (0, "peak_rss", "bytes", run.publisher_rss_kib * 1024),
+        (1, "peak_rss", "bytes", run.subscriber_rss_kib * 1024),
+        (0, "cpu_share", "fraction of all hardware threads", run.publisher_cpu / 100),
+        (1, "cpu_share", "fraction of all hardware threads", run.subscriber_cpu / 100),
+    ):
+        out.window(endpoint, 0, 15_000_000_000, metric, unit, value)
+    return run

@@ -1,0 +1,322 @@
+"""Any log of `performance_test` (perf_test): the text of 2020, the CSV of later versions, and JSON.
+
+Each file is one trial, since nothing in a log says which other process it belongs to. The CSV of
+later versions has the text's layout without the loop reserve and without the trailing separator,
+and counts instead of rates. JSON has the number of latencies in each row, so its counts are exact,
+and writes 0 for what is not finite.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from rmwbench.published.importers.formats import perf_log, perf_windows
+from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
+from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.sheet import Once, malformed
+from rmwbench.published.importers.source.source import Item, Source
+
+_JSON_HEADER = {
+    "com_mean_str": "Communication mean",
+    "rmw_implementation": "RMW Implementation",
+    "perf_test_version": "Performance Test Version",
+    "rate": "Publishing rate",
+    "topic_name": "Topic name",
+    "msg_name": "Msg name",
+    "number_of_publishers": "Number of publishers",
+    "number_of_subscribers": "Number of subscribers",
+    "roundtrip_mode": "Roundtrip Mode",
+}
+_JSON_COLUMNS = {
+    "experiment_start": ("T_experiment", 1e-9),
+    "loop_start": ("T_loop", 1e-9),
+    "num_samples_received": ("received", 1.0),
+    "num_samples_sent": ("sent", 1.0),
+    "num_samples_lost": ("lost", 1.0),
+    "total_data_received": ("data_received", 1.0),
+    "latency_n": ("latency_n", 1.0),
+    "latency_min": ("latency_min (ms)", 1e3),
+    "latency_max": ("latency_max (ms)", 1e3),
+    "latency_mean": ("latency_mean (ms)", 1e3),
+    "latency_variance": ("latency_variance (ms)", 1e3),
+    "sys_tracker_ru_utime": ("ru_utime", 1e-9),
+    "sys_tracker_ru_stime": ("ru_stime", 1e-9),
+    "sys_tracker_ru_maxrss": ("ru_maxrss", 1.0),
+    "sys_tracker_ru_minflt": ("ru_minflt", 1.0),
+    "sys_tracker_ru_majflt": ("ru_majflt", 1.0),
+    "sys_tracker_ru_inblock": ("ru_inblock", 1.0),
+    "sys_tracker_ru_oublock": ("ru_oublock", 1.0),
+    "sys_tracker_ru_nvcsw": ("ru_nvcsw", 1.0),
+    "sys_tracker_ru_nivcsw": ("ru_nivcsw", 1.0),
+    "cpu_info_cpu_usage": ("cpu_usage (%)", 1.0),
+}
+"""JSON key → (column of the text format, factor to its unit): nanoseconds and seconds become the
+text's units."""
+
+TWO_CLOCKS = "no data: some latencies are negative, so stamps of two clocks are subtracted"
+_OPTIONAL = ("latency_n", "ru_", "cpu_", "latency_variance")
+
+
+def recognises(item: Item) -> bool:
+    return perf_log.is_log(item) or _is_json(item.data)
+
+
+def read(source: Source, out: Published) -> None:
+    """One trial per log; cells by what the headers say."""
+    perf_windows.limits(out)
+    cells: dict[tuple[str, ...], int] = {}
+    for log in _logs(source):
+        perf_log.check_latency(log, one_clock=False)
+        h = log.header
+        mean = h.get("Communication mean") or h.get("Communicator") or "unknown"
+        rmw = h.get("RMW Implementation", "")
+        middleware = rmw if rmw and mean.upper().startswith(("ROS2", "RCLCPP")) else mean
+        kind = (h.get("Msg name") or h.get("Topic name") or "unknown").rpartition("/")[2]
+        rate, mode = h.get("Publishing rate", ""), h.get("Roundtrip Mode", "NONE").upper()
+        publishers, subscribers = _ends(log, "publishers"), _ends(log, "subscribers")
+        key = (
+            middleware,
+            mean,
+            kind,
+            rate,
+            h.get("QOS", ""),
+            mode,
+            str(publishers),
+            str(subscribers),
+        )
+        if key not in cells:
+            cells[key] = out.cell(
+                workload=f"{kind} at {rate or '?'} Hz",
+                arm=f"{middleware} ({mean})",
+                middleware=middleware,
+                layer="rclcpp" if middleware == rmw else "native",
+                factors={
+                    "message": kind,
+                    "rate_hz": rate,
+                    "publishers": publishers,
+                    "subscribers": subscribers,
+                },
+                definition={"header": h},
+            )
+        _trial(out, cells[key], log, kind, middleware, publishers, subscribers, mode)
+
+
+def _trial(
+    out: Published,
+    cell: int,
+    log: Log,
+    kind: str,
+    middleware: str,
+    publishers: int,
+    subscribers: int,
+    mode: str,
+) -> None:
+    size = SIZEOF.get(kind)
+    kinds = [*(["publisher"] if publishers else []), *(["subscription"] if subscribers else [])]
+    ends = [perf_windows.endpoint(log, one, "perf_test", "host", middleware, size) for one in kinds]
+    out.trial(cell, ends, duration_ns=round(float(log.columns["T_experiment"][-1]) * 1e9))
+    publishes = kinds.index("publisher") if publishers else None
+    receives = kinds.index("subscription") if subscribers else None
+    perf_windows.window(out, log, publishes=publishes, receives=receives, size=size)
+    _figures(out, log, size, receives is not None, publishes is not None, mode)
+
+
+def _figures(
+    out: Published, log: Log, size: int | None, receives: bool, publishes: bool, mode: str
+) -> None:
+    c, name = log.columns, log.name
+    seconds = float(np.sum(c["T_loop"]))
+    if receives:
+        some, counts = perf_windows.arrived(log), perf_windows.counts(log, size)
+        mean = c["latency_mean (ms)"]
+        rate = None
+        if perf_windows.exact(log) or "latency_n" in c:
+            rate, note = float(np.sum(counts)) / seconds, None
+        elif size is None:
+            note = f"no data: the size of the type is unknown, so {perf_windows.TRUNCATED}"
+        else:
+            rate = float(np.mean(c["data_received"])) / size
+            note = (
+                "published: mean of rates cut to whole numbers; corrected: bytes per second ÷ "
+                "sizeof"
+            )
+        out.figure(
+            "received_rate",
+            name,
+            "",
+            "Hz",
+            float(np.mean(c["received"])),
+            rate,
+            count=log.rows,
+            note=note,
+        )
+        finite = np.where(np.isfinite(mean), mean, np.nan)
+        known = some & np.isfinite(mean) & np.isfinite(counts)
+        two_clocks = (
+            bool((c["latency_min (ms)"][some] < 0).any())
+            if "latency_min (ms)" in c
+            else bool((mean < 0).any())
+        )
+        weighted = (
+            float(np.average(mean[known], weights=counts[known]))
+            if known.any() and not two_clocks
+            else None
+        )
+        round_trip = " (round trip)" if mode == "MAIN" else ""
+        out.figure(
+            "latency_mean" + round_trip,
+            name,
+            "",
+            "ms",
+            float(np.nanmean(finite)) if np.isfinite(finite).any() else None,
+            weighted,
+            count=int(known.sum()),
+            note="published: mean of seconds, 0 where nothing came; corrected: weighted by messages"
+            if weighted is not None
+            else TWO_CLOCKS
+            if two_clocks
+            else "no data: nothing was received, or not known how much",
+        )
+        lost = float(np.sum(c["lost"]))
+        got = (
+            float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))
+        )
+        out.figure(
+            "lost_share",
+            name,
+            "",
+            "fraction",
+            _ratio(lost, float(np.sum(c["sent"]))),
+            _ratio(lost, lost + got),
+            count=log.rows,
+            note="published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), "
+            f"{perf_windows.FIRST_ID}"
+            if lost + got
+            else "no data: nothing was received",
+        )
+    if publishes:
+        out.figure(
+            "sent_rate",
+            name,
+            "",
+            "Hz",
+            float(np.mean(c["sent"])),
+            float(np.sum(c["sent"])) / seconds
+            if perf_windows.exact(log) or "latency_n" in c
+            else None,
+            count=log.rows,
+            note="no data: rates cut to whole numbers, and the publisher's log has no bytes to "
+            "restore them from"
+            if not (perf_windows.exact(log) or "latency_n" in c)
+            else None,
+        )
+    if "cpu_usage (%)" in c:
+        cpu = float(np.mean(c["cpu_usage (%)"]))
+        out.figure("cpu", name, "", "% of the machine", cpu, cpu, count=log.rows)
+
+
+def _ratio(part: float, of: float) -> float | None:
+    return part / of if of > 0 else None
+
+
+def _ends(log: Log, which: str) -> int:
+    text = log.header.get(f"Number of {which}", "")
+    try:
+        return int(text)
+    except ValueError:
+        raise malformed(
+            log.where, f"the header does not say the number of {which}", "a whole number", text
+        ) from None
+
+
+def _logs(source: Source) -> Iterator[Log]:
+    text: list[Item] = []
+    once = Once("the same log")
+    for item in source:
+        once(hashlib.sha256(item.data).digest(), item.where)
+        if _is_json(item.data):
+            yield from perf_log.read_logs(text)
+            text = []
+            yield _json(item)
+        else:
+            text.append(item)
+            if len(text) >= perf_log.PER_BATCH:
+                yield from perf_log.read_logs(text)
+                text = []
+    yield from perf_log.read_logs(text)
+
+
+def _is_json(data: bytes) -> bool:
+    return (
+        data.lstrip()[:1] == b"{"
+        and b'"analysis_results"' in data
+        and b'"experiment_start"' in data
+    )
+
+
+def _json(item: Item) -> Log:
+    text = item.text()
+    try:
+        document = json.loads(text)
+        results = document["analysis_results"]
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
+        where = f"{item.where}:{getattr(error, 'lineno', 1)}"
+        raise malformed(
+            where, "not perf_test's JSON", "an object with analysis_results", str(error)
+        ) from None
+    if (
+        not isinstance(results, list)
+        or not results
+        or not all(isinstance(row, dict) for row in results)
+    ):
+        raise malformed(
+            item.where, "analysis_results has no rows", "a list of objects, one per second"
+        )
+    columns = {}
+    for key, (name, factor) in _JSON_COLUMNS.items():
+        if key not in results[0] and name.startswith(_OPTIONAL):
+            continue
+        columns[name] = (
+            np.array([_value(item, i, row, key) for i, row in enumerate(results)]) * factor
+        )
+    if "latency_n" in columns:
+        nothing = columns["latency_n"] == 0
+        for name in (n for n in columns if n.endswith("(ms)")):
+            columns[name] = np.where(nothing, np.nan, columns[name])
+    grows = (np.diff(columns["T_experiment"], prepend=0.0) > 0) & (
+        columns["T_experiment"] < perf_log.LONGEST_S
+    )
+    fine = grows & (columns["T_loop"] > 0) & (columns["T_loop"] < perf_log.LONGEST_S)
+    if not fine.all():
+        row = int(np.argmin(fine))
+        raise malformed(
+            f"{item.where} (analysis_results[{row}])",
+            "time does not grow",
+            "a later experiment_start",
+        )
+    perf_log.PLAUSIBLE.check_columns(columns, f"{item.where} (analysis_results)", None)
+    header = {
+        _JSON_HEADER.get(k, k): str(v)
+        for k, v in document.items()
+        if not isinstance(v, (list, dict))
+    }
+    qos = (f"{k}: {document[k]}" for k in sorted(document) if k.startswith("qos_"))
+    return Log(item.name, item.where, header | {"QOS": " ".join(qos)}, columns)
+
+
+def _value(item: Item, i: int, row: dict[str, Any], key: str) -> float:
+    value = row.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+        where = f"{item.where} (analysis_results[{i}])"
+        raise malformed(where, f"{key} is not a number", "a finite number", json.dumps(value)[:80])
+    if value < 0 and not key.startswith("latency_m"):
+        raise malformed(
+            f"{item.where} (analysis_results[{i}])",
+            f"{key} is negative",
+            "a number from 0 on",
+            value,
+        )
+    return float(value)

@@ -1,0 +1,388 @@
+"""OSRF's user survey of 2020, or another with its columns: 19 agreement questions and a profile.
+
+Aggregates only: free text is never read into the bundle, and an answer that one person alone gave
+is folded into `other`, as the original's pies did. The published figures scored the answers with a
+scrambled scale.
+"""
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+import numpy as np
+
+from rmwbench.errors import UserError
+from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.plausible import Range
+from rmwbench.published.importers.source.sheet import Once, malformed, parsed
+from rmwbench.published.importers.source.source import Item, Source
+
+DOCUMENTED = {"Strongly Agree": 5, "Agree": 4, "Neutral": 3, "Disagree": 2, "Strongly Disagree": 1}
+APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2, "Disagree": 1}
+"""What the published figures used; every label of their bar chart equals its means."""
+NO_OPINION = "NO OPINION / NOT APPLICABLE"
+QUESTION = re.compile(r".*\[(?P<text>[^\]]+)\]\s*")
+KNOWN_QUESTIONS = (
+    *(
+        "183896ad429c",
+        "37e71bf3a2be",
+        "be6305182b02",
+        "fcc250f991e9",
+        "0974ad4efb30",
+        "0f2f03c5a3ae",
+        "6494acf9e76a",
+    ),
+    *(
+        "ef6d60d91bde",
+        "84d1e96741fa",
+        "959eb96af458",
+        "07bebcddfae6",
+        "3381290de22d",
+        "bf7abff21450",
+        "ab7597134b4e",
+    ),
+    *("d310f25cce2a", "39b9f41f2965", "c94a44bd1942", "e7a5db737414", "247568d5fd59"),
+)
+"""Q1 to Q19 of the survey of 2020: the first twelve digits of the SHA-256 of each question's
+text."""
+SKILL = Range(1, 10)
+ANSWERS = {
+    "networking_skill": SKILL,
+    "years": Range(0, 80),
+    "familiarity": SKILL,
+    "debugging_skill": SKILL,
+}
+"""What answers in numbers can be."""
+GROUPS = {"All": None, "Cyclone": "ADLink CycloneDDS", "Fast": "eProsima FastDDS (Foxy default)"}
+PROFILE = {
+    "version": "what version of ROS 2 are you using",
+    "application": "best describes your robotic application",
+    "domain": "application domain",
+    "networking_skill": "networking and debugging skills",
+    "years": "How many years have you been using ROS",
+    "familiarity": "familiarity with ROS Middleware",
+    "debugging_skill": "Linux debugging and development skills",
+    "changed_default": "changed your default",
+    "middleware": "middleware layer are you primarily using",
+}
+SKILLS: dict[str, tuple[int, ...] | None] = {
+    "networking_skill": None,
+    "years": None,
+    "familiarity": (1, 2, 3, 4, 5, 6),
+    "debugging_skill": (1, 2, 3, 4, 5, 6, 7, 8),
+}
+"""Bins of the published histograms; None: as many as the largest answer less one, from the smallest
+to the largest."""
+LABELS = {score: answer for answer, score in DOCUMENTED.items()}
+TEXT_RESPONSES = {"All": 96.0, "Cyclone": 31.0, "Fast": 60.0}
+"""Responses that the report's text speaks of."""
+
+
+def recognises(item: Item) -> bool:
+    try:
+        found = next((cells for _, cells in parsed(item)), [])
+    except UserError:
+        return False
+    return (
+        sum(QUESTION.fullmatch(name) is not None for name in found) >= 5
+        and _find(found, PROFILE["middleware"]) is not None
+    )
+
+
+def read(source: Source, out: Published) -> None:
+    """Reads figures only: a respondent is not a trial."""
+    _known_errors(out)
+    for item in source:
+        _survey(item, out)
+
+
+def _survey(item: Item, out: Published) -> None:
+    lines = parsed(item)
+    try:
+        _, header = next(lines)
+    except StopIteration:
+        raise malformed(item.where, "an empty file", "a line of questions") from None
+    questions = [
+        (i, m["text"].strip())
+        for i, m in ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header))
+        if m
+    ]
+    middleware = _find(header, PROFILE["middleware"])
+    if not questions or middleware is None:
+        raise malformed(
+            f"{item.where}:1",
+            "not the survey's columns",
+            "questions in [brackets] and the primary middleware",
+            ", ".join(header)[:120],
+        )
+    _check_questions(item, [text for _, text in questions])
+    numbers = {
+        name: found for name in ANSWERS if (found := _find(header, PROFILE[name])) is not None
+    }
+    answers: list[list[str]] = []
+    once = Once("the same response")
+    for line, cells in lines:
+        if not cells:
+            continue
+        where = f"{item.where}:{line}"
+        if len(cells) != len(header):
+            raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
+        for i, text in questions:
+            if cells[i] not in DOCUMENTED and cells[i] not in (NO_OPINION, ""):
+                raise malformed(
+                    where,
+                    f"an unknown answer to [{text}]",
+                    ", ".join((*DOCUMENTED, NO_OPINION)),
+                    cells[i][:40],
+                )
+        for name, column in numbers.items():
+            value = _number(cells[column])
+            if value is not None and not ANSWERS[name].holds(np.float64(value)):
+                expected = f"a value from {ANSWERS[name].least:g} to {ANSWERS[name].most:g}"
+                raise malformed(where, f"an impossible answer on {name}", expected, cells[column])
+        once(tuple(cells), where)
+        answers.append(cells)
+    if not answers:
+        raise malformed(item.where, "no responses", "a row per respondent")
+    groups = {
+        name: [a for a in answers if key is None or a[middleware] == key]
+        for name, key in GROUPS.items()
+    }
+    original = len(questions) == 19 and len(answers) == 94
+    _profile(header, groups, out, original)
+    _skills(header, answers, out)
+    for n, (i, text) in enumerate(questions, start=1):
+        _question(f"Q{n}", text, i, groups, out)
+
+
+def _check_questions(item: Item, texts: Sequence[str]) -> None:
+    """Questions are numbered by their place. Where one of them is of the survey of 2020, all must
+    be, in its order."""
+    found = [hashlib.sha256(text.encode()).hexdigest()[:12] for text in texts]
+    if not set(found) & set(KNOWN_QUESTIONS) or tuple(found) == KNOWN_QUESTIONS:
+        return
+    missing = [f"Q{n}" for n, known in enumerate(KNOWN_QUESTIONS, start=1) if known not in found]
+    actual = (
+        f"{', '.join(missing)} missing"
+        if missing
+        else "questions in another order, or more of them"
+    )
+    raise malformed(
+        f"{item.where}:1",
+        "not all questions of the survey of 2020, in their order",
+        "Q1 to Q19: the numbers of a question are its place",
+        actual,
+        "import the whole file",
+    )
+
+
+def _question(
+    x: str, text: str, i: int, groups: dict[str, list[list[str]]], out: Published
+) -> None:
+    means: dict[str, tuple[float | None, float | None]] = {}
+    scores: dict[str, list[int]] = {}
+    for name, found in groups.items():
+        given = [row[i] for row in found if row[i] in DOCUMENTED]
+        scores[name] = [DOCUMENTED[a] for a in given]
+        applied, documented = ([scale[a] for a in given] for scale in (APPLIED, DOCUMENTED))
+        means[name] = (_mean(applied), _mean(documented))
+        empty = None if given else "no data: nobody answered"
+        out.figure(
+            "survey_mean", name, x, "1 to 5", *means[name], count=len(given), note=empty or text
+        )
+        deviations = (_deviation(applied), _deviation(documented))
+        out.figure(
+            "survey_deviation",
+            name,
+            x,
+            "1 to 5",
+            *deviations,
+            count=len(given),
+            note=text if deviations[1] is not None else "no data: fewer than two answers",
+        )
+        for score, label in LABELS.items() if given else ():
+            shares = [
+                100 * sum(scale[a] == score for a in given) / len(given)
+                for scale in (APPLIED, DOCUMENTED)
+            ]
+            out.figure("survey_sentiment", f"{x} {name}", label, "%", *shares, count=len(given))
+        for answer, votes in Counter(row[i] for row in found if row[i]).items():
+            out.figure(
+                "survey_answers",
+                f"{x} {name}",
+                answer,
+                "responses",
+                None,
+                float(votes),
+                count=len(found),
+            )
+    (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
+    if fast is None or cyclone is None:
+        return
+    flips = (cyclone - fast) * (cyclone_shown - fast_shown) < 0
+    out.figure(
+        "survey_difference",
+        "Cyclone − Fast",
+        x,
+        "1 to 5",
+        cyclone_shown - fast_shown,
+        cyclone - fast,
+        note="the sign flips" if flips else None,
+    )
+    p = mann_whitney(scores["Cyclone"], scores["Fast"])
+    out.figure(
+        "survey_p_value",
+        "Cyclone against Fast",
+        x,
+        "",
+        None,
+        p,
+        count=len(scores["Cyclone"]) + len(scores["Fast"]),
+        note="Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
+        if p is not None
+        else "no data: all answers are the same",
+    )
+
+
+def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
+    """Two-sided p of the Mann-Whitney test by the normal approximation with ties and continuity,
+    None where all values are equal.
+    """
+    from scipy.stats import mannwhitneyu
+
+    if len({*a, *b}) < 2:
+        return None
+    return float(mannwhitneyu(a, b, alternative="two-sided", method="asymptotic").pvalue)
+
+
+def _profile(
+    header: list[str], groups: dict[str, list[list[str]]], out: Published, original: bool
+) -> None:
+    for name, found in groups.items():
+        shown = TEXT_RESPONSES[name] if original else None
+        out.figure(
+            "survey_responses",
+            name,
+            "",
+            "responses",
+            shown,
+            float(len(found)),
+            note="published: the report's text" if original else None,
+        )
+    for name, words in PROFILE.items():
+        column = _find(header, words)
+        if column is None:
+            continue
+        for group, found in groups.items():
+            votes = Counter(row[column].strip() for row in found if row[column].strip())
+            folded = Counter({answer: n for answer, n in votes.items() if n > 1})
+            alone = sum(n for n in votes.values() if n == 1)
+            if alone:
+                folded["other"] += alone
+            for answer, n in folded.items():
+                out.figure(
+                    f"survey_{name}",
+                    group,
+                    answer,
+                    "responses",
+                    float(n),
+                    float(n),
+                    count=len(found),
+                )
+
+
+def _skills(header: list[str], answers: list[list[str]], out: Published) -> None:
+    """The four histograms of skill, over all respondents: the original's bins at their left edges,
+    and whole numbers.
+
+    It drew densities under an axis in percent: where a bin is not one wide, the bar is not the
+    share of respondents.
+    """
+    for name, edges in SKILLS.items():
+        column = _find(header, PROFILE[name])
+        given = [] if column is None else [_number(row[column]) for row in answers]
+        values = np.array([v for v in given if v is not None])
+        if len(values) < 2 or values.min() == values.max():
+            continue
+        bins = max(1, int(values.max()) - 1) if edges is None else edges
+        density, begins = np.histogram(values, bins=bins, density=True)
+        shown = {
+            f"{begin:.3g}": 100 * float(d) for begin, d in zip(begins[:-1], density, strict=True)
+        }
+        whole = Counter(f"{int(v)}" for v in values)
+        for x in sorted({*shown, *whole}, key=float):
+            right = (
+                100 * whole[x] / len(values)
+                if x in whole
+                else 0.0
+                if float(x) == int(float(x))
+                else None
+            )
+            note = (
+                "no data: a bin of the published histogram begins here" if right is None else None
+            )
+            out.figure(
+                f"survey_skill_{name}",
+                "All",
+                x,
+                "%",
+                shown.get(x),
+                right,
+                count=len(values),
+                note=note,
+            )
+
+
+def _number(text: str) -> float | None:
+    """None for text that is not a number; the word nan is not one either."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return None if np.isnan(value) else value
+
+
+def _find(header: Sequence[str], words: str) -> int | None:
+    return next((i for i, name in enumerate(header) if words in name), None)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return float(np.mean(values)) if values else None
+
+
+def _deviation(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
+
+
+def _known_errors(out: Published) -> None:
+    out.error(
+        "scrambled scale",
+        "Agree 5, Strongly Agree 4, Neutral 3, Strongly Disagree 2, Disagree 1 was applied, not "
+        "the documented order: the sign of Cyclone − Fast flips on four questions",
+        "survey_mean, survey_deviation, survey_difference",
+    )
+    out.error(
+        "drill-down on the wrong scale",
+        "the distributions were binned by the scrambled scores: what is labelled Strongly Agree "
+        "are those who agree",
+        "survey_sentiment",
+    )
+    out.error(
+        "densities in percent",
+        "the histograms of skill are densities under an axis in percent: bins 0.89 wide make 35 of "
+        "31 %",
+        "survey_skill",
+    )
+    out.error(
+        "means of ordinal answers",
+        "means and deviations treat agreement as a number; the test beside them does not",
+        "survey_p_value",
+    )
+    out.error(
+        "counts differ from the text",
+        "the text says 96 responses (31 Cyclone, 60 Fast); the file has 94 (30, 59)",
+        "survey_responses",
+    )
+    out.limit("free text", "not imported: its redaction is the original's; aggregates only")
+    out.limit("representative answers", "who answered chose to")

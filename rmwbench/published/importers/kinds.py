@@ -1,0 +1,198 @@
+"""Every format that can be imported, and which one a path holds: decided by content, never by a
+file's name alone.
+
+A reader is a module with two functions: `recognises(item)` says whether one file is of its format,
+`read(source, out)` reads them all. It is imported when it is needed.
+"""
+
+from collections import Counter
+from dataclasses import dataclass
+from importlib import import_module
+from itertools import islice
+from types import ModuleType
+
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.published.importers.source.names import shown
+from rmwbench.published.importers.source.source import Item, Source, encoding_of
+
+LOOKED_AT = 40
+"""Files that are read to recognise a directory or an archive."""
+
+
+class NotRecognised(UserError):
+    """What lies at a path is of no known kind, or of several. Damage is a UserError of another
+    class."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A format: its name on the command line, what it is, what a path may be, and its reader's
+    module. `within` are more general formats whose files lie in this one's directories.
+    """
+
+    name: str
+    title: str
+    path: str
+    module: str
+    within: tuple[str, ...] = ()
+
+    def reader(self) -> ModuleType:
+        return import_module(f"{__package__}.formats.{self.module}")
+
+
+_KINDS = (
+    Kind(
+        "tsc-2020-build-farm",
+        "OSRF's TSC report 2020: build farm, empty node, publisher and subscriber, "
+        "interoperability",
+        "one of the five merged CSV files, or their directory",
+        "build_farm.year_2020",
+    ),
+    Kind(
+        "tsc-2021-build-farm",
+        "OSRF's TSC report 2021: build farm, the same experiments a year later",
+        "merged CSV files, their directory, or the raw one-line files (tar.gz or directory)",
+        "build_farm.year_2021",
+    ),
+    Kind(
+        "tsc-2020-mininet",
+        "OSRF's TSC report 2020: Mininet",
+        "raw logs (tar.gz or directory), or MininetResults.csv",
+        "mininet.mininet",
+        within=("perf-test", "tsc-2020-wifi"),
+    ),
+    Kind(
+        "tsc-2020-wifi",
+        "OSRF's TSC report 2020: WiFi",
+        "the directory of logs",
+        "wifi",
+        within=("perf-test",),
+    ),
+    Kind(
+        "github-csv",
+        "OSRF's TSC report 2020: pull requests, issues and commits",
+        "the directory of CSV files",
+        "github_csv",
+    ),
+    Kind("survey", "OSRF's user survey 2020, or one with its columns", "the CSV file", "survey"),
+    Kind(
+        "cyclonedds-2021",
+        "Eclipse Cyclone DDS's report 2021: tables",
+        "one table or their directory",
+        "cyclonedds_2021",
+    ),
+    Kind(
+        "gscam",
+        "NEWSLab's gscam stress test 2025",
+        "the directory of one run, or of several",
+        "gscam",
+    ),
+    Kind(
+        "hop-chain-2026",
+        "the comparison of four RMWs over six hops on Lyrical, 2026 (ivoheck/rmw_benchmarking)",
+        "the directory of one session, or of several",
+        "hop_chain",
+    ),
+    Kind(
+        "eprosima-2019",
+        "eProsima's comparisons 2019: latency and throughput",
+        "CSV files (decimal commas are understood) or a directory of them",
+        "eprosima_2019",
+    ),
+    Kind(
+        "irobot",
+        "iRobot's ros2-performance",
+        "a directory with latency_all.txt and what lies beside it",
+        "irobot",
+    ),
+    Kind("ddsperf", "Cyclone DDS's ddsperf", "its output, or a directory of outputs", "ddsperf"),
+    Kind(
+        "perf-test",
+        "performance_test (perf_test) of any version",
+        "logs as text, CSV or JSON, or a directory of them",
+        "perf_test",
+    ),
+)
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in _KINDS}
+
+
+def named(name: str) -> Kind:
+    """Raises UserError for an unknown name, with the nearest."""
+    if name not in KINDS:
+        raise UserError(
+            f"no kind {name!r}",
+            expected=", ".join(KINDS),
+            fix=did_you_mean(name, KINDS) or "`rmwbench import --list` names them",
+        )
+    return KINDS[name]
+
+
+def recognise(source: Source) -> Kind:
+    """The kind of what lies at a path. UserError where no file of it is of a known format, or files
+    of several are."""
+    found: Counter[str] = Counter()
+    first: Item | None = None
+    for item in islice(source, LOOKED_AT):
+        first = first or item
+        name = next((k.name for k in _KINDS if k.reader().recognises(item)), None)
+        if name:
+            found[name] += 1
+    if not found:
+        raise _unknown(source, first)
+    for kind in _KINDS:
+        if kind.name in found and set(found) <= {kind.name, *kind.within}:
+            return kind
+    raise NotRecognised(
+        "several kinds of data",
+        where=shown(source.path),
+        expected="data of one kind",
+        actual=", ".join(f"{name} ({count} files)" for name, count in found.most_common()),
+        fix="import each directory by itself",
+    )
+
+
+_HELP = (
+    "`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong "
+    "with a file"
+)
+
+
+def _unknown(source: Source, first: Item | None) -> NotRecognised:
+    """Why nothing was recognised, as far as the first file tells."""
+    expected = "published data of a known kind"
+    if first is None:
+        return NotRecognised(
+            "no file at all", where=shown(source.path), expected=expected, fix=_HELP
+        )
+    what, where, fix = "no known format", shown(source.path), _HELP
+    actual = f"{first.name} begins with {first.data[:60]!r}"
+    if not first.data.strip():
+        what, where, actual = "an empty file", first.where, f"{len(first.data)} bytes"
+    elif (bad := _not_utf8(first.data)) is not None:
+        line = first.data.count(b"\n", 0, bad) + 1
+        what, where = "not a text file in UTF-8", f"{first.where}:{line}"
+        actual, fix = (
+            f"{encoding_of(first.data)}: byte 0x{first.data[bad]:02x}",
+            "convert it: iconv -f ENCODING -t UTF-8",
+        )
+    elif any(k.reader().recognises(_with_commas(first)) for k in _KINDS):
+        what, where = "semicolons between the cells", f"{first.where}:1"
+        actual, fix = (
+            shown(first.data[:60].decode(errors="replace")),
+            "save it with commas between the cells",
+        )
+    return NotRecognised(what, where=where, expected=expected, actual=actual, fix=fix)
+
+
+def _not_utf8(data: bytes) -> int | None:
+    """The place of the first byte that is not UTF-8; None where all of it is."""
+    try:
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        return error.start
+    return data.index(b"\0") if "\0" in text else None
+
+
+def _with_commas(item: Item) -> Item:
+    return Item(item.name, item.where, item.data.replace(b";", b","), item.above)

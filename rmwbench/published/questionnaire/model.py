@@ -1,0 +1,256 @@
+"""The questionnaire of a published evaluation, as data (docs/questionnaire.md): what was asked of
+each middleware, which measurements answer it, and what no measurement can answer, with its
+evidence.
+
+Two files beside the suites of the source: `questionnaire.yaml` has the questions, `evidence.yaml`
+the answers that were found in documents or probed by a command. What the answers add up to is put
+together in `report/questionnaire`.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
+from rmwbench.published.campaign import Arm, Campaign, Workload
+from rmwbench.results.model import Fact, Metric
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.file.load import read, shown, source_file, validated
+from rmwbench.suite.file.places import (
+    EVIDENCE_FILE,
+    QUESTIONNAIRE_FILE,
+    source_directory,
+    suite_file,
+)
+
+Text = Annotated[str, Field(min_length=1)]
+Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]
+"""Who says so: the project itself, a command of ours, somebody else; or nobody that was found."""
+Scalar = str | int | float | bool
+ANSWERS_FILE = "answers.json"
+ANSWERS_SCHEMA, ANSWERS_VERSION = "rmwbench/questionnaire-answers", 2
+"""Version 1 had what an earlier method measured (published/claims/measured_files.py, METHOD)."""
+
+
+def _a_date(text: str) -> str:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        raise Fault("this is not a date", expected="YYYY-MM-DD", actual=text) from None
+    return text
+
+
+class Measurement(Strict):
+    """Cells of a suite whose metrics answer a question: `workload` at the levels `at`, of every arm
+    that runs the middleware, or of those `as_installed` alone. `suite` is a shipped name."""
+
+    suite: Text
+    metrics: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
+    workload: str | None = None
+    as_installed: bool = False
+    at: dict[str, Scalar] = Field(default_factory=dict)
+
+
+class Question(Strict):
+    """One question of the source: its heading there (a long one is cut with …), and what is asked
+    in our words. `url`: where the committee asks it, for one that the source's text leaves out.
+    `least_cells`: in how many cells it takes values to answer it, two where it is about what each
+    further one costs."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9][a-z0-9-]*$")]
+    section: Text
+    heading: Text
+    asks: Text
+    url: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
+    measured: Annotated[tuple[Measurement, ...], Field(strict=False)] = ()
+    least_cells: int = Field(default=1, ge=1)
+    not_measured: str | None = None
+    """What of the question no measurement here can say."""
+    remark: str | None = None
+    """What one must know to read the measurements."""
+
+
+class Middleware(Strict):
+    """A column: its name, and the middlewares of arms (at any layer) that it stands for."""
+
+    name: Text
+    arms: Annotated[tuple[Text, ...], Field(strict=False, min_length=1)]
+
+
+class Questionnaire(Strict):
+    questionnaire: Text
+    title: Text
+    text: Text
+    """File name of the source's text, as kept beside the checkout."""
+    middlewares: Annotated[tuple[Middleware, ...], Field(strict=False, min_length=1)]
+    questions: Annotated[tuple[Question, ...], Field(strict=False, min_length=1)]
+
+    @model_validator(mode="after")
+    def _ids_once(self) -> "Questionnaire":
+        seen: set[str] = set()
+        for n, question in enumerate(self.questions):
+            if question.id in seen:
+                raise Fault(
+                    f"two questions have the id `{question.id}`",
+                    expected="an id each",
+                    at=("questions", n, "id"),
+                )
+            seen.add(question.id)
+        return self
+
+
+class Evidence(Strict):
+    """An answer to a question for one middleware that was not measured. `url` is where it was read
+    on `date`; one that was probed has the `command` of ours that shows it, and one that is unknown
+    has its reason as `answer`."""
+
+    question: Text
+    middleware: Text
+    kind: Kind
+    answer: Text
+    url: Annotated[str, Field(pattern=r"^https://\S+$")] | None = None
+    date: Annotated[str, AfterValidator(_a_date)]
+    command: str | None = None
+
+    @model_validator(mode="after")
+    def _has_its_source(self) -> "Evidence":
+        if self.kind in ("self-declared", "third party") and self.url is None:
+            raise Fault(
+                f"an answer that is {self.kind} has no source",
+                expected="`url: https://…`",
+                at=("kind",),
+            )
+        if (self.kind == "probed") != (self.command is not None):
+            raise Fault(
+                "what is probed has the command that shows it, and nothing else has one",
+                expected="`kind: probed` with `command: rmwbench …`",
+                actual=f"kind {self.kind}, command {self.command}",
+                at=("kind",),
+            )
+        return self
+
+
+class Answers(Strict):
+    """The file `evidence.yaml`."""
+
+    evidence: Text
+    items: Annotated[tuple[Evidence, ...], Field(strict=False)]
+
+
+def load(source: str) -> tuple[Questionnaire, tuple[Evidence, ...]]:
+    """The shipped questionnaire of a source and its evidence. UserError, with file and line, for
+    anything wrong, an answer to a question or of a middleware that the questionnaire does not have
+    included."""
+    directory = source_file(source, QUESTIONNAIRE_FILE, "questions").parent
+    asked = _read(directory / QUESTIONNAIRE_FILE, Questionnaire)
+    answers = _read(directory / EVIDENCE_FILE, Answers)
+    check(asked, answers.items, str(directory / EVIDENCE_FILE))
+    return asked, answers.items
+
+
+def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None:
+    """Raises UserError for an answer that belongs to nothing."""
+    questions, columns = [q.id for q in asked.questions], [m.name for m in asked.middlewares]
+    for item in items:
+        for kind, name, names in (
+            ("question", item.question, questions),
+            ("middleware", item.middleware, columns),
+        ):
+            if name not in names:
+                fault = unknown(kind, name, names)
+                raise UserError(
+                    fault.what, where=where, expected=fault.expected, actual=name, fix=fault.fix
+                )
+
+
+def measured_here(source: str) -> list[Campaign]:
+    """What the shipped campaigns answered (`rmwbench questionnaire --save`)."""
+    return list(map(of_kept, kept_answers(source_directory(source) / ANSWERS_FILE)))
+
+
+def of_kept(found: Mapping[str, Any]) -> Campaign:
+    """The campaign of which `reduced` kept so much."""
+    about, machine = found["campaign"], found["machine"]
+    return Campaign(
+        name=about["name"],
+        suite=about["suite"],
+        title=about["title"],
+        created_utc=about["created_utc"],
+        machine=machine["summary"],
+        facts=tuple(Fact(**fact) for fact in machine["facts"]),
+        workloads=tuple(
+            Workload(workload=one["workload"], arms=tuple(map(_arm, one["arms"])))
+            for one in found["workloads"]
+        ),
+        shipped=True,
+        titles={name: entry["title"] for name, entry in found["glossary"].items()},
+    )
+
+
+def _arm(kept: Mapping[str, Any]) -> Arm:
+    return Arm(
+        arm=kept["arm"],
+        middleware=kept["middleware"],
+        layer=kept["layer"],
+        version=kept["version"],
+        profile=kept["profile"],
+        as_installed=kept["as_installed"],
+        factors=kept["factors"],
+        pair=kept["pair"],
+        not_supported=kept["not_supported"],
+        metrics={name: Metric.of(found) for name, found in kept["metrics"].items()},
+        per_trial={},
+    )
+
+
+def kept_answers(path: Path) -> list[dict[str, Any]]:
+    """What is kept of campaigns in such a file (`reduced`); empty where there is none. UserError
+    for a file of another kind."""
+    if not path.exists():
+        return []
+    try:
+        found = parse_json(read_input(path))
+        kind = (found["schema"], found["version"])
+        documents = list(found["campaigns"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            "this is not a file of answers of campaigns", where=shown(path), actual=repr(error)
+        ) from None
+    if kind != (ANSWERS_SCHEMA, ANSWERS_VERSION):
+        expected = f"{ANSWERS_SCHEMA} {ANSWERS_VERSION}"
+        raise UserError(
+            "these answers are of another kind",
+            where=shown(path),
+            expected=expected,
+            actual=f"{kind}",
+            fix="run their suites again, and keep what they answer in a new file",
+        )
+    return documents
+
+
+def answers_text(documents: Sequence[Mapping[str, Any]]) -> str:
+    """The file that `kept_answers` reads."""
+    content = {"schema": ANSWERS_SCHEMA, "version": ANSWERS_VERSION, "campaigns": list(documents)}
+    return json.dumps(content, ensure_ascii=False, allow_nan=False, indent=1) + "\n"
+
+
+def name_in_bundles(suite: str) -> str:
+    """What campaigns of a shipped suite say they are of: the name inside of its file."""
+    return _name_inside(suite_file(suite)) or suite
+
+
+@cache
+def _name_inside(file: Path) -> str | None:
+    found = re.search(r"^suite:\s*(\S+)\s*$", read(file), re.MULTILINE)
+    return found[1] if found else None
+
+
+def _read(path: Path, model: type) -> Questionnaire | Answers:
+    return validated(read(path), where=shown(path), model=model)

@@ -1,0 +1,59 @@
+"""What claims, figures and the questionnaire take of a campaign that was shown."""
+
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.published.campaign import of_shown
+from rmwbench.results.explain.model import Failure
+from tests.report.example_document import example
+
+
+def failure(block, status="failed", failed_by=None):
+    return Failure(
+        trial=90 + block,
+        block=block,
+        status=status,
+        reason=None,
+        cause=None,
+        failed_by=failed_by,
+        codes=(),
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "lost"),
+    [
+        ([failure(7), failure(6, failed_by="worker"), failure(6)], (6, 7)),
+        ([failure(6, failed_by="host")], ()),
+        ([failure(6, status="void")], ()),
+    ],
+)
+def test_a_block_is_lost_by_an_arms_own_fault_alone(found, lost):
+    shown = example()
+    workload = shown.workloads[0]
+    first, *others = workload.arms
+    first = replace(first, trials=replace(first.trials, failures=tuple(found)))
+    workload = replace(workload, arms=(first, *others))
+    campaign = of_shown(replace(shown, workloads=(workload,)))
+    assert campaign.workloads[0].arms[0].lost_blocks == lost
+
+
+@pytest.mark.parametrize(("wall_s", "told"), [(61.5, 61.5), (0.0, None)])
+def test_trials_without_a_time_took_no_known_time(wall_s, told):
+    """Imported ones have none."""
+    shown = example()
+    found = of_shown(replace(shown, campaign=replace(shown.campaign, wall_s=wall_s)))
+    assert found.wall_s == told
+
+
+def test_values_are_told_by_block_and_topics_stand_with_their_arm():
+    shown = example()
+    campaign = of_shown(shown, ["a"])
+    assert (campaign.asked, campaign.date) == (("a",), shown.campaign.created_utc[:10])
+    for workload, other in zip(campaign.workloads, shown.workloads, strict=True):
+        for arm, theirs in zip(workload.arms, other.arms, strict=True):
+            assert arm.is_floor == (theirs.role == "floor")
+            assert arm.metrics == theirs.metrics
+            for name, values in theirs.per_trial.items():
+                assert arm.per_trial[name] == {one.block: one.value for one in values}

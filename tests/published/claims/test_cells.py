@@ -1,0 +1,233 @@
+"""Which cells a claim needs, and the suite that is derived from them: exactly those, and valid."""
+
+import functools
+
+import pytest
+
+from rmwbench.published.claims.cells import Need, Place, needed
+from rmwbench.published.claims.derived_suite import (
+    LEAST_BLOCKS,
+    MOST_BLOCKS,
+    derived,
+    longer,
+    place_of,
+)
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import find, parse, plain, read
+from tests.published.claims.asking import one_claim
+from tests.published.claims.shipped import FILES
+
+SUITE = """
+suite: s
+title: t
+arms:
+  - {name: rclcpp/a, middleware: rclcpp/rmw_a}
+  - {name: a, middleware: zenoh, against: b}
+  - {name: b, middleware: cyclonedds}
+  - {name: other, middleware: fastdds}
+workloads:
+  - {name: w, message: Bytes(100), rate_hz: 100, timeline: {steady_s: 9.0, warmup_s: 0.4}}
+  - {name: v, message: Bytes(100), rate_hz: 30}
+factors: {subscribers: [1, 2, 3], reliability: [best_effort, reliable]}
+exclude: [{subscribers: 3, reliability: reliable}]
+short: {factors: {subscribers: [1, 3]}, timeline: {steady_s: 1.0}}
+"""
+NATIVE = {"a": "native", "b": "native", "other": "native"}
+SIDES = {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"], "c": ["nowhere"]}
+
+
+def asked(**test):
+    about = {
+        "claims": "s",
+        "title": "t",
+        "published": "2020",
+        "text": "x",
+        "layer": "rclcpp",
+        "sides": SIDES,
+    }
+    usual = {"suite": "s", "metric": "service_latency_p50", "left": "a", "relation": "less"}
+    return one_claim(about, {**usual, **test})
+
+
+@functools.cache
+def tree():
+    return plain(SUITE, where="s.yaml")
+
+
+def need(layers=NATIVE, barred=lambda _: None, **test):
+    claims = asked(**test)
+    return needed(claims, claims.items[0], tree(), layers, barred)
+
+
+def places(found):
+    return {(p.workload, *dict(p.levels).values(), p.arm) for p in found.places}
+
+
+def test_both_sides_at_the_levels_that_are_fixed():
+    found = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
+    assert (found.layer, places(found)) == (
+        "native",
+        {("w", 2, "reliable", "a"), ("w", 2, "reliable", "b")},
+    )
+
+
+def test_free_factors_have_the_short_versions_levels_and_what_is_excluded_is_not_needed():
+    found = need(level=1.0, workload="v")
+    assert places(found) == {
+        ("v", 1, "best_effort", "a"),
+        ("v", 1, "reliable", "a"),
+        ("v", 3, "best_effort", "a"),
+    }
+
+
+def test_a_scaling_claim_needs_two_cells_of_one_arm():
+    found = need(
+        right="a",
+        workload="w",
+        at={"reliability": "reliable"},
+        left_at={"subscribers": 2},
+        right_at={"subscribers": 1},
+    )
+    assert places(found) == {("w", 2, "reliable", "a"), ("w", 1, "reliable", "a")}
+
+
+def test_the_claims_own_layer_where_both_sides_are_ready_there():
+    both = {**NATIVE, "rclcpp/a": "rclcpp"}
+    assert need(both, right="b", workload="w").layer == "native", "b is not there at rclcpp"
+    assert need(both, level=1.0, workload="w").layer == "rclcpp"
+    assert need(both, right="b", workload="w", across_layers=True).layer == "rclcpp"
+
+
+def test_what_cannot_run_says_why():
+    assert "no arm is ready here for c" in need(left="c", level=1.0)
+    assert (
+        need(level=1.0, workload="w", barred=lambda place: f"{place.arm} cannot")
+        == "native: a cannot"
+    )
+    assert "leaves these cells out" in need(
+        level=1.0, at={"subscribers": 3, "reliability": "reliable"}
+    )
+
+
+def test_the_derived_suite_has_these_cells_and_no_others():
+    found = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
+    other = need(level=1.0, workload="v")
+    wanted = found.places | other.places
+    text = derived(tree(), wanted, "s")
+    suite = parse(text, where="derived")
+    assert {place_of(cell) for cell in cells(suite)} == wanted
+    assert suite.blocks.minimum == LEAST_BLOCKS
+    assert [arm.against for arm in suite.arms if arm.name == "a"] == ["b"]
+    first = cells(suite)[0].timeline
+    assert (first.steady_s, first.warmup_s) == (1.0, 0.4), (
+        "as in a short version a workload's own span gives way"
+    )
+    alone = parse(derived(tree(), other.places, "s"), where="derived")
+    assert [arm.against for arm in alone.arms] == [None], "what is not there is not referred to"
+
+
+@pytest.mark.parametrize("name", ["galactic-2020", "fastdds-2021"])
+def test_what_an_original_did_not_touch_a_run_for_its_claims_does_not(name):
+    """So that its answers are not of another experiment; where the suite is ours it stays."""
+    file = FILES[name]
+    of_original = {test.suite for c in file.items for test in c.tests if file.touch_of(c) == "none"}
+    assert of_original <= file.original.keys()
+    for suite in sorted(of_original - {"galactic-2020/touch", "galactic-2020/spin"}):
+        tree = shipped(suite)
+        named = {str(one["name"]) for one in tree["workloads"]}
+        arm = tree["arms"][-1]["name"]
+        levels = tuple((k, v[0]) for k, v in (tree.get("factors") or {}).items())
+        made = plain(
+            derived(tree, [Place(w, levels, arm) for w in named], suite, touch="none"), where=suite
+        )
+        assert {one["touch"] for one in made["workloads"]} == {"none"}
+    ours = [claim for claim in file.items if claim.tests and file.touch_of(claim) is None]
+    assert all(test.suite not in file.original for claim in ours for test in claim.tests)
+
+
+def test_frames_of_a_camera_are_read_whole_whoever_asks():
+    made = plain(
+        derived(
+            {
+                "title": "x",
+                "arms": [{"name": "a"}],
+                "workloads": [{"name": "w", "frames": "worker"}, {"name": "v", "touch": "header"}],
+            },
+            [Place("w", (), "a"), Place("v", (), "a")],
+            "x",
+            touch="none",
+        ),
+        where="x",
+    )
+    assert [one.get("touch") for one in made["workloads"]] == [None, "header"]
+
+
+def test_a_percentile_gets_the_messages_that_it_needs():
+    found = need(
+        right="b",
+        workload="v",
+        at={"subscribers": 1, "reliability": "reliable"},
+        metric="service_latency_p90",
+    )
+    made = cells(parse(derived(tree(), found.places, "s"), where="derived"))
+
+    def longer_of(**test):
+        (claim,) = asked(**test).items
+        return longer(made, dict.fromkeys(found.places, claim.tests), error=0.005)
+
+    assert longer_of(metric="service_latency_p50", right="b") == {}
+    assert longer_of(metric="loss", right="b", by="difference", level=0.05) == {}
+    more = longer_of(metric="service_latency_p99", right="b")
+    again = cells(parse(derived(tree(), found.places, "s", more), where="derived"))
+    assert all(LEAST_BLOCKS * cell.steady_messages >= 1000 for cell in again)
+    each = longer_of(metric="service_latency_p99", right="b", base_at={"subscribers": 1})
+    assert each["v"] > 4 * more["v"], "each block has a value of its own"
+    none_lost = longer_of(metric="loss", level=0.01)
+    again = cells(parse(derived(tree(), found.places, "s", none_lost), where="derived"))
+    assert all(MOST_BLOCKS * cell.steady_messages >= 4600 for cell in again)
+    assert longer_of(metric="loss", level=1e-5) == {}, "no trial of an hour"
+
+
+@functools.cache
+def shipped(suite):
+    return plain(read(find(suite)), where=suite)
+
+
+@functools.cache
+def needs(name):
+    """Claim's id -> (suite, what it needs) where everything is ready."""
+    found = {}
+    for claim in FILES[name].items:
+        if claim.test is not None:
+            tree = shipped(claim.test.suite)
+            layers = {
+                arm["name"]: "rclcpp" if "rclcpp" in arm["middleware"] else "native"
+                for arm in tree["arms"]
+            }
+            found[claim.id] = (
+                claim.test.suite,
+                needed(FILES[name], claim, tree, layers, lambda _: None),
+            )
+    return found
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_shipped_claim_can_be_asked_where_everything_is_ready(name):
+    for claim, (_, found) in needs(name).items():
+        assert isinstance(found, Need), (claim, found)
+        of = next(one for one in FILES[name].items if one.id == claim)
+        sides = ((4 if test.base_at else 2, test.cells) for test in of.tests)
+        whole = sum(each * (several.of if several else 2) for each, several in sides)
+        assert len(found.places) <= whole, f"{claim} needs more cells than its tests are of"
+
+
+def test_derived_shipped_suites_are_valid_and_exact():
+    by_suite: dict[str, set] = {}
+    for name in FILES:
+        for suite, found in needs(name).values():
+            by_suite.setdefault(suite, set()).update(found.places)
+    for suite, wanted in by_suite.items():
+        made = cells(
+            parse(derived(shipped(suite), wanted, suite), where=suite, directory=find(suite).parent)
+        )
+        assert {place_of(cell) for cell in made} == wanted

@@ -1,0 +1,153 @@
+"""`rmwbench claims`: the ledger in each of its forms, and the page that it generates."""
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from rmwbench.published.claims.by_suite import by_suite
+from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.markdown import evaluations_table, page
+from rmwbench.published.claims.measured import shipped_of
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from tests.published.claims.shipped import FILES
+from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
+from tests.support.command import exit_code
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(capsys, *arguments):
+    code = exit_code("claims", *arguments)
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_the_page_is_up_to_date():
+    written = (ROOT / "docs/claims.md").read_text(encoding="utf-8")
+    files = list(FILES.values())
+    there = shipped_of(files)
+    document = ledger(files, shipped=there)
+    made = page(document, by_suite(files, document, there))
+    assert made == written, "run `rmwbench claims --markdown > docs/claims.md`"
+
+
+def test_the_table_of_the_evaluations_is_up_to_date():
+    written = (ROOT / "docs/evaluations.md").read_text(encoding="utf-8")
+    files = list(FILES.values())
+    there = shipped_of(files)
+    made = evaluations_table(by_suite(files, ledger(files, shipped=there), there))
+    assert made in written, (
+        "put what `rmwbench claims --by-suite` prints in place of the table of docs/evaluations.md"
+    )
+
+
+def test_of_each_suite_it_is_told_what_was_measured_of_it():
+    file = FILES["gscam-2025"]
+    there = shipped_of([file])
+    document = ledger([file], shipped=there)
+    rows = by_suite([file], document, there)
+    testable = [claim for claim in file.items if claim.tests]
+    *tested, last = rows
+    assert {row.suite for row in tested} == {test.suite for one in testable for test in one.tests}
+    assert (last.suite, last.statements) == ("gscam-2025/gstreamer", 0)
+    assert sum(row.statements for row in rows) >= len(testable)
+    whole = {row.suite: row for row in rows}["gscam-2025"]
+    assert 0 < whole.measured <= whole.conditions
+    assert (
+        all(0 <= count <= whole.measured for count in whole.by_rmw.values())
+        and whole.by_rmw["rmw_zenoh_cpp"] > 0
+    )
+    few = {
+        "gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]
+    }
+    assert [row.measured for row in by_suite([file], document, few)] == [0] * len(rows)
+    assert "| `gscam-2025` | " in page(document, rows) and "## By suite" not in page(document)
+
+
+def first_blocks(found, count):
+    """The campaign with no more blocks than that."""
+    workloads = [
+        replace(
+            workload, arms=tuple(replace(arm, per_trial=cut(arm, count)) for arm in workload.arms)
+        )
+        for workload in found.workloads
+    ]
+    return replace(found, workloads=tuple(workloads))
+
+
+def cut(arm, count):
+    return {name: dict(list(found.items())[:count]) for name, found in arm.per_trial.items()}
+
+
+def test_json_is_the_ledger(capsys):
+    code, out, _ = run(capsys, "gscam-2025", "--json", "--no-shipped")
+    found = json.loads(out)
+    assert (code, found["schema"], found["version"]) == (0, "rmwbench/claims", 4)
+    (source,) = found["sources"]
+    assert found["summary"]["claims"] == len(source["claims"]) == len(FILES["gscam-2025"].items)
+    assert all(claim["today"] == [] for claim in source["claims"])
+
+
+def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_path):
+    code, _, err = run(capsys, "gscam-2025", "--json", "--markdown")
+    assert code == 2 and "one form at a time" in err
+    code, _, err = run(capsys, "gscam-2025", "--save", str(tmp_path))
+    assert code == 2 and "--campaign DIR" in err and not list(tmp_path.iterdir())
+
+
+def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
+    code, out, _ = run(
+        capsys, "gscam-2025", "--no-shipped", "--html", str(tmp_path / "claims.html")
+    )
+    assert (code, out.strip()) == (0, str(tmp_path / "claims.html"))
+    assert "rmwbench claims run" in (tmp_path / "claims.html").read_text()
+
+
+def test_the_terminal_says_verdicts_and_reasons(capsys):
+    code, out, _ = run(capsys, "galactic-2020", "--heading", "6.1.1")
+    text = " ".join(out.split())
+    assert code == 0
+    assert "ga-611-scale" in text
+    assert "contradicted: every printed mean equals" in text
+    assert "ga-63-uniform" not in text
+
+
+def test_a_heading_that_is_not_there(capsys):
+    code, _, err = run(capsys, "--heading", "nowhere at all")
+    assert code == 2
+    assert "no heading has that text" in err
+
+
+def test_a_campaign_gives_todays_answer():
+    file = FILES["rclcpp-intraprocess-2019"]
+    values = {
+        "rclcpp unique": FAST,
+        "rclcpp copied": SLOW,
+        "rclcpp inter as of 2019 unique": [v * 900 for v in SLOW],
+    }
+    arms = [renamed(arm(name, found), "service_latency_p50") for name, found in values.items()]
+    doc = ledger([file], [campaign(("one", *arms), suite="rclcpp-intraprocess-2019")])
+    found = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
+    (today,) = found["pa-one-lat-unique"]
+    assert (today["answer"], today["verdict"]) == ("holds", "proxy"), (
+        "another version than that of 2019"
+    )
+    assert "holds with rclcpp unique 1.0" in today["text"]
+    (absent,) = found["pa-one-pub-intra"]
+    assert absent["verdict"] == "no data", "this campaign has no such metric"
+    assert found["pa-similar"] == []
+    assert doc["summary"]["today"]["proxy"] >= 2
+    json.dumps(doc, allow_nan=False)
+
+
+def test_names_are_those_of_show_and_the_other_verbs_are_listed(capsys):
+    code, out, _ = run(capsys, "--help")
+    listed = re.findall(r"^  (\w+) ", out.partition("Commands:")[2], re.MULTILINE)
+    assert code == 0 and listed == ["show", "plan", "run"]
+    code, out, _ = run(capsys, "fd-w1-address", "--no-shipped")
+    assert (code, out) == (
+        *run(capsys, "show", "fd-w1-address", "--no-shipped")[:2],
+    ) and "fd-w1-address" in out
+    code, _, err = run(capsys, "nobody")
+    assert code == 2 and "no source and no claim is called `nobody`" in err

@@ -1,0 +1,161 @@
+"""The ledger's verdicts are those of the original data, wherever importers give the figures."""
+
+import csv
+
+import pytest
+from scipy.stats import mannwhitneyu
+
+from rmwbench.published.claims.model import Check, Data
+from rmwbench.published.claims.original_data import fisher, settled
+from tests.published.claims.shipped import FILES
+from tests.published.importers import original
+from tests.published.importers.original import figures
+
+TSC = "tsc-galactic-2020"
+WHERE = {
+    "tsc-2020-build-farm": (TSC, "build_farm"),
+    "tsc-2020-mininet": (TSC, "mininet_experiments", "2020-10-23_10-47-36.tar.gz"),
+    "tsc-2020-wifi": (TSC, "wifi"),
+    "github-csv": (TSC, "git_metrics"),
+    "survey": (TSC, "user_survey"),
+    "gscam": ("newslab-gscam-stress-2025",),
+}
+SUMMARY = (TSC, "mininet_experiments", "MininetResults.csv")
+SAME = {"contradicted within the source": {"contradicted", "partly supported"}}
+"""Where the text contradicts itself, the data is against one of the two."""
+WITH_DATA = [claim for file in FILES.values() for claim in file.items if claim.data]
+
+
+@pytest.mark.parametrize("claim", [pytest.param(claim, id=claim.id) for claim in WITH_DATA])
+def test_a_verdict_is_what_the_data_says(claim):
+    # The bars of memory and CPU are drawn by a table's row order, which only the summary has.
+    bars = any(
+        check.figure.startswith(("mininet_rss", "mininet_cpu")) for check in claim.data.checks
+    )
+    found = figures(*(SUMMARY if bars else WHERE[claim.data.kind]))
+    points = {(row["figure"], row["series"], row["x"]): row for row in found.rows}
+    absent = [
+        p
+        for c in claim.data.checks
+        for p in (c.of, c.than)
+        if not isinstance(p, float) and (c.figure, *p) not in points
+    ]
+    assert absent == [], "no such point"
+    written = {column: getattr(claim, column).verdict for column in ("published", "corrected")}
+    computed = {column: settled(claim.data, points, f"as_{column}") for column in written}
+    assert {c: v for c, v in written.items() if computed[c] not in SAME.get(v, {v})} == {}, computed
+
+
+RUNS = {
+    "ga-222-one-latency": [(300, 20, "fastrtps_cpp_sync")],
+    "ga-223-third": [(1000, 30, "fastrtps_cpp_sync"), (1000, 30, "fastrtps_cpp_async")],
+    "ga-231-sixty": [(300, 20, "fastrtps_cpp_sync"), (1000, 30, "fastrtps_cpp_sync")],
+}
+"""Claim -> rate, loss and side of the latencies of 1 KB that its corrected verdict rests on, beside
+Cyclone DDS's. Of 0 ms are runs that received nothing."""
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_what_ten_runs_do_not_tell_contradicts_nobody(name):
+    with open(original.path(*SUMMARY), encoding="utf-8", newline="") as file:
+        rows = list(csv.DictReader(file))
+
+    def latencies(side, rate, loss):
+        marks = (f"rmw_{side}_Array1k@", f"_{rate}bw_{loss}loss_")
+        found = [row for row in rows if all(mark in row["experiment"] for mark in marks)]
+        assert len(found) == 10
+        return [x for row in found if (x := float(row["sub_effective_latency"])) > 0]
+
+    found = [
+        mannwhitneyu(latencies("cyclonedds_cpp_sync", *at), latencies(side, *at)).pvalue
+        for *at, side in RUNS[name]
+    ]
+    (claim,) = (claim for claim in FILES["galactic-2020"].items if claim.id == name)
+    assert min(found) > 0.05 and claim.corrected.verdict == "undecided"
+    assert min(found) == pytest.approx(claim.corrected.p, abs=0.005)
+
+
+def test_two_counts_of_ten_runs_are_told_by_fishers_test():
+    found = figures(TSC, "wifi")
+    points = {(row["figure"], row["series"], row["x"]): row for row in found.rows}
+    sides = [(f"rmw_{name}_cpp 100 Hz", "100") for name in ("cyclonedds", "fastrtps")]
+    check = Check(
+        figure="wifi_stalled_runs", of=sides[0], than=sides[1], relation="less", counts=True
+    )
+    p = fisher(check, points, "as_corrected")
+    (claim,) = (claim for claim in FILES["galactic-2020"].items if claim.id == "ga-sum-wifi-tie")
+    assert p == pytest.approx(claim.corrected.p, abs=0.005)
+    told = settled(Data(kind="tsc-2020-wifi", checks=[check]), points, "as_corrected")
+    assert told == claim.corrected.verdict == claim.published.verdict == "undecided"
+
+
+def _answers(**shares):
+    levels = ("agree", "neutral", "disagree")
+    return {
+        ("shares", f"Q1 {group}", level): {"as_published": x, "as_corrected": x, "count": 40}
+        for group, of in shares.items()
+        for level, x in zip(levels, of, strict=True)
+    }
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"), [((60.0, 20.0, 20.0), "undecided"), ((10.0, 20.0, 70.0), "supported")]
+)
+def test_means_of_answers_are_told_by_their_ranks(shares, said):
+    points = _answers(a=(65.0, 20.0, 15.0), b=shares) | {
+        ("mean", group, "Q1"): {"as_published": x, "as_corrected": x, "count": 40}
+        for group, x in (("a", 2.5), ("b", 2.4))
+    }
+    greater = {"figure": "mean", "of": ("a", "Q1"), "relation": "greater", "than": ("b", "Q1")}
+    assert settled(_data(greater | {"answers": "shares"}), points, "as_corrected") == said
+    assert settled(_data(greater | {"answers": "shares"}), points, "as_published") == "supported"
+    assert settled(_data(greater), points, "as_corrected") == "supported"
+
+
+def test_what_is_not_told_beside_what_holds_is_partly_supported():
+    points = _points(a=(9.0, 9.0), b=(2.0, 2.0)) | {
+        ("f", "c", ""): {"as_published": 3.0, "as_corrected": 3.0, "count": 10},
+        ("f", "d", ""): {"as_published": 8.0, "as_corrected": 8.0, "count": 10},
+    }
+    less = {"figure": "f", "of": ("b", ""), "relation": "less", "than": ("a", "")}
+    open_ = {"figure": "f", "of": ("c", ""), "relation": "less", "than": ("d", ""), "counts": True}
+    more = {**less, "relation": "greater"}
+    assert settled(_data(open_), points, "as_published") == "undecided"
+    assert settled(_data(less, open_), points, "as_published") == "partly supported"
+    assert settled(_data(more, open_), points, "as_published") == "undecided"
+
+
+def _data(*checks):
+    return Data(kind="x", checks=[Check(**check) for check in checks])
+
+
+def _points(**values):
+    return {
+        ("f", name, ""): {"as_published": pair[0], "as_corrected": pair[1]}
+        for name, pair in values.items()
+    }
+
+
+def test_all_some_none_and_no_data():
+    points = _points(a=(1.0, 3.0), b=(2.0, 2.0), c=(5.0, None))
+    less = {"figure": "f", "of": ("a", ""), "relation": "less", "than": ("b", "")}
+    above = {"figure": "f", "of": ("c", ""), "relation": "greater", "than": 4.0}
+    assert settled(_data(less), points, "as_published") == "supported"
+    assert settled(_data(less), points, "as_corrected") == "contradicted"
+    assert settled(_data(less, above), points, "as_corrected") == "no data"
+    low = {**above, "than": 6.0}
+    assert settled(_data(less, low), points, "as_published") == "partly supported"
+
+
+@pytest.mark.parametrize(("factor", "holds"), [(1.9, False), (2.1, True)])
+def test_within_is_symmetric(factor, holds):
+    points = _points(a=(1.0, 1.0), b=(2.0, 2.0))
+    for of, than in (("a", "b"), ("b", "a")):
+        check = {
+            "figure": "f",
+            "of": (of, ""),
+            "relation": "within",
+            "than": (than, ""),
+            "factor": factor,
+        }
+        assert (settled(_data(check), points, "as_published") == "supported") is holds

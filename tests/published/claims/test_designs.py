@@ -1,0 +1,200 @@
+"""What a claim's answer is short of, and what a bar takes that no run reaches."""
+
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.published.campaign import of_shown
+from rmwbench.published.claims.by_suite import by_suite
+from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
+from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.judge import answers
+from rmwbench.published.claims.markdown import answered, page
+from rmwbench.published.claims.measured import expanded, measured, text
+from rmwbench.published.claims.model import Conditions
+from rmwbench.published.claims.state import state_of
+from rmwbench.results.model import Metric
+from tests.published.claims.shipped import FILES
+from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
+from tests.report.example_document import example
+
+
+def claims_of(made):
+    return [claim for source in made["sources"] for claim in source["claims"]]
+
+
+def judged(file, *campaigns):
+    (claim,) = claims_of(ledger([file], campaigns))
+    return claim
+
+
+def of_length(steady_s, *workloads):
+    made = campaign(*workloads)
+    return replace(made, workloads=tuple(replace(w, steady_s=steady_s) for w in made.workloads))
+
+
+def lasting(file, seconds):
+    return file.model_copy(update={"lasts_s": {"f/s": seconds}})
+
+
+SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+
+
+@pytest.mark.parametrize(
+    ("measured_s", "codes"), [(1.1, ("length",)), (27.0, ()), (25.0, ()), (None, ())]
+)
+def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
+    file = lasting(asked(right="b"), 27.0)
+    claim = judged(file, of_length(measured_s, ("w", *SIDES)))
+    (found,) = claim["today"]
+    assert found["proxy_codes"] == list(codes)
+    assert found["length"] == {"measured_s": measured_s, "of_s": 27.0}
+    assert found["verdict"] == ("proxy" if codes else "supported")
+    told = "**holds** (proxy: length 1.1 of 27 s)"
+    assert (told in answered(claim)) == bool(codes)
+
+
+def test_a_run_whose_length_nobody_told_is_no_condition():
+    (found,) = judged(asked(right="b"), of_length(1.1, ("w", *SIDES)))["today"]
+    assert (found["length"]["of_s"], found["verdict"]) == (None, "supported")
+
+
+def test_one_condition_of_many_says_both_numbers():
+    file = asked(right="b", workload="w")
+    (one,) = file.items
+    many = file.model_copy(update={"items": (one.model_copy(update={"speaks_of": 54}),)})
+    claim = judged(many, campaign(("w", *SIDES)))
+    assert claim["today"][0]["conditions"] == {"measured": 1, "of": 54}
+    assert "(proxy: conditions 1 of 54)" in answered(claim)
+    whole = judged(file, campaign(("w", *SIDES)))
+    assert whole["today"][0]["conditions"] == {"measured": 1, "of": 1}
+    assert whole["today"][0]["verdict"] == "supported"
+
+
+def test_cells_that_were_not_measured_are_conditions_too():
+    claim = judged(
+        asked(right="b", cells={"of": 3, "at_least": 1}), campaign(("w", *SIDES), ("v", *SIDES))
+    )
+    assert claim["today"][0]["conditions"] == {"measured": 2, "of": 3}
+    assert "**holds** (proxy: conditions 2 of 3)" in answered(claim)
+
+
+def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
+    """Of one machine, at one layer: each has its own answer, and the original's stands first."""
+    file = asked(right="b").model_copy(
+        update={"conditions": Conditions(touch="none"), "original": {"f/s": {}}}
+    )
+    read = campaign(
+        ("w", arm("rclcpp/a", SLOW * 3, touch="all"), arm("rclcpp/b", FAST * 3, touch="all")),
+        machine="m",
+    )
+    left = campaign(
+        ("w", arm("rclcpp/a", FAST, touch="none"), arm("rclcpp/b", SLOW, touch="none")),
+        machine="m",
+    )
+    first, second = answers(file, file.items[0], [read, left])
+    assert (first.answer, first.blocks) == ("holds", 6) and "touch" not in first.proxy_codes
+    assert (second.answer, second.blocks) == ("does not hold", 18)
+    assert "touch" in second.proxy_codes
+
+
+def test_what_is_about_an_untouched_payload_is_not_answered_by_a_read_one():
+    file = asked(right="b", of_touch=True).model_copy(
+        update={"conditions": Conditions(touch="none")}
+    )
+    (found,) = judged(file, campaign(("w", *SIDES)))["today"]
+    assert (found["answer"], found["cells"][0]["code"]) == ("no data", "other_touch")
+    alone = [arm("rclcpp/a", FAST, touch="none"), arm("rclcpp/b", SLOW, touch="none")]
+    assert judged(file, campaign(("w", *alone)))["today"][0]["answer"] == "holds"
+
+
+def lossless(name, blocks=5, count=500):
+    made = arm(name, [0.0] * blocks)
+    fraction = {
+        "unit": "fraction",
+        "value": 0,
+        "low": 0,
+        "high": 0.1,
+        "count": count,
+        "trials": blocks,
+    }
+    return replace(
+        made, metrics={"loss": Metric.of(fraction)}, per_trial={"loss": made.per_trial["m"]}
+    )
+
+
+@pytest.mark.parametrize(("level", "undecidable"), [(0.0005, True), (0.005, False)])
+def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
+    """500 messages in five trials of 2 s: 50 per second, 36 000 in twelve trials of a minute."""
+    file = asked(level=level, workload="w", metric="loss")
+    claim = judged(file, of_length(2.0, ("w", lossless("rclcpp/a"))))
+    (found,) = claim["today"]
+    assert found["answer"] == "undecided"
+    assert (claim["state"] == "undecidable") == undecidable
+    cell = found["cells"][0]["takes"]
+    assert cell["blocks"] == MOST_BLOCKS
+    assert cell["messages"] == pytest.approx(50 * MOST_BLOCKS * cell["steady_s"], rel=0.01)
+    assert (cell["steady_s"] > LONGEST_S) == undecidable
+    assert ("**undecidable**" in answered(claim)) == undecidable
+
+
+def test_a_small_difference_of_two_lossless_sides_takes_blocks():
+    """However long they are: trials may go wrong as a whole."""
+    file = asked(right="b", by="difference", relation="greater", level=0.095, metric="loss")
+    claim = judged(file, of_length(60.0, ("w", lossless("rclcpp/a"), lossless("rclcpp/b"))))
+    takes = claim["today"][0]["takes"]
+    assert claim["state"] == "undecidable" and 35 < takes["blocks"] < 50
+    assert takes["text"] == f"{takes['blocks']} blocks" and takes["text"] in answered(claim)
+    enough = lossless("rclcpp/a", takes["blocks"]), lossless("rclcpp/b", takes["blocks"])
+    assert judged(file, of_length(60.0, ("w", *enough)))["today"][0]["answer"] == "does not hold"
+
+
+def test_what_lost_something_is_not_undecidable():
+    lost = arm("rclcpp/a", [0.0, 0.002, 0.0, 0.004, 0.0])
+    fraction = {
+        "unit": "fraction",
+        "value": 0.0012,
+        "low": 0,
+        "high": 0.1,
+        "count": 500,
+        "trials": 5,
+    }
+    made = replace(
+        lost, metrics={"loss": Metric.of(fraction)}, per_trial={"loss": lost.per_trial["m"]}
+    )
+    claim = judged(asked(level=0.0005, workload="w", metric="loss"), of_length(2.0, ("w", made)))
+    assert (claim["state"], claim["today"][0]["takes"]) == ("undecided", None)
+
+
+def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
+    source = FILES["gscam-2025"]
+    from rmwbench.published.claims.measured import shipped_of
+
+    made = ledger([source], shipped=shipped_of([source]))
+    states = {claim["id"]: claim for claim in claims_of(made)}
+    for name in ("gs-paradox", "gs-pool-60-512-1400", "gs-zenoh-no-loss"):
+        assert state_of(states[name]) == "undecidable"
+        words = states[name]["today"][0]["takes"]["text"].split()
+        assert " ".join(words) in page(made)
+
+
+def test_the_length_of_a_trial_is_kept():
+    one = example()
+    timed = replace(one, workloads=tuple(replace(item, steady_s=2.5) for item in one.workloads))
+    assert {item.steady_s for item in of_shown(timed).workloads} == {2.5}
+    file = lasting(asked(right="b"), 300.0)
+    ran = replace(of_length(1.1, ("w", *SIDES)), created_utc="2026-11-29T00:00:00Z", machine="m")
+    summary = measured(file, [ran])
+    assert '{"workload": "w", "steady_s": 1.1, "arms": [' in text(summary)
+    assert expanded(summary)[0].workloads[0].steady_s == 1.1
+
+
+def test_short_trials_are_not_conditions_of_the_original():
+    chain = FILES["hop-chain-2026"].model_copy(update={"lasts_s": {"hop-chain-2026/chain": 60.0}})
+    for seconds, as_long in ((1.1, 0), (60.0, 1)):
+        made = campaign(("imu", arm("rclcpp/cyclonedds", FAST)), suite="chain")
+        ran = replace(
+            made, workloads=tuple(replace(one, steady_s=seconds) for one in made.workloads)
+        )
+        (row,) = by_suite([chain], ledger([chain]), {chain.claims: [ran]})
+        assert (row.measured_original, row.as_long) == (1, as_long)

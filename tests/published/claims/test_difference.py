@@ -1,0 +1,245 @@
+"""Claims by the difference of two fractions: known cases, coverage, what two sides without any loss
+decide, and what a campaign under way makes of it."""
+
+import numpy as np
+import pytest
+
+from rmwbench.analysis.stats.intervals import clopper_pearson, clustered_fraction, wrong_trials
+from rmwbench.analysis.verdicts.difference import difference
+from rmwbench.errors import UserError
+from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
+from rmwbench.published.claims.judge import today
+from rmwbench.published.claims.markdown import here
+from rmwbench.published.claims.model import load
+from rmwbench.published.claims.render.picture import WIDTH, picture
+from tests.published.claims.test_predicates import arm, asked, campaign, one, renamed
+
+NONE = (0.0, 0.0, 0.03)
+
+
+def by_block(*values):
+    return dict(enumerate(values))
+
+
+def test_three_blocks_by_students_t():
+    """Differences 0.1, 0.2, 0.3: mean 0.2, standard error 0.1 ÷ √3, t of two degrees of freedom
+    4.3027."""
+    value, low, high = difference(
+        by_block(0.2, 0.4, 0.5),
+        by_block(0.1, 0.2, 0.2),
+        (0.37, 0.2, 0.6),
+        (0.17, 0.1, 0.3),
+        level=0.025,
+    )
+    assert value == pytest.approx(0.2)
+    assert (low, high) == pytest.approx(
+        (0.2 - 4.3027 * 0.1 / 3**0.5, 0.2 + 4.3027 * 0.1 / 3**0.5), abs=1e-4
+    )
+
+
+def test_only_common_blocks_are_compared():
+    found = difference(
+        {0: 0.1, 1: 0.2, 5: 0.9}, {0: 0.1, 1: 0.1, 7: 0.0}, (0.4, 0.1, 0.9), (0.1, 0.0, 0.2)
+    )
+    assert found[0] == pytest.approx(0.05)
+
+
+def test_two_sides_that_lost_nothing_differ_by_no_more_than_either_bound():
+    assert difference(by_block(0, 0, 0), by_block(0, 0, 0), NONE, (0.0, 0.0, 0.05)) == (
+        0.0,
+        -0.05,
+        0.03,
+    )
+
+
+def test_a_side_that_lost_nothing_adds_its_bound_to_the_others_spread():
+    lossy = (0.2, 0.1, 0.3)
+    value, low, high = difference(by_block(0.1, 0.2, 0.3), by_block(0, 0, 0), lossy, NONE)
+    half = 4.3027 * 0.1 / 3**0.5
+    assert (value, low, high) == pytest.approx((0.2, 0.2 - half - 0.03, 0.2 + half), abs=1e-4)
+    assert difference(by_block(0, 0, 0), by_block(0.1, 0.2, 0.3), NONE, lossy) == pytest.approx(
+        (-value, -high, -low)
+    )
+
+
+def test_without_two_common_blocks_the_two_intervals_are_combined():
+    assert difference({0: 0.1}, {0: 0.2}, (0.1, 0.05, 0.2), (0.2, 0.1, 0.4)) == pytest.approx(
+        (-0.1, -0.35, 0.1)
+    )
+
+
+def test_trials_that_go_wrong_as_a_whole_are_in_the_bounds_of_a_side_that_shows_none():
+    nothing, unseen = by_block(0, 0, 0), 0.4
+    assert difference(nothing, nothing, NONE, NONE, unseen=unseen) == (0.0, -unseen, unseen)
+    # One lost message says no more about trials than none.
+    one = by_block(0.001, 0, 0)
+    value, low, high = difference(one, nothing, (value_of(one), 0.0, 0.002), NONE, unseen=unseen)
+    assert high == pytest.approx(value + unseen * (1 - value)) and low == pytest.approx(
+        value - unseen
+    )
+    # A side whose trials all lost everything may have some that do not.
+    assert difference(by_block(1, 1, 1), nothing, (1.0, 0.97, 1.0), NONE, unseen=unseen)[
+        1
+    ] == pytest.approx(0.2)
+    # Where one was seen the spread of the trials holds it.
+    seen, plain = by_block(1.0, 0, 0), (1 / 3, 0.0, 0.9)
+    with_it, without = (difference(seen, nothing, plain, NONE, unseen=u) for u in (unseen, 0.0))
+    assert with_it[2] == without[2]
+
+
+def value_of(side):
+    return sum(side.values()) / len(side)
+
+
+@pytest.mark.parametrize(("wrong", "loses"), [(0.2, 0.3), (0.05, 1.0), (0.2, 1.0), (1 / 3, 0.3)])
+def test_a_difference_holds_the_truth_where_trials_go_wrong_as_a_whole(wrong, loses):
+    """One trial in so many of one side loses much, all others single messages; five blocks of 1 100
+    messages a side."""
+    rng = np.random.default_rng(11)
+    trials = 5
+    held = {True: 0, False: 0}
+    for _ in range(400):
+        bad = np.stack([rng.random(trials) < wrong, np.zeros(trials, bool)])
+        lost = rng.binomial(1100, np.where(bad, loses, 0.0002))
+        own = [clustered_fraction(side, np.full(trials, 1100.0))[0] for side in lost]
+        i, j = (dict(enumerate(side / 1100)) for side in lost)
+        for known in held:
+            unseen = wrong_trials(trials) if known else 0.0
+            _, low, high = difference(i, j, *own, unseen=unseen)
+            held[known] += low <= wrong * loses <= high
+    assert held[True] >= 0.93 * 400 and held[True] > held[False], held
+
+
+def test_a_difference_of_fractions_stays_between_minus_one_and_one():
+    assert difference(by_block(1.0, 0.2), by_block(0, 0), (0.6, 0.1, 1.0), NONE)[1:] == (-1.0, 1.0)
+
+
+@pytest.mark.parametrize("lost", [(0.0, 0.0), (0.002, 0.0), (0.0, 0.03), (0.05, 0.05), (0.4, 0.2)])
+def test_the_interval_has_the_truth_in_it(lost):
+    """Five blocks of 400 messages each, lost one by one with chances that the block's mood moves
+    for both sides alike: the intervals of at least 91 % of 500 campaigns contain the true
+    difference. Lowest where a few single messages are lost, on one side alone, and Student's t
+    knows nothing of the skew."""
+    rng, inside, campaigns = np.random.default_rng(2), 0, 500
+    for _ in range(campaigns):
+        mood = rng.uniform(0.5, 1.5, 5)
+        counts = [rng.binomial(400, p * mood) for p in lost]
+        sides = [by_block(*(count / 400)) for count in counts]
+        own = [clustered_fraction(count, np.full(5, 400))[0] for count in counts]
+        _, low, high = difference(sides[0], sides[1], own[0], own[1])
+        inside += low <= lost[0] - lost[1] <= high
+    assert inside >= 0.91 * campaigns
+
+
+def lossless(name, frames, trials=12, **more):
+    """Trials without any loss, `frames` in all, in bursts of ten at most."""
+    high = clopper_pearson(0, frames / 10)[1]
+    metric = {
+        "unit": "fraction",
+        "value": 0,
+        "low": 0,
+        "high": high,
+        "count": frames,
+        "trials": trials,
+    }
+    return renamed(arm(name, [0.0] * trials, metric=metric, **more), "loss")
+
+
+def five_points(relation="greater", level=0.05, **more):
+    return asked(metric="loss", right="b", by="difference", relation=relation, level=level, **more)
+
+
+@pytest.mark.parametrize(
+    ("frames", "relation", "level", "answer"),
+    [
+        (1116, "greater", 0.35, "does not hold"),
+        (1116, "greater", 0.05, "undecided"),
+        (1116, "less", -0.35, "does not hold"),
+        (1116, "less", 0.35, "holds"),
+        (1116, "greater", 0.0, "undecided"),
+    ],
+)
+def test_no_loss_on_either_side_decides_as_far_as_its_bounds_reach(frames, relation, level, answer):
+    """Twelve trials that lost nothing: three in ten may still go wrong as a whole (1 −
+    0.0139^(1/12) = 0.30), however many messages they had."""
+    doc = campaign(("w", lossless("rclcpp/a", frames), lossless("rclcpp/b", frames)))
+    assert one(five_points(relation, level), doc).answer == answer
+
+
+def test_three_good_trials_do_not_exclude_that_every_third_is_bad():
+    """If every third trial were bad, three good ones happen in 30 %."""
+    doc = campaign(("w", lossless("rclcpp/a", 1116, 3), lossless("rclcpp/b", 1116, 3)))
+    (cell,) = one(five_points("greater", 0.095), doc).cells
+    assert cell.answer == "undecided" and cell.high > 1 / 3
+
+
+def test_what_was_seen_is_told_in_points():
+    doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    assert one(five_points(), doc).seen() == "0 [-30 to 30] points"
+    test = five_points().items[0].model_dump(mode="json")
+    claim = {"test": test["test"], "also": [], "today": []}
+    assert here(claim).endswith("loss of a > b + 5 points")
+
+
+def test_times_have_no_difference_as_fractions_have():
+    claims = asked(
+        right="b", by="difference", relation="greater", level=0.05, metric="longest_stall"
+    )
+    sides = [renamed(arm(name, [1.0, 2.0]), "longest_stall") for name in ("rclcpp/a", "rclcpp/b")]
+    (cell,) = one(claims, campaign(("w", *sides))).cells
+    assert cell.answer == "no data"
+    assert cell.reason == "longest_stall is not a fraction, and only fractions have a difference"
+
+
+@pytest.mark.parametrize(
+    ("test", "words"),
+    [
+        ("left: a, relation: less, right: b, by: difference", "level left out"),
+        ("left: a, relation: less, level: 0.05, by: difference", "right left out"),
+        ("left: a, relation: less, right: b, level: 0.05, by: difference, factor: 2", "factor 2"),
+        ("left: a, relation: within, right: b, level: 0.05, by: difference", "within"),
+        ("left: a, relation: less, right: b, level: 0.05", "both"),
+    ],
+)
+def test_a_difference_needs_a_side_and_a_level(tmp_path, test, words):
+    file = tmp_path / "claims.yaml"
+    file.write_text(
+        "claims: s\ntitle: t\npublished: '2020'\ntext: x\nlayer: native\nsides: {a: [a], b: [b]}\n"
+        "items:\n"
+        "  - {id: o, heading: h, says: x, kind: opinion}\n"
+        "  - {id: c, heading: h, says: x, kind: ratio, published: {verdict: supported, why: y},"
+        f" test: {{suite: s, metric: loss, {test}}}}}\n"
+    )
+    with pytest.raises(UserError, match=words) as caught:
+        load(file)
+    assert "claims.yaml:9" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("level", "given_up"), [(0.99, False), (0.5, False), (0.05, True), (0.0, True)]
+)
+def test_two_zeros_are_given_up_only_where_the_last_block_would_not_decide(level, given_up):
+    """Five blocks without any loss leave 0.6 open, twelve 0.3."""
+    claims = five_points(level=level, workload="w")
+    doc = campaign(("w", lossless("rclcpp/a", 1116, 5), lossless("rclcpp/b", 1116, 5)))
+    hold = ClaimsHold([Wanted(claims, claims.items[0], frozenset({1}))], lambda: doc, 1000.0)
+    hold(5, 1.0, {1: 1.0})
+    assert ("c" in hold.given_up) == given_up
+    assert ("c" in hold.decided) == (level == 0.99)
+
+
+def test_its_picture_has_zero_in_the_middle():
+    doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
+    claims = five_points(level=0.35)
+    (found,) = today(claims, claims.items[0], doc)
+    cells = [
+        {key: getattr(cell, key) for key in ("workload", "answer", "value", "low", "high")}
+        for cell in found.cells
+    ]
+    drawn = picture(claims.items[0].model_dump(mode="json")["test"], cells)
+    ((bar, text),) = drawn["bars"]
+    (row,) = drawn["rows"]
+    assert text == "35 points"
+    assert row["value"] == WIDTH / 2 < row["high"] < bar < WIDTH
+    assert row["low"] == pytest.approx(WIDTH - row["high"])
+    assert drawn["shade"] == (bar, WIDTH - bar)

@@ -1,0 +1,290 @@
+"""Summaries of measurements: small, complete enough to be judged again with the same answers, and
+those that ship."""
+
+import dataclasses
+import json
+from collections import Counter
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.judge import today
+from rmwbench.published.claims.markdown import answered, page
+from rmwbench.published.claims.measured import expanded, file_name, measured, text
+from rmwbench.published.claims.measured_files import FOLDER, shipped
+from rmwbench.published.claims.rules import LEAST_BLOCKS
+from rmwbench.published.claims.suites import is_of
+from rmwbench.results.model import Fact, Metric
+from rmwbench.suite.file.places import suites_directory
+from tests.published.claims.shipped import FILES
+from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
+
+MACHINE = "2 × Fixture 9000, Linux 6.1, 8 GB"
+FACTS = (Fact(name="load average", value="0.10", note=None),)
+MOST_BYTES = 2_000_000
+
+
+def begun(*workloads, **about):
+    """A campaign as it is when it has run on a machine."""
+    known = {
+        "created_utc": "2026-01-02T03:04:05Z",
+        "seed": 7,
+        "blocks_complete": 4,
+        "machine": MACHINE,
+        "facts": FACTS,
+    }
+    return campaign(*workloads, **{**known, **about})
+
+
+def test_judged_again_it_says_the_same():
+    claims = asked(right="b")
+    whole = begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW), arm("unneeded", SLOW)))
+    summary = json.loads(text(measured(claims, [whole])))
+    (again,) = expanded(summary)
+    (before,), (after,) = (today(claims, claims.items[0], found) for found in (whole, again))
+    assert (after.answer, after.cells, after.arms) == (before.answer, before.cells, before.arms)
+    assert (after.machine, after.date, after.shipped) == (MACHINE, "2026-01-02", True)
+    assert [one.arm for w in again.workloads for one in w.arms] == ["rclcpp/a", "rclcpp/b"]
+    assert again.fact("load average") == "0.10"
+
+
+def test_only_what_claims_compare_is_kept():
+    claims = asked(right="b", workload="w")
+    assert measured(claims, [begun(("v", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]) is None
+    more = arm("rclcpp/a", FAST)
+    other = {"other": Metric(unit="ns", value=1.0)}
+    more = dataclasses.replace(more, metrics={**more.metrics, **other})
+    summary = measured(claims, [begun(("w", more, arm("rclcpp/b", SLOW)))])
+    assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
+
+
+def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
+    """`--by-suite` counts them, and the table that ships is made of what ships."""
+    claims = asked(right="b", workload="w")
+    median = Metric(unit="ns", value=1.0)
+
+    def over(rmw):
+        known = {"middleware": f"rclcpp/{rmw}", "metrics": {"response_latency_p50": median}}
+        values = {"response_latency_p50": dict(enumerate(FAST)), "other": {0: 1.0}}
+        return dataclasses.replace(arm(rmw, FAST), per_trial=values, **known)
+
+    workload = ("v", over("rmw_zenoh_cpp"), over("rmw_other_cpp"))
+    (kept,) = measured(claims, [begun(workload)])["campaigns"][0]["workloads"][0]["arms"]
+    assert kept["arm"] == "rmw_zenoh_cpp"
+    assert list(kept["metrics"]) == list(kept["per_trial"]) == ["response_latency_p50"]
+    assert measured(claims, [begun(workload, suite="another")]) is None
+
+
+@pytest.mark.parametrize("wall_s", [None, 61.5])
+def test_what_the_trials_took_is_kept_where_it_is_known(wall_s):
+    workload = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    summary = measured(asked(right="b"), [begun(workload, wall_s=wall_s)])
+    assert summary["campaigns"][0]["campaign"].get("wall_s") == wall_s
+    assert ("wall_s" in summary["campaigns"][0]["campaign"]) == (wall_s is not None)
+    assert expanded(summary)[0].wall_s == wall_s
+
+
+def test_a_campaign_that_ran_for_other_claims_counts_too():
+    """What was measured of a claim's own cells is not left out because it was measured for another
+    one."""
+    claims = asked(right="b")
+    for_another = begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), asked=("d",))
+    (found,) = today(claims, claims.items[0], for_another)
+    assert found.answer == "holds"
+    assert measured(claims, [for_another]) is not None
+
+
+def test_what_another_method_measured_is_refused(tmp_path):
+    claims = asked(right="b")
+    summary = measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    path = tmp_path / "s" / FOLDER / "one.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(text(summary), encoding="utf-8")
+    assert shipped("s", tmp_path) == [summary]
+    del summary["campaigns"][0]["method"]
+    path.write_text(text(summary), encoding="utf-8")
+    with pytest.raises(UserError, match="another method") as refused:
+        shipped("s", tmp_path)
+    assert "method 1" in str(refused.value) and str(path) in str(refused.value)
+
+
+def test_a_line_per_arm_and_a_name_with_date_and_machine():
+    summary = measured(
+        asked(right="b"), [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]
+    )
+    assert file_name(summary) == "2026-01-02t0304-2x-fixture-9000.json"
+    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2
+
+
+def test_two_machines_are_not_mixed():
+    cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    with pytest.raises(UserError, match="two machines"):
+        measured(
+            asked(right="b"),
+            [begun(cells), begun(cells, machine="another")],
+        )
+
+
+def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
+    claims = asked(right="b")
+    cells = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    there = expanded(measured(claims, [begun(cells, name="shipped")]))
+    mine = begun(("w", arm("rclcpp/a", SLOW), arm("rclcpp/b", FAST)), name="mine")
+    empty = {"unit": "ns", "no_data": "nothing"}
+    none = begun(
+        ("w", arm("rclcpp/a", metric=empty), arm("rclcpp/b", metric=empty)),
+        name="none",
+        machine="none",
+    )
+    made = ledger([claims], [none, mine], shipped={"s": there})
+    (claim,) = made["sources"][0]["claims"]
+    assert [(one["campaign"], one["answer"]) for one in claim["today"]] == [
+        ("mine", "does not hold"),
+        ("shipped", "holds"),
+        ("none", "no data"),
+    ]
+    assert made["summary"]["answers"] == {"does not hold": 1}
+
+
+def there(claims, left, right, machine, layer="rclcpp", **about):
+    prefix = "" if layer == "native" else f"{layer}/"
+    cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
+    return expanded(measured(claims, [begun(cells, machine=machine, **about)]))
+
+
+def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_it_says():
+    claims = asked(right="b")
+    noisy, clear = (
+        there(claims, NOISY, NOISY[::-1], "new"),
+        there(claims, FAST[:5], SLOW[:5], "old"),
+    )
+    native = there(claims, FAST, SLOW, "third", "native")
+    (claim,) = ledger([claims], shipped={"s": [*native, *clear, *noisy]})["sources"][0]["claims"]
+    assert [(one["machine"], one["answer"]) for one in claim["today"]] == [
+        ("new", "undecided"),
+        ("old", "holds"),
+        ("third", "holds"),
+    ], "the claim's own layer before another, then the blocks"
+    assert claim["state"] == "undecided", "what decides is not selected"
+
+
+def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
+    """It may have measured it newer and more often; what it left out it says nothing of."""
+    claims = asked(right="b", cells={"of": 2})
+    both = [arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])]
+    cells = [(f"w [n={n}]", *both) for n in (1, 2)]
+    whole = expanded(measured(claims, [begun(*cells, machine="old")]))
+    part = there(claims, FAST, SLOW, "new")
+    (claim,) = ledger([claims], shipped={"s": [*part, *whole]})["sources"][0]["claims"]
+    assert [(one["machine"], one["answer"], one["missing"]) for one in claim["today"]] == [
+        ("old", "holds", 0),
+        ("new", "undecided", 1),
+    ]
+    assert claim["state"] == "holds"
+    assert (
+        "**undecided** (conditions 1 of 2), rclcpp, 6 blocks, without 1 of its cells: "
+        in answered(claim)
+    )
+
+
+def test_machines_that_decide_the_contrary_are_said_to_differ():
+    claims = asked(right="b")
+    made = ledger(
+        [claims],
+        shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]},
+    )
+    (claim,) = made["sources"][0]["claims"]
+    assert claim["state"] == "machines differ" and made["summary"]["states"]["machines differ"] == 1
+    assert "**machines differ**: " in page(made)
+
+
+def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
+    claims = asked(right="b")
+    days = [
+        there(claims, FAST[:3], SLOW[:3], "one", name="first"),
+        there(claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"),
+    ]
+    for shipped_ in (days, days[::-1]):
+        (found,) = ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]})["sources"][0][
+            "claims"
+        ][0]["today"]
+        assert (found["answer"], found["blocks"]) == ("holds", 6)
+        assert (found["campaigns"], found["campaign"], found["date"]) == (
+            ["first", "second"],
+            "second",
+            "2026-01-03",
+        )
+        assert [block for block, _ in found["cells"][0]["left_trials"]] == list(range(6))
+    alone = ledger([claims], shipped={"s": days[0]})["sources"][0]["claims"][0]["today"][0]
+    assert (alone["answer"], alone["leans"], alone["blocks"]) == ("undecided", "holds", 3)
+
+
+def test_versions_are_not_pooled():
+    claims = asked(right="b")
+    campaigns = [
+        begun(("w", arm("rclcpp/a", FAST, version=version), arm("rclcpp/b", SLOW)), name=name)
+        for name, version in (("old", "1.0"), ("new", "1.0.9"))
+    ]
+    (found,) = ledger([claims], campaigns)["sources"][0]["claims"][0]["today"]
+    assert [cell["blocks"] for cell in found["cells"]] == [6, 6]
+
+
+def test_the_page_names_the_machine_where_there_are_two():
+    claims = asked(right="b")
+    (one,) = expanded(
+        measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
+    )
+    made = ledger([claims], shipped={"s": [one]})
+    assert f"Measured: {MACHINE}, 2026-01-02, 1 answers." in page(made) and " on A" not in page(
+        made
+    )
+    twice = {**made, "sources": [made["sources"][0], json.loads(json.dumps(made["sources"][0]))]}
+    twice["sources"][1]["claims"][0]["today"][0]["machine"] = "another"
+    text = page(twice)
+    assert f"**A** {MACHINE}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers." in text
+    assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
+
+
+def test_a_file_that_is_not_a_summary(tmp_path):
+    folder = tmp_path / "s" / FOLDER
+    folder.mkdir(parents=True)
+    (folder / "x.json").write_text('{"schema": "else", "version": 1}')
+    with pytest.raises(UserError, match="another kind"):
+        shipped("s", tmp_path)
+    (folder / "x.json").write_text("no JSON")
+    with pytest.raises(UserError, match="not a summary"):
+        shipped("s", tmp_path)
+
+
+def test_what_ships_has_five_blocks_or_says_why_it_has_none():
+    """Fewer decide nothing. Campaigns of one machine count together, as in an answer; a block that
+    the arm lost is one."""
+    blocks: Counter[tuple[object, ...]] = Counter()
+    for name in FILES:
+        for one in (x for summary in shipped(name) for x in expanded(summary)):
+            for workload in one.workloads:
+                for side in workload.arms:
+                    known = [side.metrics, *(topic.metrics for topic in side.topics.values())]
+                    trials = [m.trials or 0 for metrics in known for m in metrics.values()]
+                    cell = name, one.host, one.suite, workload.workload, side.arm, side.version
+                    blocks[cell] += max(trials, default=0) + len(side.lost_blocks)
+    assert not [cell for cell, count in blocks.items() if 0 < count < LEAST_BLOCKS]
+
+
+def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():
+    paths = sorted(suites_directory().glob(f"**/{FOLDER}/*"))
+    assert sum(path.stat().st_size for path in paths) < MOST_BYTES
+    assert {path.suffix for path in paths} <= {".json"}
+    for name, file in FILES.items():
+        for summary in shipped(name):
+            assert summary["source"] == name
+            campaigns = expanded(summary)
+            assert all(one.workloads for one in campaigns)
+            answered = [
+                claim.id
+                for claim in file.items
+                if any(today(file, claim, one) for one in campaigns)
+            ]
+            spoken_of = answered or all(is_of(file, one) for one in campaigns)
+            assert spoken_of, f"{name}: a summary that speaks of no claim and of no suite of it"

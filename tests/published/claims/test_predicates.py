@@ -1,0 +1,519 @@
+"""Predicates against campaigns made by hand: what holds, what does not, what stays open, and what
+is a proxy."""
+
+import dataclasses
+import math
+
+import pytest
+
+from rmwbench.analysis.metrics.aggregate import widened
+from rmwbench.analysis.stats.metric import Measured
+from rmwbench.published.campaign import Arm, Campaign, Workload
+from rmwbench.published.claims.judge import CLOCKS, answers, today
+from rmwbench.published.claims.values import Sides, left_values
+from rmwbench.published.claims.words import interval
+from rmwbench.results.model import Metric
+from tests.published.claims.asking import one_claim
+
+BASE = {
+    "claims": "s",
+    "title": "t",
+    "published": "2020",
+    "text": "x.txt",
+    "layer": "rclcpp",
+    "versions": ["1.0"],
+    "conditions": {"rclcpp": ["1.0", "1.1"]},
+    "sides": {"a": ["rclcpp/a", "a"], "b": ["rclcpp/b", "b"]},
+}
+
+
+def asked(**test):
+    return one_claim(BASE, {"suite": "f/s", "metric": "m", "left": "a", "relation": "less", **test})
+
+
+def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metric=None, **more):
+    """With the metric `m`, by its values in the blocks 0, 1, …; `metric` is its document where it
+    is not their mean."""
+    if metric is None:
+        metric = {
+            "unit": "ns",
+            "value": sum(values) / len(values),
+            "low": min(values),
+            "high": max(values),
+            "count": 9,
+            "trials": len(values),
+        }
+    return Arm(
+        arm=name,
+        middleware=name.removeprefix("rclcpp/"),
+        layer=layer,
+        version=version,
+        factors=factors or {},
+        metrics={"m": Metric.of(metric)},
+        per_trial={} if values is None else {"m": dict(enumerate(values))},
+        **more,
+    )
+
+
+def campaign(*workloads, suite="f-s", **about):
+    """Each of the workloads as (name, arm, …)."""
+    found = tuple(Workload(workload=name, arms=tuple(arms)) for name, *arms in workloads)
+    return Campaign(**{"name": "x", "suite": suite, "workloads": found, **about})
+
+
+def one(claims, doc):
+    (found,) = today(claims, claims.items[0], doc)
+    return found
+
+
+FAST, SLOW = [10.0, 11.0, 10.5, 10.2, 10.7, 10.4], [20.0, 21.0, 20.5, 20.2, 20.9, 20.6]
+NOISY = [5.0, 40.0, 12.0, 30.0, 8.0, 25.0]
+
+
+@pytest.mark.parametrize(
+    ("left", "test", "answer"),
+    [
+        (FAST, {"right": "b"}, "holds"),
+        (FAST, {"right": "b", "relation": "greater"}, "does not hold"),
+        (NOISY, {"right": "b"}, "undecided"),
+        (FAST, {"right": "b", "factor": 0.6}, "holds"),
+        (FAST, {"right": "b", "factor": 0.4}, "does not hold"),
+        (FAST, {"right": "b", "relation": "within", "factor": 2.2}, "holds"),
+        (FAST, {"right": "b", "relation": "within", "factor": 1.5}, "does not hold"),
+        (NOISY, {"right": "b", "relation": "within", "factor": 1.5}, "undecided"),
+        (FAST, {"right": "b", "relation": "within", "times": 0.5, "factor": 1.2}, "holds"),
+        (SLOW, {"right": "b", "relation": "within", "times": 0.5, "factor": 1.2}, "does not hold"),
+        (FAST, {"right": "b", "relation": "within", "times": 0.1, "factor": 1.2}, "does not hold"),
+        (FAST, {"level": 12.0}, "holds"),
+        (FAST, {"level": 9.0}, "does not hold"),
+        (FAST, {"level": 10.4}, "undecided"),
+    ],
+)
+def test_answers(left, test, answer):
+    found = one(asked(**test), campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", SLOW))))
+    assert found.answer == answer
+    assert found.verdict == {"holds": "supported", "does not hold": "refuted"}.get(answer, answer)
+
+
+@pytest.mark.parametrize(
+    ("metric", "answer"), [("service_latency_p50", "no data"), ("rss", "holds")]
+)
+def test_a_machine_bound_cell_says_nothing_but_of_memory(metric, answer):
+    """This holds for every kind: a rate that a busy machine allowed does not tell about the
+    middleware."""
+    bound = renamed(arm("rclcpp/a", FAST, machine_bound=3), metric)
+    found = one(
+        asked(right="b", metric=metric),
+        campaign(("w", bound, renamed(arm("rclcpp/b", SLOW), metric))),
+    )
+    assert (found.answer, found.cells[0].code) == (
+        answer,
+        "machine_bound" if answer == "no data" else None,
+    )
+    assert answer == "holds" or "machine-bound in 3 trials" in found.cells[0].reason
+
+
+def renamed(made, name):
+    """An arm whose metric has this name."""
+    return dataclasses.replace(
+        made, metrics={name: made.metrics["m"]}, per_trial={name: made.per_trial["m"]}
+    )
+
+
+def test_another_layer_is_a_proxy_and_refutes_nothing():
+    doc = campaign(("w", arm("a", FAST, layer="native"), arm("b", SLOW, layer="native")))
+    found = one(asked(right="b", relation="greater"), doc)
+    assert (found.answer, found.verdict, found.layer) == ("does not hold", "proxy", "native")
+    assert "rclcpp" in found.text()
+
+
+def test_another_version_is_a_proxy():
+    doc = campaign(("w", arm("rclcpp/a", FAST, version="2.0"), arm("rclcpp/b", SLOW)))
+    found = one(asked(right="b"), doc)
+    assert (found.answer, found.verdict) == ("holds", "proxy")
+    assert "rclcpp/a 2.0" in found.text()
+
+
+def test_layers_are_answered_apart_and_never_mixed():
+    arms = (arm("rclcpp/a", FAST), arm("a", SLOW, layer="native"), arm("b", FAST, layer="native"))
+    claims = asked(right="b")
+    found = today(claims, claims.items[0], campaign(("w", *arms)))
+    assert [(x.layer, x.answer) for x in found] == [("native", "does not hold")], (
+        "rclcpp has one side only"
+    )
+
+
+def test_what_a_layer_adds_is_asked_across_layers():
+    doc = campaign(("w", arm("rclcpp/a", SLOW), arm("b", FAST, layer="native")))
+    claims = asked(right="b", factor=3.0)
+    assert today(claims, claims.items[0], doc) == []
+    found = one(asked(right="b", factor=3.0, across_layers=True), doc)
+    assert (found.layer, found.answer, found.verdict) == ("rclcpp", "holds", "supported")
+
+
+def test_one_cell_against_it_is_enough_and_all_must_hold():
+    good = (
+        "w [n=1]",
+        arm("rclcpp/a", FAST, factors={"n": 1}),
+        arm("rclcpp/b", SLOW, factors={"n": 1}),
+    )
+    bad = (
+        "w [n=2]",
+        arm("rclcpp/a", SLOW, factors={"n": 2}),
+        arm("rclcpp/b", FAST, factors={"n": 2}),
+    )
+    open_ = (
+        "w [n=3]",
+        arm("rclcpp/a", NOISY, factors={"n": 3}),
+        arm("rclcpp/b", SLOW, factors={"n": 3}),
+    )
+    claims = asked(right="b")
+    assert one(claims, campaign(good, bad, open_)).answer == "does not hold"
+    assert one(claims, campaign(good, open_)).answer == "undecided"
+    assert [cell.workload for cell in one(claims, campaign(good)).cells] == ["w [n=1]"]
+    assert one(asked(right="b", at={"n": 1}), campaign(good, bad)).answer == "holds"
+    assert (
+        today(asked(right="b", at={"n": 9}), asked(right="b", at={"n": 9}).items[0], campaign(good))
+        == []
+    )
+
+
+def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
+    cells = [
+        (f"w [n={n}, k={k}]", arm("rclcpp/a", [v * n for v in FAST], factors={"n": n, "k": k}))
+        for n in (1, 10)
+        for k in ("x", "y")
+    ]
+    claims = asked(right="a", relation="greater", factor=5, left_at={"n": 10}, right_at={"n": 1})
+    found = one(claims, campaign(*cells))
+    assert found.answer == "holds"
+    assert [cell.workload for cell in found.cells] == [
+        "w [n=10, k=x] against w [n=1, k=x]",
+        "w [n=10, k=y] against w [n=1, k=y]",
+    ]
+    assert all(math.isclose(cell.value, 10) for cell in found.cells)
+
+
+def test_two_workloads_are_compared():
+    claims = asked(right="a", relation="greater", workload="many", right_workload="few")
+    found = one(claims, campaign(("many", arm("rclcpp/a", SLOW)), ("few", arm("rclcpp/a", FAST))))
+    assert found.answer == "holds"
+
+
+def test_a_value_that_the_clocks_cannot_tell_is_refused():
+    """`aggregate.widened` makes no data of it; a claim has no other source of values."""
+    refused = widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0).document()
+    found = one(
+        asked(right="b"),
+        campaign(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))),
+    )
+    assert (found.answer, found.verdict) == ("no data", "no data")
+    assert "clocks" in found.cells[0].reason
+
+
+def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
+    """Single trials would decide: 10 against 20. With ± 6 they do not."""
+    wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 6, "x"), 6.0).document()
+    assert CLOCKS in wide["interval"]
+    doc = campaign(
+        (
+            "w",
+            arm("rclcpp/a", FAST, metric=wide),
+            arm("rclcpp/b", [15.0, 15.1, 15.2, 14.9, 15.0, 15.1]),
+        )
+    )
+    assert one(asked(right="b"), doc).answer == "undecided"
+
+
+def test_what_is_absent_decides_nothing():
+    claims = asked(right="b")
+    unsupported = arm("rclcpp/a", FAST, not_supported="it has no shared memory")
+    found = one(claims, campaign(("w", unsupported, arm("rclcpp/b", SLOW))))
+    assert found.answer == "no data"
+    assert "no shared memory" in found.cells[0].reason
+    assert (
+        today(
+            claims,
+            claims.items[0],
+            campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)), suite="other"),
+        )
+        == []
+    )
+
+
+def test_infinite_and_zero_values_are_compared_by_interval():
+    lost = {"unit": "ns", "value": "inf", "low": 50.0, "high": "inf", "count": 9, "trials": 6}
+    doc = campaign(("w", arm("rclcpp/a", metric=lost), arm("rclcpp/b", SLOW)))
+    assert one(asked(right="b", relation="greater"), doc).answer == "holds"
+    assert one(asked(right="b"), doc).answer == "does not hold"
+    none = {"unit": "1", "value": 0.0, "low": 0.0, "high": 0.0, "count": 9, "trials": 6}
+    doc = campaign(("w", arm("rclcpp/a", metric=none), arm("rclcpp/b", metric=none)))
+    assert one(asked(right="b"), doc).answer == "undecided", "none lost against none lost"
+    assert one(asked(level=0.001), doc).answer == "holds"
+    bound = {"unit": "ns", "at_least": 30.0, "count": 9, "trials": 6}
+    doc = campaign(("w", arm("rclcpp/a", metric=bound), arm("rclcpp/b", SLOW)))
+    (cell,) = one(asked(right="b"), doc).cells
+    # a bound of 95 % is not one of the level of the look
+    assert (cell.answer, cell.code) == ("undecided", "few_for_infinite") and cell.low > 1.4
+    assert one(asked(level=40.0), doc).answer == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ((0.5234, 0.4, 0.71, "×"), "0.523 [0.4–0.71]×"),
+        ((173e3, 134e3, 2.22e6, "ns"), "173 [134–2220] µs"),
+        ((0.0, 0.0, 0.0289, "fraction"), "0 [0–2.89] %"),
+        ((None, 2.5e6, math.inf, "ns"), "– [2.5–∞] ms"),
+        ((0.408, -math.inf, math.inf, "fraction"), "40.8 [-∞ to ∞] %"),
+        ((12.0, 11.0, 13.0, "Hz"), "12 [11–13] Hz"),
+        ((12.0, 11.0, 13.0, ""), "12 [11–13]"),
+    ],
+)
+def test_what_was_seen_is_told_in_one_unit(words, text):
+    assert interval(*words) == text
+
+
+def test_several_cells_are_told_as_a_range():
+    arms = [(str(n), arm("rclcpp/a", FAST), arm("rclcpp/b", [x * n for x in SLOW])) for n in (1, 4)]
+    found = one(asked(right="b", factor=0.3), campaign(*arms))
+    assert (found.answer, found.seen()) == (
+        "does not hold",
+        "2 cells; 0.127× to 0.51× (does not hold 1, holds 1)",
+    )
+
+
+@pytest.mark.parametrize(
+    ("trials", "answer"), [(1, "undecided"), (2, "undecided"), (4, "undecided"), (5, "holds")]
+)
+@pytest.mark.parametrize("test", [{"right": "b"}, {"level": 15.0}])
+def test_below_five_common_blocks_nothing_is_decided_however_narrow_the_interval(
+    test, trials, answer
+):
+    doc = campaign(("w", arm("rclcpp/a", FAST[:trials]), arm("rclcpp/b", SLOW[:trials])))
+    found = one(asked(**test), doc)
+    assert (found.answer, found.blocks) == (answer, trials)
+    if trials < 5:
+        assert (found.cells[0].code, found.cells[0].leans, found.leans) == (
+            "few_blocks",
+            "holds",
+            "holds",
+        )
+        assert "5 are needed" in found.cells[0].reason and "leans to *holds*" in found.text()
+    else:
+        assert (found.cells[0].code, found.leans) == (None, None)
+
+
+def test_blocks_that_only_one_side_has_are_not_counted():
+    """Six trials each, of which two blocks are common: t of one degree of freedom would decide."""
+    left, right = arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)
+    later = {block + 4: value for block, value in right.per_trial["m"].items()}
+    right = dataclasses.replace(right, per_trial={"m": later})
+    found = one(asked(right="b"), campaign(("w", left, right)))
+    assert (found.answer, found.blocks, found.leans) == ("undecided", 2, "holds")
+
+
+def test_a_difference_below_the_margin_is_none():
+    near = [value * 1.03 for value in FAST]
+    (cell,) = one(
+        asked(right="b"), campaign(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", near)))
+    ).cells
+    assert cell.high < 1 and (cell.answer, cell.code) == ("undecided", "within_margin")
+
+
+def test_values_of_a_coarse_clock_are_not_certain():
+    """Equal ratios of values that were rounded to multiples of a quantum have an interval all the
+    same."""
+    doc = campaign(
+        (
+            "w",
+            arm("rclcpp/a", [1.0, 1.0, 1.0, 1.0, 1.0]),
+            arm("rclcpp/b", [2.0, 1.0, 1.0, 1.0, 1.0]),
+        )
+    )
+    (cell,) = one(asked(right="b"), doc).cells
+    assert cell.answer == "undecided" and cell.low < cell.value < cell.high
+
+
+@pytest.mark.parametrize(("trials", "answer"), [(5, "undecided"), (6, "undecided"), (7, "holds")])
+def test_what_is_infinite_in_a_few_trials_decides_nothing(trials, answer):
+    """The range of six values covers their median with 96.9 %, less than the level of a first
+    campaign's look."""
+    never = arm(
+        "rclcpp/b",
+        [math.inf] * trials,
+        metric={"unit": "ns", "value": "inf", "low": "inf", "high": "inf", "trials": trials},
+    )
+    found = one(asked(right="b"), campaign(("w", arm("rclcpp/a", [8e6] * trials), never)))
+    assert (found.answer, found.cells[0].code) == (
+        answer,
+        None if trials == 7 else "few_for_infinite",
+    )
+    found = one(asked(level=1e9, relation="greater", left="b"), campaign(("w", never)))
+    assert found.answer == answer
+
+
+def test_nothing_of_nothing_has_no_ratio():
+    none = arm("rclcpp/a", [0.0] * 6)
+    (cell,) = one(
+        asked(right="b"), campaign(("w", none, dataclasses.replace(none, arm="rclcpp/b")))
+    ).cells
+    assert (cell.answer, cell.code) == ("undecided", "no_ratio")
+
+
+def lossy(made, *blocks):
+    return dataclasses.replace(renamed(made, "response_latency_p50"), lost_blocks=blocks)
+
+
+def test_a_block_that_an_arm_lost_is_no_block_in_which_it_was_fast():
+    """It failed in four of ten blocks, and the claim was judged by the six others."""
+    claims = asked(right="b", metric="response_latency_p50")
+    slow = renamed(arm("rclcpp/b", [*SLOW, 20.1, 20.3, 20.7, 20.4]), "response_latency_p50")
+
+    def found(left):
+        return one(claims, campaign(("w", left, slow)))
+
+    assert found(lossy(arm("rclcpp/a", FAST))).answer == "holds"
+    (cell,) = found(lossy(arm("rclcpp/a", FAST), 6, 7, 8, 9)).cells
+    assert (cell.answer, cell.blocks) == ("undecided", 10) and math.isinf(cell.high)
+    assert found(lossy(arm("rclcpp/a", FAST), 0, 1, 2)).answer == "holds", (
+        "done when it was tried again"
+    )
+
+
+def test_an_arm_that_loses_its_own_messages_is_no_cheaper_with_more_of_them():
+    """Reliable took 57.7 ms and lost nothing, best effort lost nearly all: that made reliable cost
+    0 times as much. Between two arms, the one that loses is the slower one."""
+    values = {0: [57.7e6] * 8, 1: [math.inf] * 8}
+    arms = {
+        level: renamed(arm("rclcpp/a", values[level], factors={"n": level}), "service_latency_p90")
+        for level in values
+    }
+    doc = campaign(*((f"w [n={level}]", made) for level, made in arms.items()))
+    claims = asked(right="a", metric="service_latency_p90", left_at={"n": 0}, right_at={"n": 1})
+    (cell,) = one(claims, doc).cells
+    assert (cell.answer, cell.code, cell.blocks) == ("undecided", "lost", 8)
+    other = dataclasses.replace(arms[1], arm="rclcpp/b", factors={"n": 0})
+    found = one(asked(right="b", metric="service_latency_p90"), campaign(("w", arms[0], other)))
+    assert found.answer == "holds"
+
+
+def test_an_arm_whose_tail_is_lost_is_not_stable():
+    """Two metrics of one cell: that nine of ten messages came in time does not hold there."""
+    made = dataclasses.replace(
+        renamed(arm("rclcpp/a", [math.inf] * 8), "service_latency_p90"),
+        lost_blocks=(),
+    )
+    median = arm("rclcpp/a", [10e6] * 8)
+    both = dataclasses.replace(
+        made,
+        metrics={**made.metrics, "service_latency_p50": median.metrics["m"]},
+        per_trial={**made.per_trial, "service_latency_p50": median.per_trial["m"]},
+    )
+    claims = asked(
+        right="a", metric="service_latency_p90", right_metric="service_latency_p50", factor=1.5
+    )
+    assert one(claims, campaign(("w", both))).answer == "does not hold"
+
+
+def test_a_share_of_time_is_no_count_of_events():
+    """Its `count` is that of the trials: taken for events, five trials could not tell 12 % from
+    half."""
+    share = [0.120, 0.125, 0.130, 0.122, 0.128]
+    made = measured_in("rclcpp/a", "layer_share_middleware", dict(enumerate(share)))
+    found = one(asked(metric="layer_share_middleware", level=0.5), campaign(("w", made)))
+    assert found.answer == "holds" and found.cells[0].high < 0.15
+
+
+@pytest.mark.parametrize("metric", ["loss", "layer_share_middleware"])
+def test_a_fraction_of_campaigns_that_differ_stays_within_0_and_1(metric):
+    days = (([0.90, 0.91, 0.92, 0.90, 0.91], "1"), ([0.02, 0.03, 0.02, 0.04, 0.03], "2"))
+    campaigns = [
+        campaign(
+            ("w", measured_in("rclcpp/a", metric, dict(enumerate(values)))),
+            machine="one",
+            created_utc=f"2026-01-0{day}T00:00:00Z",
+        )
+        for values, day in days
+    ]
+    claims = asked(metric=metric, level=0.5)
+    (found,) = answers(claims, claims.items[0], campaigns)
+    (cell,) = found.cells
+    assert cell.answer == "undecided" and 0 <= cell.low < 0.05 and 0.9 < cell.high <= 1
+
+
+def test_what_did_not_come_back_in_the_blocks_that_an_arm_lost_took_forever():
+    """Five blocks recovered in 27 ms and five did not: the statement was judged by the first
+    five."""
+    back = dict.fromkeys(range(5), 27e6)
+    for lost, answer in (((), "holds"), ((5, 6, 7, 8, 9), "undecided")):
+        made = measured_in("rclcpp/a", "recovery_time", back, lost=lost)
+        found = one(asked(metric="recovery_time", level=10e9), campaign(("w", made)))
+        assert (found.answer, found.blocks) == (answer, 5 + len(lost))
+
+
+RATES = ("achieved_rate", "achieved_throughput")
+NOTHING_DONE = {"unit": "hz", "no_data": "no trial of this arm was completed"}
+
+
+def measured_in(name, metric, values, lost=()):
+    """An arm by block -> value of one metric, with its lost blocks; `values` is None where no trial
+    was done."""
+    made = arm(name, list(values.values())) if values else arm(name, metric=NOTHING_DONE)
+    return dataclasses.replace(
+        made,
+        metrics={metric: made.metrics["m"]},
+        per_trial={metric: values} if values else {},
+        lost_blocks=lost,
+    )
+
+
+@pytest.mark.parametrize("metric", RATES)
+def test_nothing_arrived_in_a_block_that_an_arm_lost(metric):
+    """Its one good block of five is not the answer."""
+    left = measured_in("rclcpp/a", metric, {1: 10.0}, lost=(0, 2, 3, 4))
+    right = measured_in("rclcpp/b", metric, dict.fromkeys(range(5), 20.0))
+    assert left_values(asked(metric=metric, right="b").items[0].test, [Sides(0, left, right)]) == {
+        (0, block): 10.0 if block == 1 else 0.0 for block in range(5)
+    }
+    (cell,) = one(asked(metric=metric, right="b"), campaign(("w", left, right))).cells
+    assert (cell.blocks, cell.value, cell.high) == (5, 0.0, 0.5)
+
+
+@pytest.mark.parametrize(
+    ("metric", "value"),
+    [*((metric, 0.0) for metric in RATES), ("service_latency_p50", math.inf)],
+)
+@pytest.mark.parametrize(("blocks", "answer"), [(5, "undecided"), (7, "holds")])
+def test_an_arm_that_lost_every_block_is_worse_and_not_absent(metric, value, blocks, answer):
+    left = measured_in("rclcpp/a", metric, None, lost=tuple(range(blocks)))
+    right = measured_in("rclcpp/b", metric, dict.fromkeys(range(blocks), 20.0))
+    relation = "greater" if value else "less"
+    doc = campaign(("w", left, right))
+    (cell,) = one(asked(metric=metric, right="b", relation=relation), doc).cells
+    assert (cell.answer, cell.blocks, cell.value) == (answer, blocks, value)
+    (cell,) = one(asked(metric=metric, level=1.0, relation=relation), doc).cells
+    assert (cell.answer, cell.blocks, cell.value) == (answer, blocks, value)
+
+
+@pytest.mark.parametrize("metric", ["undelivered", "end_to_end_undelivered"])
+def test_of_an_arm_that_lost_every_block_every_message_is_lost(metric):
+    left = measured_in("rclcpp/a", metric, None, lost=tuple(range(6)))
+    (cell,) = one(asked(metric=metric, level=0.01), campaign(("w", left))).cells
+    assert (cell.answer, cell.blocks, cell.value) == ("does not hold", 6, 1.0)
+
+
+def test_what_a_lost_block_cost_is_not_known():
+    left = measured_in("rclcpp/a", "rss", None, lost=tuple(range(6)))
+    (cell,) = one(asked(metric="rss", level=1.0), campaign(("w", left))).cells
+    assert (cell.answer, cell.code) == ("no data", "absent")
+
+
+def test_a_percentile_of_all_trials_together_is_not_made_of_the_lost_ones_alone():
+    pooled = {"unit": "ns", "value": 10.0, "low": 9.0, "high": 11.0, "count": 999, "trials": 5}
+    left = arm("rclcpp/a", metric=pooled, lost_blocks=(5,))
+    left = dataclasses.replace(left, metrics={"service_latency_p99": left.metrics["m"]})
+    assert (
+        left_values(asked(metric="service_latency_p99", level=12.0).items[0].test, [Sides(0, left)])
+        == {}
+    )

@@ -1,0 +1,269 @@
+"""Claims in the report of a campaign, on the ledger's page, and in the short forms; and their
+pictures."""
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rmwbench.published.beside import evaluated
+from rmwbench.published.campaign import of_shown
+from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.measured import shipped_of
+from rmwbench.published.claims.render.page import render_html as ledger_page
+from rmwbench.published.claims.render.picture import WIDTH, picture
+from rmwbench.published.claims.render.rows import inside, of_campaign
+from rmwbench.report.html import render_html, write_html
+from rmwbench.results.model import Metric
+from rmwbench.results.shown import TrialValue
+from tests.published.claims.shipped import FILES
+from tests.report.example_document import example
+from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
+
+SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
+ARMS = ("rclcpp unique", "rclcpp inter as of 2019 unique")
+
+
+def side(arm, name, scale):
+    """The arm as one of the claim's two, so many times as slow."""
+    values = [scale * (20_000 + 100 * n) for n in range(6)]
+    metric = Metric(
+        unit="ns",
+        value=values[2],
+        low=values[0],
+        high=values[5],
+        count=600,
+        trials=6,
+        interval="95 % t interval",
+    )
+    trials = tuple(TrialValue(trial=n + 1, block=n, value=v) for n, v in enumerate(values))
+    return replace(
+        arm,
+        arm=name,
+        layer="rclcpp",
+        factors={},
+        not_supported=None,
+        metrics={**arm.metrics, METRIC: metric},
+        per_trial={**arm.per_trial, METRIC: trials},
+    )
+
+
+@pytest.fixture(scope="module")
+def shown():
+    """The example's first workload as if it were that of an evaluation: two arms, of which one is a
+    thousand times as fast."""
+    whole = example()
+    workload = whole.workloads[0]
+    arms = [arm for arm in workload.arms if arm.role != "floor"][:2]
+    charts = replace(
+        workload.charts,
+        **{kind: () for kind in ("ecdf", "spectrum", "series", "delivered", "up")},
+    )
+    two = tuple(side(*one) for one in zip(arms, ARMS, (1.0, 1000.0), strict=True))
+    return replace(
+        whole,
+        campaign=replace(whole.campaign, suite=SUITE),
+        workloads=(replace(workload, workload="one", arms=two, charts=charts),),
+        conclusions=tuple(replace(one, workload=None) for one in whole.conclusions),
+    )
+
+
+def test_a_campaign_that_no_claim_is_about_has_no_such_section():
+    other = example()
+    assert of_campaign(of_shown(other)) is None
+    beside = evaluated(other)
+    assert 'id="claims"' not in render_html(other, beside)
+    assert beside.lines == [] and beside.table == []
+
+
+def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown):
+    page = render_html(shown, evaluated(shown))
+    section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
+    assert (
+        'id="c-pa-one-lat-unique"' in section
+        and "as published" in section
+        and "as corrected" in section
+    )
+    links = set(re.findall(r'<a class="num" href="#([^"]+)"', section))
+    assert links >= {f"m-0-0-{METRIC}", f"m-0-1-{METRIC}"}
+    assert all(f'id="{link}"' in page for link in links), "every link has its evidence"
+    assert re.search(r'<nav[^>]*>\s*<a href="#claims">', page)
+
+
+def test_the_short_forms_say_the_same(shown):
+    lines = dict((text.partition(":")[0], answer) for answer, text in evaluated(shown).lines)
+    assert lines["pa-one-lat-unique"] == "holds"
+    row = next(row for row in evaluated(shown).table if row[0].startswith("pa-one-lat-unique"))
+    assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.001" in row[3]
+
+
+def test_the_ledgers_page_links_to_reports(shown):
+    made = ledger([FILES[SUITE]], [of_shown(shown)])
+    within = inside(of_shown(shown))
+    page = ledger_page(
+        made, lambda campaign, *where: f"there/report.html{within(campaign, *where)}"
+    )
+    assert f'href="there/report.html#m-0-0-{METRIC}"' in page
+    for claim in FILES[SUITE].items:
+        assert f'id="c-{claim.id}"' in page
+    assert "http" not in page.replace("http-equiv", ""), "nothing is loaded from elsewhere"
+
+
+def cell(low, value, high, answer="holds"):
+    return {"workload": "w", "answer": answer, "low": low, "value": value, "high": high}
+
+
+def asked(relation="less", right="b", factor=1.0, level=None, times=1.0):
+    return {
+        "relation": relation,
+        "right": right,
+        "factor": factor,
+        "times": times,
+        "level": level,
+        "metric": "undelivered",
+    }
+
+
+def test_a_picture_shades_what_is_claimed():
+    drawn = picture(asked(factor=0.5), [cell(0.2, 0.3, 0.4)])
+    assert drawn["shade"] == (0.0, WIDTH / 2) and drawn["bars"] == [(WIDTH / 2, "0.5×")]
+    (row,) = drawn["rows"]
+    assert 0 < row["low"] < row["value"] < row["high"] < WIDTH / 2
+    drawn = picture(asked("greater", None, level=10.0), [cell(9.0, 11.0, 12.0)])
+    assert drawn["shade"] == (WIDTH / 2, WIDTH / 2) and drawn["bars"][0][1] == "1000 %"
+    assert drawn["rows"][0]["low"] < WIDTH / 2 < drawn["rows"][0]["value"]
+
+
+def test_a_band_around_a_ratio_has_it_in_the_middle():
+    drawn = picture(asked("within", factor=1.25, times=6.0), [cell(5.0, 6.0, 7.0)])
+    (low, width), ((left, low_text), (right, high_text)) = drawn["shade"], drawn["bars"]
+    assert low + width / 2 == pytest.approx(WIDTH / 2) and (low_text, high_text) == ("4.8×", "7.5×")
+    assert low == left < drawn["rows"][0]["value"] < right
+
+
+def test_a_band_is_shaded_around_equality():
+    drawn = picture(asked("within", factor=1.25), [cell(0.9, 1.0, 1.1)])
+    (low, width), ((left, _), (right, _)) = drawn["shade"], drawn["bars"]
+    assert (
+        low == pytest.approx(left)
+        and low + width == pytest.approx(right)
+        and left < WIDTH / 2 < right
+    )
+
+
+def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
+    drawn = picture(
+        asked(), [cell(0.0, 0.5, "inf", "undecided"), cell(2.0, "inf", "inf", "does not hold")]
+    )
+    for row in drawn["rows"]:
+        assert 0 < row["low"] <= row["value"] <= row["high"] < WIDTH
+    assert (
+        drawn["rows"][0]["open_left"]
+        and drawn["rows"][0]["open_right"]
+        and not drawn["rows"][1]["open_left"]
+    )
+    assert picture(asked("greater", None, level=0.0), [cell(0.1, 0.2, 0.3)])["rows"][0]["low"] > 0
+    assert picture(asked(), [{**cell(None, None, None), "reason": "nothing"}]) is None
+
+
+@pytest.mark.long
+@needs_browser("CLAIMS WERE")
+def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(shown, tmp_path):
+    from playwright.sync_api import sync_playwright
+
+    report, page = tmp_path / "report.html", tmp_path / "claims.html"
+    write_html(shown, report, evaluated(shown))
+    made = ledger([FILES[SUITE]], [of_shown(shown)])
+    within = inside(of_shown(shown))
+    page.write_text(
+        ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}")
+    )
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        seen = Visit(browser, report.as_uri(), width=390)
+        seen.page.locator("#c-pa-one-lat-unique a.num").first.click()
+        assert "trial" in seen.page.locator("#evidence-body").inner_text()
+        assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390 and seen.said == []
+        # Not `Visit`, which evaluates a text in the page: this page forbids that.
+        there = browser.new_page(viewport={"width": 390, "height": 900})
+        there.goto(page.as_uri())
+        assert there.evaluate("document.documentElement.scrollWidth") <= 390
+        there.locator("#c-pa-one-lat-unique .evidence a").first.click()
+        there.wait_for_url(re.compile("report.html#m-"))
+        evidence = there.locator(f"#m-0-0-{METRIC}")
+        evidence.wait_for(state="visible")  # it is unfolded by the page's script
+        assert evidence.is_visible()
+        browser.close()
+
+
+@pytest.mark.long
+@needs_browser("CLAIMS WERE")
+@pytest.mark.parametrize("width", [1280, 390])
+def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click_away(
+    width, tmp_path
+):
+    from playwright.sync_api import sync_playwright
+
+    name = "fastdds-2021"
+    made = ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
+    found = next(claim for claim in made["sources"][0]["claims"] if claim["state"] == "holds")
+    path = tmp_path / "claims.html"
+    path.write_text(ledger_page(made, lambda *where: None))
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
+        page = browser.new_page(viewport={"width": width, "height": 900})
+        said = []
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.goto(path.as_uri())
+        page.select_option(".filter select[name=state]", "holds")
+        seen = page.locator("article.claim:visible")
+        assert seen.count() == made["summary"]["states"]["holds"]
+        assert {one.get_attribute("data-state") for one in seen.all()} == {"holds"}
+        assert (
+            page.locator(".filter output").inner_text()
+            == f"{seen.count()} of {made['summary']['claims']}"
+        )
+        page.locator(f"#c-{found['id']} .trials > summary").first.click()
+        evidence = page.locator("#evidence-body")
+        text = evidence.inner_text()
+        today = found["today"][0]
+        assert today["machine"] in text and today["date"] in text and found["says"] in text
+        blocks = {block for cell in today["cells"] for block, _ in cell["left_trials"]}
+        cells = [cell for cell in today["cells"] if cell["left_trials"]]
+        assert evidence.locator("tbody tr").count() >= len(blocks) and evidence.locator(
+            "table"
+        ).count() == len(cells)
+        assert page.evaluate("() => document.documentElement.scrollWidth") <= width
+        page.keyboard.press("Escape")
+        # A heading of which nothing is shown shows everything again.
+        hidden = page.locator("div[data-group][hidden]").first.get_attribute("id")
+        page.locator(f"#headings a[href='#{hidden}']").click()
+        page.wait_for_function(
+            "() => document.querySelector('.filter output').textContent.startsWith('all')"
+        )
+        assert page.locator(f"#{hidden}").is_visible() and said == []
+        browser.close()
+
+
+def test_pages_say_metrics_in_words_and_have_all_headings():
+    made = ledger([FILES[SUITE]])
+    page = ledger_page(made, lambda *where: None)
+    assert METRIC not in page and "service latency, median" in page
+    for target in re.findall(r'<a href="#(h-[^"]+)"', page):
+        assert page.count(f'id="{target}"') == 1
+    assert len(re.findall(r'<a href="#h-', page)) == len(
+        {claim.heading for claim in FILES[SUITE].items}
+    )
+
+
+def test_a_report_filters_its_claims_too(shown):
+    page = render_html(shown, evaluated(shown))
+    section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
+    assert '<form class="filter" hidden' in section and 'name="state"' in section
+    assert "details.trials" in page, "the script"
+
+
+def test_templates_are_packaged():
+    for name in ("claims.css", "claims.js"):
+        assert (Path(__file__).parents[3] / "rmwbench/report/templates" / name).is_file()

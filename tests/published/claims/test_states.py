@@ -1,0 +1,256 @@
+"""Every claim is in one state, the terminal, the page and Markdown count the same, and each can be
+asked for."""
+
+import math
+import re
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.markdown import answered, page
+from rmwbench.published.claims.measured import shipped_of
+from rmwbench.published.claims.model import Conditions
+from rmwbench.published.claims.render.page import render_html
+from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named, state_of
+from tests.published.claims.shipped import FILES
+from tests.published.claims.test_cli import run
+from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
+
+
+@pytest.fixture(scope="module")
+def whole():
+    files = list(FILES.values())
+    return ledger(files, shipped=shipped_of(files))
+
+
+def claims_of(made):
+    return [claim for source in made["sources"] for claim in source["claims"]]
+
+
+def of_shipped(name):
+    return ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
+
+
+def test_the_states_add_up_and_each_claim_has_its_own(whole):
+    states = whole["summary"]["states"]
+    assert list(states) == list(STATES)
+    assert (
+        sum(states.values())
+        == whole["summary"]["claims"]
+        == sum(len(file.items) for file in FILES.values())
+    )
+    assert [claim["state"] for claim in claims_of(whole)] == [
+        state_of(claim) for claim in claims_of(whole)
+    ]
+    assert all(
+        claim["test"] and not claim["today"]
+        for claim in claims_of(whole)
+        if claim["state"] == "open"
+    )
+    assert all(
+        claim["not_testable"] for claim in claims_of(whole) if claim["state"] == "not testable here"
+    )
+    assert states["opinion"] == whole["summary"]["opinions"] and states["not testable here"] > 50
+    decided = [claim for claim in claims_of(whole) if claim["state"] in ("holds", "does not hold")]
+    assert sum(whole["summary"]["proxies"].values()) == sum(
+        c["today"][0]["verdict"] == "proxy" for c in decided
+    )
+
+
+def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
+    told = counts(whole["summary"])
+    assert [name in told for name in STATES] == [True] * 9
+    _, out, _ = run(capsys)
+    assert told in " ".join(out.split()) and f"{whole['summary']['claims']} statements" in out
+    assert told in page(whole)
+    html = render_html(whole, lambda *where: None)
+    listed = dict(
+        re.findall(
+            r'<li><span class="verdict" data-answer="([^"]+)">[^<]*</span> <b>(\d+)</b>', html
+        )
+    )
+    assert {name: int(n) for name, n in listed.items()} == whole["summary"]["states"]
+    for name, n in whole["summary"]["proxies"].items():
+        assert (
+            not n
+            or f'{name}</span> <b>{listed[name]}</b> <span class="none">({n} by proxy)' in html
+        )
+
+
+def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_is_not():
+    file = asked(right="b")
+    cells = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
+    for versions, proxies in ((("1.0", "1.1"), 0), (("0.9", "1.0"), 1)):
+        spoken = file.model_copy(update={"conditions": Conditions(rclcpp=versions)})
+        summary = ledger([spoken], [campaign(("w", *cells))])["summary"]
+        assert (summary["states"]["holds"], summary["proxies"]["holds"]) == (1, proxies)
+        assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
+
+
+@pytest.mark.parametrize(
+    ("other", "state"),
+    [
+        ([0.02, 0.01, 0.002, 0.06, 0.01], "machines differ"),  # on the other side, and far away
+        ([0.02, 0.3, 0.9, 0.06, 0.01], "does not hold"),  # an interval that has the answer in it
+        ([0.30, 0.31, 0.30, 0.32, 0.31], "does not hold"),  # the same
+    ],
+)
+def test_an_answer_that_another_machine_denies_is_none(other, state):
+    """Of two sets of as many blocks the newer one stands first: by the day alone it decides."""
+
+    def of(values, day, machine):
+        found = arm("rclcpp/a", values)
+        fraction = {
+            "unit": "fraction",
+            "value": 0.1,
+            "low": 0,
+            "high": 1,
+            "count": 5000,
+            "trials": 5,
+        }
+        metrics = {"loss": type(found.metrics["m"]).of(fraction)}
+        made = replace(found, metrics=metrics, per_trial={"loss": found.per_trial["m"]})
+        at = f"2026-11-{day}T00:00:00Z"
+        return campaign(("w", made), machine=machine, created_utc=at)
+
+    first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
+    file = asked(level=0.05, workload="w", metric="loss")
+    (claim,) = claims_of(ledger([file], [first, of(other, 26, "two")]))
+    assert claim["today"][0]["answer"] == "does not hold" and claim["state"] == state
+
+
+def test_a_proxy_says_in_what_it_is_another():
+    """Also that a payload was written and read that the original left alone."""
+    asks = Conditions(rclcpp=("0.9", "1.0"), touch="none")
+    theirs = asked(right="b").model_copy(update={"conditions": asks, "original": {"f/s": {}}})
+    ours = theirs.model_copy(update={"original": {}})
+    for file, touch, codes in (
+        (theirs, "all", "version, touch"),
+        (theirs, None, "version"),  # nothing is sent
+        (ours, "all", "version"),  # the suite is ours: the source measured nothing so
+    ):
+        cells = (arm("rclcpp/a", FAST, touch=touch), arm("rclcpp/b", SLOW, touch=touch))
+        (claim,) = claims_of(ledger([file], [campaign(("w", *cells))]))
+        assert answered(claim).startswith(f"**holds** (proxy: {codes}), rclcpp, 6 blocks: 0.5")
+
+
+def test_an_undecided_answer_whose_interval_does_not_say_why_gives_its_reason():
+    near = [value * 1.02 for value in FAST]
+    never = [math.inf] * 6
+    for left, why in (
+        (near, "the difference is below the margin"),
+        (never, "infinite or 0 in some of 6 blocks, whose range covers the median too seldom"),
+    ):
+        file = asked(right="b", relation="greater")
+        made = ledger([file], [campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))])
+        (claim,) = claims_of(made)
+        assert claim["state"] == "undecided"
+        assert answered(claim).endswith(f": {why}"), answered(claim)
+    made = ledger(
+        [asked(right="b")], [campaign(("w", arm("rclcpp/a", NOISY), arm("rclcpp/b", SLOW)))]
+    )
+    (claim,) = claims_of(made)
+    assert answered(claim).endswith("×"), "an interval that contains its bar says so itself"
+
+
+def test_open_is_printed_with_what_to_do(capsys):
+    code, out, _ = run(capsys, "pa-one-lat-unique", "--no-shipped")
+    text = " ".join(out.split())
+    do = "rmwbench claims run rclcpp-intraprocess-2019 --budget 30m"
+    assert code == 0 and f"here open (nothing measured yet: {do})" in text
+    made = ledger([FILES["rclcpp-intraprocess-2019"]])
+    (found,) = [claim for claim in claims_of(made) if claim["id"] == "pa-one-lat-unique"]
+    assert found["state"] == "open" and made["sources"][0]["run"] == do
+    assert do in render_html(made, lambda *where: None)
+    row = next(line for line in page(made).splitlines() if "`pa-one-lat-unique`" in line)
+    assert "| **open**; " in row
+
+
+def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):
+    from tests.published.claims.test_files import GOOD
+
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD)
+    code, out, _ = run(capsys, str(path), "one")
+    assert (
+        code == 0
+        and f"rmwbench claims run {path} --budget 30m" in " ".join(out.split())
+        and "two" not in out
+    )
+
+
+def test_single_claims_of_several_sources(capsys):
+    code, out, _ = run(capsys, "ga-34-stall", "pa-similar", "gs-zenoh-uhd60")
+    assert code == 0 and "3 statements" in out
+    assert {"ga-34-stall", "pa-similar", "gs-zenoh-uhd60"} == set(
+        re.findall(r"^  ((?:ga|pa|gs)-\S+)", out, re.M)
+    )
+    code, out, _ = run(capsys, "gscam-2025", "ga-34-stall")
+    assert f"{len(FILES['gscam-2025'].items) + 1} statements" in out, (
+        "a source without ids is shown in whole"
+    )
+    code, out, _ = run(capsys, "galactic-2020", "ga-34-stall")
+    assert "1 statement:" in out
+
+
+def test_a_word_that_is_neither_source_nor_claim(capsys):
+    code, out, err = run(capsys, "ga-34-stal")
+    assert (code, out) == (2, "") and "did you mean `ga-34-stall`?" in err
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
+def test_every_verdict_can_be_asked_for(name, whole, capsys):
+    (wanted,) = named([name], "--verdict")
+    expected = {claim["id"] for claim in claims_of(whole) if is_one_of(claim, {wanted})}
+    if wanted in STATES:
+        assert len(expected) == whole["summary"]["states"][wanted]
+    files = list(FILES.values())
+    made = ledger(files, shipped=shipped_of(files), verdicts={wanted})
+    assert {claim["id"] for claim in claims_of(made)} == expected
+    assert all(source["claims"] for source in made["sources"])
+
+
+def test_a_verdict_as_people_write_it(capsys):
+    assert named(["Not testable", "not-testable", "DOES_NOT_HOLD"], "x") == {
+        "not testable here",
+        "does not hold",
+    }
+    code, out, err = run(capsys, "--verdict", "contradictd")
+    assert (code, out) == (2, "") and "no verdict is called `contradictd`" in err
+    assert "did you mean `contradicted`?" in err and "does-not-hold" in err
+    with pytest.raises(UserError, match="no verdict"):
+        named(["n"], "--verdict")
+    code, out, _ = run(capsys, "galactic-2020", "--verdict", "contradicted", "--no-shipped")
+    judged = [
+        c
+        for c in FILES["galactic-2020"].items
+        if "contradicted" in {x.verdict for x in (c.published, c.corrected) if x}
+    ]
+    assert code == 0 and f"{len(judged)} statements" in out
+
+
+def test_the_whole_ledger_is_brief_and_no_line_is_said_twice(capsys, monkeypatch, whole):
+    monkeypatch.setenv("COLUMNS", "80")
+    _, out, _ = run(capsys)
+    lines = out.splitlines()
+    assert len(lines) < 4.25 * whole["summary"]["claims"] and max(map(len, lines)) <= 80
+    monkeypatch.delenv("COLUMNS")
+    _, out, _ = run(capsys, "fastdds-2021")
+    found = out[out.index("  fd-qp-latency ") :].split("\n\n")[0].split("\n  fd-")[0]
+    assert found.count("service latency, median") == 1 and found.count("[message=Array2m") == 1
+    assert "service_latency_p50" not in out
+
+
+def test_trials_of_what_ships_are_in_the_document():
+    of_source = claims_of(of_shipped("fastdds-2021"))
+    answered = [claim for claim in of_source if claim["state"] in ("holds", "does not hold")]
+    assert answered
+    for claim in answered:
+        for cell in claim["today"][0]["cells"]:
+            if cell["answer"] == "no data":
+                continue
+            assert cell["left_trials"] and all(len(pair) == 2 for pair in cell["left_trials"])
+            assert bool(cell["right_trials"]) == (cell["right"] is not None)

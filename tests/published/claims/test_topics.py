@@ -1,0 +1,188 @@
+"""A claim of one topic: decided by that topic's values alone, of a campaign, of one under way, and
+of a summary."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.published.campaign import Values, of_shown
+from rmwbench.published.claims.campaign.judge import Judge
+from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
+from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.judge import today
+from rmwbench.published.claims.markdown import here
+from rmwbench.published.claims.measured import expanded, measured, text
+from rmwbench.published.claims.render.rows import item
+from rmwbench.published.claims.words import title_of
+from rmwbench.results.model import Metric
+from rmwbench.results.show import summarise
+from rmwbench.suite.cells import cells
+from rmwbench.suite.file.load import load
+from tests.published.claims.asking import one_claim
+from tests.published.claims.test_hold import EACH_S, hold
+from tests.published.claims.test_predicates import BASE, FAST, arm, campaign, one, renamed
+from tests.support import topics_bundle
+
+LATENCY = "response_latency_p50"
+SIDES = {"cyclone": ["cyclonedds"], "zenoh": ["zenoh"]}
+
+
+def asked(sides=SIDES, layer="native", **test):
+    usual = {"suite": "fixture", "metric": LATENCY, "left": "cyclone", "relation": "less"}
+    return one_claim({**BASE, "layer": layer, "sides": sides}, {**usual, **test})
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory):
+    return Bundle(topics_bundle.write(tmp_path_factory.mktemp("topics") / "c", seed=4))
+
+
+@pytest.fixture(scope="module")
+def shown(bundle):
+    return of_shown(summarise(bundle))
+
+
+@pytest.mark.parametrize(
+    ("test", "answer"),
+    [
+        ({"right": "zenoh", "topic": "imu"}, "holds"),
+        ({"right": "zenoh", "topic": "front"}, "does not hold"),
+        ({"right": "zenoh"}, "no data"),
+        (
+            {"level": 0.03, "metric": "undelivered", "topic": "front", "relation": "greater"},
+            "holds",
+        ),
+        ({"right": "cyclone", "topic": "imu", "right_topic": "front", "factor": 0.1}, "holds"),
+        ({"right": "cyclone", "topic": "front", "right_topic": "imu"}, "does not hold"),
+    ],
+)
+def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
+    """Cyclone DDS is the faster with the IMU and the slower with the camera, of which it loses a
+    ninth."""
+    found = one(asked(**test), shown)
+    assert found.answer == answer, found.cells
+    if "topic" in test:
+        assert found.cells[0].blocks == 8 and found.cells[0].left_topic == test["topic"]
+
+
+def test_the_topic_is_in_the_words(shown):
+    claims = asked(right="zenoh", topic="front", workload="whole")
+    (claim,) = ledger([claims], [shown])["sources"][0]["claims"]
+    assert claim["test"]["topic"] == "front"
+    (cell,) = claim["today"][0]["cells"]
+    assert (cell["workload"], cell["left_in"], cell["left_topic"]) == (
+        "whole · front",
+        "whole",
+        "front",
+    )
+    assert "`fixture` [whole, topic front]: " in here(claim)
+    two = asked(right="cyclone", topic="imu", right_topic="front")
+    (claim,) = ledger([two], [shown])["sources"][0]["claims"]
+    assert claim["today"][0]["cells"][0]["workload"] == "whole · imu against whole · front"
+    assert "[topic imu]: " in here(claim) and here(claim).endswith(
+        "cyclone < cyclone [topic front]"
+    )
+
+
+def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
+    (cell,) = one(asked(level=1e9, topic="rear"), shown).cells
+    assert (cell.answer, cell.code) == ("no data", "absent")
+    assert f"no {title_of(LATENCY)} of topic rear" in cell.reason
+
+
+def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
+    def shows(**test):
+        made = ledger([asked(**test)], [shown])["sources"][0]
+        return item(made, made["claims"][0], lambda *where: "#there")["today"][0]
+
+    found = shows(right="zenoh", topic="front")
+    assert [(x["arm"], x["workload"], x["href"]) for x in found["evidence"]] == [
+        ("cyclonedds", "whole · front", None),
+        ("zenoh", "whole · front", None),
+    ]
+    assert (
+        found["trials"][0]["heads"] == ["cyclonedds", "zenoh"]
+        and len(found["trials"][0]["rows"]) == 8
+    )
+    two = shows(right="cyclone", topic="imu", right_topic="front")
+    assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
+    whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
+    assert {x["href"] for x in whole["evidence"]} == {"#there"} and whole["trials"] == []
+
+
+def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
+    claims = asked(right="zenoh", topic="front")
+    summary = json.loads(text(measured(claims, [shown])))
+    arms = summary["campaigns"][0]["workloads"][0]["arms"]
+    assert [one["arm"] for one in arms] == ["cyclonedds", "zenoh"]
+    assert all(one["metrics"] == one["per_trial"] == {} for one in arms)
+    assert [list(one["topics"]) for one in arms] == [["front"], ["front"]]
+    assert list(arms[0]["topics"]["front"]["metrics"]) == [LATENCY]
+    (again,) = expanded(summary)
+    (before,), (after,) = (today(claims, claims.items[0], found) for found in (shown, again))
+    assert after.answer == before.answer == "does not hold"
+    (mine,), (theirs,) = after.cells, before.cells
+    # A file keeps six digits.
+    for name in ("value", "low", "high"):
+        assert getattr(mine, name) == pytest.approx(getattr(theirs, name), rel=1e-4)
+    assert (mine.code, mine.blocks, mine.left_topic) == (theirs.code, theirs.blocks, "front")
+    assert sum(line.startswith('{"arm": ') for line in text(summary).splitlines()) == 2, (
+        "a line per arm"
+    )
+
+
+def test_a_summary_without_the_topic_has_no_data(shown):
+    """As those have that were saved before any claim asked for it."""
+    (old,) = expanded(measured(asked(right="zenoh", metric="undelivered"), [shown]))
+    assert one(asked(right="zenoh", topic="front"), old).answer == "no data"
+
+
+def test_a_campaign_under_way_has_the_numbers_of_show(bundle, shown):
+    names = {LATENCY, "undelivered", "achieved_rate"}
+    (mine,), (theirs,) = Judge(bundle, names).campaign().workloads, shown.workloads
+    for arm_, other in zip(mine.arms, theirs.arms, strict=True):
+        assert arm_.arm == other.arm and list(arm_.topics) == list(topics_bundle.FLOWS)
+        parts = [(arm_, other), *((arm_.topics[t], other.topics[t]) for t in topics_bundle.FLOWS)]
+        for a, b in parts:
+            assert set(a.metrics) == (names if a is arm_ else names - {"achieved_rate"})
+            assert all(metric == b.metrics[name] for name, metric in a.metrics.items())
+            for name in a.metrics:
+                values, known = (side.per_trial.get(name, {}) for side in (a, b))
+                assert values == pytest.approx(known, rel=1e-5)
+
+
+def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
+    zero = {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.01, "count": 900, "trials": 5}
+    sides = {"cyclone": ["rclcpp/a"], "zenoh": ["rclcpp/b"]}
+    front = Values(
+        metrics={"undelivered": Metric.of(zero)},
+        per_trial={"undelivered": dict.fromkeys(range(5), 0.0)},
+    )
+    arms = [
+        dataclasses.replace(renamed(arm(name, FAST[:5]), "undelivered"), topics={"front": front})
+        for name in ("rclcpp/a", "rclcpp/b")
+    ]
+    held = hold(
+        (asked(sides, "rclcpp", right="zenoh", metric="undelivered", topic="front"), {1, 2}),
+        doc=campaign(("w", *arms), suite="fixture"),
+    )
+    held(LEAST_BLOCKS, 1.0, EACH_S)
+    assert held.given_up == {"c": "undelivered was 0 on both sides, in every block"}
+
+
+def test_a_percentile_gets_the_messages_of_its_topic():
+    made = cells(load("robot"))
+    places = {place_of(cell) for cell in made}
+
+    def longer_of(topic):
+        more = {"topic": topic} if topic else {}
+        (claim,) = asked(suite="robot", metric="response_latency_p99", level=1e9, **more).items
+        return longer(made, dict.fromkeys(places, claim.tests), error=0.005)
+
+    assert longer_of("imu") == {}
+    more = longer_of("front")
+    assert 1000 <= LEAST_BLOCKS * 30 * more["whole"] < 1200
+    slowest = longer_of(None)
+    assert slowest["whole"] > 2.9 * more["whole"], "of all topics the one at 10 Hz has the fewest"

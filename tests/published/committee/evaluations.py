@@ -1,0 +1,55 @@
+"""An evaluation's directory whose campaigns are fixtures: invented numbers, for tests of what is
+made of them."""
+
+import dataclasses
+import shutil
+from pathlib import Path
+
+from rmwbench.published.committee.sections import Need
+from rmwbench.published.committee.session import Planned, Session, begin
+from rmwbench.suite.file.candidates import NO_CHOICE
+from tests.support import network_bundle, synthetic_bundle
+
+TOO_LONG = Planned("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
+NEEDS = (Need("small-board", "robot", "camera"), Need("over-wifi", "scaling", "over_wifi"))
+UNABLE = Planned(
+    "layers", "Layers of ROS 2", "pipeline-2021/layers", False, 0, 0.0, 0.0, "no ROS 2 is sourced"
+)
+
+
+def planned(name: str, title: str, suite: str = "quick") -> Planned:
+    return Planned(name, title, suite, True, 6, 60.0, 50.0)
+
+
+def make(
+    directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bundle.ARMS
+) -> Session:
+    """Two sections that were measured (one of many conditions), one that did not fit, one that
+    cannot run."""
+    session = begin(directory, "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
+    session.sections = [
+        planned("pubsub", "Single machine, by message type"),
+        planned("robot", "A whole robot on one board"),
+        dataclasses.replace(TOO_LONG),
+        dataclasses.replace(UNABLE),
+    ]
+    session.save()
+    as_finished = {"blocks": 6, "arms": arms, "merged": True}
+    synthetic_bundle.write(
+        session.place(session.sections[0]), levels=2, workloads=("imu", "camera"), **as_finished
+    )
+    synthetic_bundle.write(session.place(session.sections[1]), workloads=("camera",), **as_finished)
+    return session
+
+
+def add_network(session: Session) -> None:
+    """A section of several hosts, with a matrix of outcomes."""
+    one = planned("mininet", "Adverse networks", "galactic-2020/mininet")
+    session.sections.insert(1, one)
+    session.save()
+    network_bundle.write(session.place(one))
+
+
+def copy(session: Session, directory: Path) -> Session:
+    shutil.copytree(session.directory, directory)
+    return dataclasses.replace(session, directory=directory, sections=list(session.sections))

@@ -1,0 +1,111 @@
+"""Two runs of one evaluation: which verdicts are the same, and which contradict each other."""
+
+import dataclasses
+import json
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.committee import agreement
+from rmwbench.published.committee.agreement import Said
+from rmwbench.published.committee.document import gather
+from tests.published.committee import evaluations
+from tests.support import synthetic_bundle
+from tests.support.command import exit_code
+
+pytestmark = pytest.mark.long
+
+FEW = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm.partition(" ")[2] != "untouched")
+"""Enough to change places: a report of more takes longer and says the same of two runs."""
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    return evaluations.make(tmp_path_factory.mktemp("first") / "tsc", FEW)
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory, first):
+    """Two candidates of the robot have changed places; the other section is the same."""
+    made = evaluations.copy(first, tmp_path_factory.mktemp("second") / "tsc")
+    place = made.place(made.sections[1])
+    for path in sorted(place.rglob("*"), reverse=True):
+        path.rmdir() if path.is_dir() else path.unlink()
+    place.rmdir()
+    by_name = {arm.arm: arm for arm in FEW}
+    others = {"iceoryx2 event": "cyclonedds tuned", "cyclonedds tuned": "iceoryx2 event"}
+    arms = tuple(with_speed_of(arm, by_name[others.get(arm.arm, arm.arm)]) for arm in FEW)
+    synthetic_bundle.write(place, blocks=6, arms=arms, workloads=("camera",))
+    return made
+
+
+def with_speed_of(arm, other):
+    return dataclasses.replace(arm, base_ns=other.base_ns, bytes_per_ns=other.bytes_per_ns)
+
+
+@pytest.fixture(scope="module")
+def reports(first, second):
+    return tuple(gather(session, "", [], needs=()) for session in (first, second))
+
+
+def test_a_run_agrees_with_itself(first, reports):
+    found = agreement.document(reports[0], reports[0])
+    assert found["exit_code"] == 0 and found["contrary"] == []
+    assert [one["section"] for one in found["sections"]] == [
+        one.title for one in first.sections[:2]
+    ]
+    counted = sum(one[said] for one in found["sections"] for said in Said)
+    shown = [part.answer for part in reports[0].measured]
+    arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
+    assert counted == sum(arm.role != "floor" for arm in arms)
+    assert all(one[Said.ONE] == one[Said.CONTRARY] == 0 for one in found["sections"])
+    assert agreement.sentence(found).endswith("are the same and none is contrary.")
+
+
+def test_verdicts_that_changed_sides_are_named(reports):
+    found = agreement.document(*reports)
+    pubsub, robot = found["sections"]
+    assert found["exit_code"] == 1 and pubsub[Said.CONTRARY] == 0
+    assert robot[Said.CONTRARY] == len(found["contrary"])
+    assert {"iceoryx2 event", "cyclonedds tuned"} <= {one["candidate"] for one in found["contrary"]}
+    for one in found["contrary"]:
+        sides = {agreement.SIDES[one[place]["verdict"]] for place in ("first", "second")}
+        assert sides == {"good", "worse"} and one["workload"] == "camera"
+    page = "\n".join(agreement.markdown(found))
+    assert "## Contrary" in page and page.count("| A whole robot on one board |") == 1 + len(
+        found["contrary"]
+    )
+
+
+def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_the_ratio():
+    ratio = {"value": 0.437, "low": 0.4, "high": 0.5, "blocks": 6}
+    where = {"section": "s", "workload": "w", "candidate": "c"}
+
+    def row(verdict, by):
+        told = {"verdict": verdict, "by": by, "ratio": ratio}
+        return agreement.contrary({"contrary": [where | {"first": told, "second": told}]})[0][3]
+
+    assert row("worse", "delivery") == "worse by delivery"
+    assert row("worse", "failure") == "worse by failure"
+    assert row("worse", "primary") == "worse 0.437×"
+    assert row("best", None) == "best 0.437×"
+
+
+def test_evaluations_without_a_common_workload_are_refused(first, reports):
+    nothing = gather(dataclasses.replace(first, sections=[]), "", [], needs=())
+    with pytest.raises(UserError, match="no workload in common"):
+        agreement.document(reports[0], nothing)
+
+
+def test_compare_takes_two_evaluations(first, second, tmp_path, capsys):
+    both = [str(first.directory), str(second.directory)]
+    assert exit_code("compare", *both, "--json") == 1
+    assert json.loads(capsys.readouterr().out)["schema"] == "rmwbench/evaluation-agreement"
+    code = exit_code("compare", *both, "-o", tmp_path / "page.html")
+    assert code == 1 and "are contrary" in (tmp_path / "page.html").read_text()
+    assert exit_code("compare", *both, "-o", tmp_path / "page.md") == 1
+    text = (tmp_path / "page.md").read_text()
+    assert text.startswith("# Two runs of one evaluation\n") and "<html" not in text
+    assert "that both runs decide" in capsys.readouterr().out
+    code = exit_code("compare", *both, "--margin", "5%")
+    assert code == 2 and "leave --margin out" in " ".join(capsys.readouterr().err.split())

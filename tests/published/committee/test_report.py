@@ -1,0 +1,465 @@
+"""A committee's report from an evaluation's directory: what was measured, what was not and why, and
+nothing made up."""
+
+import dataclasses
+import json
+import re
+import subprocess
+import tempfile
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.committee import markdown, page
+from rmwbench.published.committee.document import Beside, candidate, gather, standings
+from rmwbench.published.community import admission
+from rmwbench.published.community.shown import view_of
+from rmwbench.results.model import Conclusion
+from rmwbench.results.shown import Topic
+from tests.published.committee import evaluations
+from tests.report.example_document import HOSTILE
+from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
+from tests.support import synthetic_bundle
+from tests.support.command import exit_code
+
+pytestmark = pytest.mark.long
+
+TITLE = "A report"
+
+
+@pytest.fixture(scope="module")
+def session(tmp_path_factory):
+    return evaluations.make(tmp_path_factory.mktemp("evaluation") / "tsc")
+
+
+@pytest.fixture(scope="module")
+def report(session):
+    beside = [
+        Beside(
+            title="Admission",
+            view=admission.view(admission.document(admission.OURS)),
+            get="",
+            opens=True,
+        ),
+        Beside(title="How the projects answer", view=None, get="rmwbench community github"),
+    ]
+    return gather(session, TITLE, beside, evaluations.NEEDS)
+
+
+@pytest.fixture(scope="module")
+def text(report):
+    written = markdown.write(report)
+    assert all(path.is_file() for path in written)
+    return written[0].read_text()
+
+
+def section(text, title):
+    """The lines between a heading of the second level and the next."""
+    return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
+
+
+def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, text):
+    assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
+    summary = section(text, "Summary")
+    assert (
+        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc "
+        "--budget 25m" in summary
+    )
+    assert (
+        "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
+    )
+    assert section(text, "Scaling").strip().startswith("Not measured: the budget of 10 min")
+
+
+def test_ros_variables_are_told_by_who_obeys(report):
+    shown = dataclasses.replace(
+        report.parts[0].answer,
+        workloads=(),
+        ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}),
+    )
+    part = dataclasses.replace(report.parts[0], shown=shown)
+    told = markdown.render(dataclasses.replace(report, parts=(part,)), {})
+    assert "a: 2 obeyed. b: 1 not obeyed" in section(told, "Summary")
+    own = section(told, part.section.title)
+    assert "\n### ROS variables, obeyed or not\n" in own and "✗ not obeyed 250 of 250" in own
+
+
+def test_standings_count_every_verdict_of_every_candidate_once(report):
+    shown = [part.shown for part in report.measured]
+    arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
+    floors = [arm for arm in arms if arm.role == "floor"]
+    found = standings(shown)
+    assert sum(one.workloads for one in found) == len(arms) - len(floors)
+    assert "floor futex" not in {one.arm for one in found}
+    for one in found:
+        verdicts = [arm.verdict.verdict for arm in arms if candidate(arm) == one.arm]
+        assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
+
+
+def test_rmws_are_judged_among_themselves(tmp_path):
+    """A committee chooses one of them: that all are slower than iceoryx2 tells it nothing."""
+    as_rmw = {"zenoh untouched": "rclcpp/zenoh", "fastdds tuned": "rclcpp/fastrtps"}
+    arms = tuple(
+        dataclasses.replace(arm, arm=as_rmw[arm.arm], layer="rclcpp") if arm.arm in as_rmw else arm
+        for arm in synthetic_bundle.ARMS
+    )
+    report = gather(evaluations.make(tmp_path / "tsc", arms), TITLE, [], ())
+    (part, _) = report.measured
+    found = {arm.arm for workload in part.of_rmws.workloads for arm in workload.arms}
+    assert found == {"floor futex", *as_rmw.values()}
+    told = {one.arm: one.counts for one in report.rmw_standings}
+    assert told.keys() == set(as_rmw.values())
+    assert told["rclcpp/zenoh"]["best"] > 0
+    summary = section(markdown.render(report, {}), "Summary")
+    among, _, of_all = summary.partition("### All candidates")
+    assert "### ROS 2's RMWs among themselves" in among and "iceoryx2" not in among
+    assert "iceoryx2" in of_all
+    assert report.document()["rmw_standings"]
+
+
+def test_without_two_rmws_there_is_nothing_to_choose(report, text):
+    assert all(part.of_rmws is None for part in report.parts)
+    assert "among themselves" not in text
+
+
+def test_what_is_as_installed_is_one_candidate_however_suites_call_it(report):
+    (camera,) = report.parts[1].answer.workloads
+    installed = next(arm for arm in camera.arms if arm.arm == "zenoh untouched")
+
+    def name(**changes):
+        return candidate(dataclasses.replace(installed, options={}, **changes))
+
+    assert name() == name(arm="zenoh") == "zenoh"
+    tuned_by_hand = dataclasses.replace(installed, options={"peer_range": 2})
+    assert candidate(tuned_by_hand) == "zenoh untouched"
+    assert name(arm="zenoh multicast") == "zenoh multicast"
+    assert name(arm="zenoh tuned", profile="tuned") == "zenoh tuned"
+
+
+def test_every_number_of_a_table_is_in_its_campaign(report, text):
+    from rmwbench.words import numbers as fmt
+
+    (camera,) = report.parts[1].answer.workloads
+    told = section(text, "A whole robot on one board")
+    for arm in camera.arms:
+        value = markdown.escape(fmt.metric(arm.metrics[camera.primary_metric]).full)
+        assert value in told, arm.arm
+
+
+def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
+    asked, absent = report.needs
+    assert asked.decided is not None and asked.decided.machines[0].candidates
+    assert asked.decided.limits.of.workload == "camera"
+    assert absent.decided is None and absent.why == report.parts[2].why  # its section did not fit
+    summary = section(text, "Summary")
+    assert "| a small robot on one board | " in summary
+    assert "| a robot that is steered over WiFi | – | not known |" in summary
+
+
+def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):
+    from tests.support import synthetic_bundle
+
+    copied = evaluations.copy(session, tmp_path / "copy")
+    one = evaluations.planned("services", "Services", "services")
+    copied.sections.append(one)
+    arms = tuple(dataclasses.replace(arm, fails=(0, 1)) for arm in synthetic_bundle.ARMS)
+    synthetic_bundle.write(copied.place(one), blocks=2, arms=arms, workloads=("camera",))
+    (part,) = [part for part in gather(copied, TITLE, []).parts if part.section.name == "services"]
+    assert part.shown is None and part.why == "none of its trials was good"
+
+
+def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
+    copied = evaluations.copy(session, tmp_path / "copy")
+    comments = copied.directory / "comments"
+    comments.mkdir()
+    (comments / "a vendor.md").write_text(
+        "We disagree.\n\n# Not a heading of yours\n<script>alert(1)</script>\n"
+    )
+    text = markdown.render(gather(copied, TITLE, []), {})
+    assert "\n> # Not a heading of yours\n" in text
+    html = page.render(text, copied.directory)
+    assert "<script" not in html and "&lt;script&gt;" in html and "<blockquote>" in html
+    assert HOSTILE not in html
+
+
+def test_a_comment_that_is_not_text_is_one_error(tmp_path, session):
+    copied = evaluations.copy(session, tmp_path / "copy")
+    (copied.directory / "comments").mkdir()
+    (copied.directory / "comments" / "bad.md").write_bytes(b"\xff\xfe")
+    with pytest.raises(UserError, match="a comment cannot be read"):
+        gather(copied, TITLE, [])
+
+
+def test_a_network_section_has_its_matrix_of_outcomes(tmp_path):
+    session = evaluations.make(tmp_path / "tsc")
+    evaluations.add_network(session)
+    report = gather(session, TITLE, [])
+    text = markdown.render(report, {})
+    told = section(text, "Adverse networks")
+    if report.parts[1].answer.outcomes:
+        assert "### What becomes of each condition" in told
+    else:
+        assert "**Bold** is best" in told
+
+
+def test_the_page_holds_its_pictures_and_asks_for_nothing(session, text):
+    html = page.render(text, session.directory)
+    assert "default-src 'none'" in html and "<script" not in html
+    images = re.findall(r'<img[^>]*src="([^"]{0,40})', html)
+    assert images and all(source.startswith("data:image/svg+xml;base64,") for source in images)
+    assert html.count("<h2 id=") == text.count("\n## ") == html.count('<li><a href="#section-')
+    for target in re.findall(r'<a href="(sections/[^"]*)"', html):
+        assert (session.directory / target).is_file()
+
+
+def test_the_page_is_printed_where_there_is_a_browser(tmp_path, monkeypatch, session, text):
+    printer = page.browser()
+    if printer is None:
+        pytest.skip("THE REPORT WAS NOT PRINTED: no Chromium here (apt install chromium)")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))  # others print at the same time
+    html = tmp_path / "report.html"
+    page.write_html(session.directory / "report.md", html)
+    assert page.write_pdf(html, tmp_path / "report.pdf", printer) is None
+    assert (tmp_path / "report.pdf").read_bytes().startswith(b"%PDF")
+    left = subprocess.run(["pgrep", "-f", str(tmp_path)], capture_output=True, text=True)
+    assert left.stdout == ""
+
+
+def test_a_printer_that_fails_says_why(tmp_path):
+    broken = tmp_path / "broken"
+    broken.write_text("#!/bin/sh\necho no display >&2\nexit 3\n")
+    broken.chmod(0o755)
+    assert page.write_pdf(tmp_path / "a.html", tmp_path / "a.pdf", str(broken)) == "no display"
+
+
+def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
+    (tmp_path / "github.json").write_text('{"schema": "rmwbench/show"}')
+    with pytest.raises(UserError, match="not a document of `rmwbench community"):
+        view_of(tmp_path / "github.json")
+
+
+@pytest.fixture
+def no_printer(monkeypatch):
+    """Chromium would take longer than all the rest; one test above prints."""
+    monkeypatch.setattr("rmwbench.published.committee.page.browser", lambda: None)
+
+
+def error_of(capsys, *words):
+    """What the command is refused with, in one line."""
+    assert exit_code(*words) == 2
+    return " ".join(capsys.readouterr().err.split())
+
+
+@pytest.mark.usefixtures("no_printer")
+def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
+    # two sections are not measured
+    assert exit_code("evaluate", "tsc", "-o", session.directory, "--json") == 1
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "rmwbench/evaluation"
+    assert [one["section"] for one in document["sections"] if one["campaign"]] == [
+        "pubsub",
+        "robot",
+    ]
+    assert all((session.directory / name).is_file() for name in ("report.md", "report.html"))
+
+
+@pytest.mark.usefixtures("no_printer")
+def test_resume_goes_on_with_an_evaluation_and_takes_nothing_that_would_change_it(session, capsys):
+    for option, value in (("--budget", "1h"), ("--no-report", None)):
+        words = ["resume", session.directory, option, *([value] if value else [])]
+        assert f"{option} does not go with this" in error_of(capsys, *words)
+    (session.directory / "report.md").unlink(missing_ok=True)
+    # as `evaluate` ends: two sections are not measured
+    assert exit_code("resume", session.directory) == 1
+    assert f"report: {session.directory / 'report.md'}" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("no_printer")
+def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
+    copied = evaluations.copy(session, tmp_path / "tsc")
+    # it waits: evaluate would run it
+    copied.sections.insert(0, evaluations.planned("services", "Services"))
+    copied.save()
+    assert exit_code("report", copied.directory) == 0
+    assert capsys.readouterr().out.splitlines()[:2] == [
+        f"report: {copied.directory / name}" for name in ("report.md", "report.html")
+    ]
+    assert "Not measured: it was not run yet" in section(
+        (copied.directory / "report.md").read_text(), "Services"
+    )
+    assert "into its own directory" in error_of(
+        capsys, "report", copied.directory, "--out", tmp_path / "mine.html"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--budget", "1h"], "keeps its plan: --budget would change it"),
+        (["--candidates", "ros2"], "keeps its plan: --candidates would change it"),
+    ],
+)
+def test_an_evaluation_that_was_begun_keeps_its_plan(session, capsys, words, says):
+    assert says in error_of(capsys, "evaluate", "tsc", "-o", session.directory, *words)
+
+
+def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys, monkeypatch):
+    """And nothing is planned, which takes seconds, before that is said."""
+    planning = "rmwbench.published.committee.sections.costs"
+    monkeypatch.setattr(planning, lambda *_: pytest.fail("it was planned"))
+    (tmp_path / "mine.txt").write_text("mine")
+    said = error_of(capsys, "evaluate", "tsc", "-o", tmp_path, "--budget", "2h")
+    assert "no evaluation was begun in it" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
+
+
+def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
+    (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
+    assert "not a directory of `rmwbench evaluate`" in error_of(
+        capsys, "evaluate", "tsc", "-o", tmp_path
+    )
+
+
+def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
+    part = report.parts[1]
+    (camera,) = part.answer.workloads
+    arms = tuple(
+        dataclasses.replace(arm, trials=dataclasses.replace(arm.trials, done=4, failed=0))
+        for arm in camera.arms
+    )
+    with_few = dataclasses.replace(camera, arms=arms)
+
+    def with_workloads(*workloads):
+        return dataclasses.replace(
+            part, shown=dataclasses.replace(part.answer, workloads=workloads)
+        )
+
+    few = with_workloads(with_few)
+    told = markdown.render(dataclasses.replace(report, parts=(few,), standings=()), {})
+    said = "Nothing can be said: 4 blocks at most, and fewer than 5 decide nothing."
+    assert said in section(told, "Summary") and said in section(told, part.section.title)
+    assert standings([few.answer]) == []
+    both = with_workloads(with_few, dataclasses.replace(camera, workload="other"))
+    told = markdown.render(dataclasses.replace(report, parts=(both,)), {})
+    assert "Of 1 of 2 conditions nothing can be said: 4 blocks at most" in section(told, "Summary")
+
+
+def test_candidates_of_many_sections_stand_in_the_summary(report, text):
+    table = (
+        section(text, "Summary").partition("### Where each candidate stands")[2].partition("###")[0]
+    )
+    rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
+    wanted = [one for one in report.standings if one.sections == 2]
+    assert [row[0].removeprefix("| ") for row in rows] == [one.arm for one in wanted] and wanted
+
+
+def test_what_every_section_leaves_out_is_said_once(report):
+    def with_left_out(part, *texts):
+        campaign = dataclasses.replace(part.answer.campaign, left_out=texts)
+        shown = dataclasses.replace(part.answer, campaign=campaign)
+        return dataclasses.replace(part, shown=shown)
+
+    first, second, *absent = report.parts
+    parts = (with_left_out(first, "x: gone", "y: gone"), with_left_out(second, "x: gone"), *absent)
+    told = markdown.render(dataclasses.replace(report, parts=parts), {})
+    assert told.count("x: gone") == 1 and "- Left out of every section: x: gone" in told
+    assert "- Left out: y: gone" in section(told, first.section.title)
+    third = dataclasses.replace(
+        second, section=dataclasses.replace(second.section, name="third", title="The third")
+    )
+    told = markdown.render(dataclasses.replace(report, parts=(*parts, third)), {})
+    assert told.count("x: gone") == 1 and "- Left out of 2 of 3 sections: x: gone" in told
+
+
+def test_unlike_topics_have_a_table_of_their_own(report):
+    shown = report.parts[1].answer
+    (camera,) = shown.workloads
+    topics = tuple(
+        Topic(
+            topic=name,
+            title=name,
+            members=(name,),
+            message=None,
+            payload_bytes=None,
+            rate_hz=None,
+            reliable=True,
+            judged=True,
+            primary_metric=camera.primary_metric,
+            arms=camera.arms,
+            charts=camera.charts,
+        )
+        for name in ("front", "rear")
+    )
+    robot = dataclasses.replace(camera, topics=topics, title="four cameras")
+    told = list(markdown._primary(dataclasses.replace(shown, workloads=(robot,))))
+    assert told[0].startswith("four cameras: response latency, median, by topic. ★ best")
+    rows = [line for line in told if line.startswith("| ")]
+    assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera.arms)
+    assert all(row.split(" | ")[1] == row.removesuffix(" |").split(" | ")[2] for row in rows[2:])
+    assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {arm.arm}" for arm in camera.arms]
+
+
+def test_an_outdated_middleware_has_one_name_and_a_line_that_explains_it(report, text):
+    (camera,) = report.parts[1].answer.workloads
+    assert {arm.label for arm in camera.arms} >= {"fastdds 2.9 untouched", "fastdds 2.9 tuned"}
+    explained = (
+        "- fastdds is version 2.9.1-fixture, released 2022-12-20, more than 18 months before the "
+        "newest beside it; tables of the sections' own pages call it fastdds 2.9."
+    )
+    assert explained in text.partition("\n## ")[0]
+
+
+def test_a_summary_advises_nobody_where_every_candidate_loses_its_messages(report):
+    part = report.parts[1]
+    (camera,) = part.answer.workloads
+
+    def losing(arm):
+        lost = dataclasses.replace(arm.metrics["undelivered"], value=0.5)
+        metrics = {**arm.metrics, **dict.fromkeys(("loss", "undelivered"), lost)}
+        return dataclasses.replace(arm, metrics=metrics)
+
+    flood = dataclasses.replace(camera, arms=tuple(map(losing, camera.arms)))
+    shown = dataclasses.replace(part.answer, workloads=(flood,))
+    parts = (dataclasses.replace(part, shown=shown),)
+    told = markdown.render(dataclasses.replace(report, parts=parts, needs=()), {})
+    for title in ("Summary", part.section.title):
+        own = section(told, title)
+        assert "No candidate carries this: iceoryx2 event loses 50 % of its messages, " in own
+        assert "Take " not in own
+
+
+def test_a_summary_names_the_conditions_that_ran(tmp_path, session):
+    copied = evaluations.copy(session, tmp_path / "copy")
+    path = copied.place(copied.sections[1]) / "campaign.json"
+    campaign = json.loads(path.read_text())
+    campaign["plan"]["not_run"] = {
+        "comparisons": ["imu", "pointcloud"],
+        "text": "Not run within 1 min: 2 of 3 comparisons",
+    }
+    path.write_text(json.dumps(campaign))
+    summary = section(markdown.render(gather(copied, TITLE, [], ()), {}), "Summary")
+    ran = "- **A whole robot on one board (camera; imu and pointcloud were not run).** "
+    assert ran in summary
+    assert "- **Single machine, by message type.** " in summary
+
+
+def test_a_caution_names_the_sections_that_it_is_of(report):
+    def with_cautions(part, *texts):
+        cautions = [Conclusion(kind="caution", workload=None, text=text) for text in texts]
+        shown = dataclasses.replace(part.answer, conclusions=tuple(cautions))
+        return dataclasses.replace(part, shown=shown)
+
+    first, second, *absent = report.parts
+    planned = dataclasses.replace(second.section, name="third", title="The third")
+    third = dataclasses.replace(second, section=planned)
+    parts = (
+        with_cautions(first, "One host.", "Few blocks.", "Noise."),
+        with_cautions(second, "Few blocks.", "Noise."),
+        with_cautions(third, "Noise."),
+        *absent,
+    )
+    told = markdown.render(dataclasses.replace(report, parts=parts), {})
+    lines = section(told, "Method, machine, and what not to conclude").splitlines()
+    assert f"- **{first.section.title}:** One host." in lines
+    assert f"- **{first.section.title}; {second.section.title}:** Few blocks." in lines
+    assert "- **All sections:** Noise." in lines

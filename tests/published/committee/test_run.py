@@ -1,0 +1,141 @@
+"""An evaluation carried out over synthetic arms: section after section, stopped, gone on with, and
+one that cannot."""
+
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign import pace
+from rmwbench.campaign import run as running
+from rmwbench.lab import machine
+from rmwbench.published.committee.document import gather
+from rmwbench.published.committee.run import Sections
+from rmwbench.published.committee.session import Planned, begin, load
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from rmwbench.suite.file.candidates import NO_CHOICE
+from tests.lab import tools
+
+pytestmark = pytest.mark.traffic
+
+SUITE = """
+suite: NAME
+title: a difference of known size
+blocks: {planned: 5, minimum: 5}
+timeline: {warmup_s: 0.05, drain_s: 0.05, steady_s: 0.15}
+arms:
+  - {name: here, middleware: synthetic, options: {latency: constant ns=2000000}}
+  - {name: there, middleware: synthetic, options: {latency: constant ns=20000000}}
+workloads:
+  - {name: w, message: Bytes(100), rate_hz: 200}
+  - {name: larger, message: Bytes(1000), rate_hz: 200}
+"""
+
+
+@pytest.fixture
+def session(tmp_path, monkeypatch):
+    """What runs beside a test makes a start late now and then, and a void trial takes its block
+    along: a test counts trials, so the only ones that are void are those that it says."""
+    tools.worker("synthetic")
+    monkeypatch.setattr(machine, "voids", lambda probes: [])
+    made = begin(tmp_path / "tsc", "tsc", [], {}, seed=3, budget_s=600.0, choice=NO_CHOICE)
+    for name, budget_s in (("second", 8.0), ("first", 6.0)):
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(SUITE.replace("NAME", name))
+        made.sections.append(
+            Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0, comparisons=["w"])
+        )
+    made.sections.insert(
+        1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0)
+    )
+    made.save()
+    return made
+
+
+def test_one_section_that_cannot_run_costs_only_itself(session):
+    ending = Sections(session).run(Console(quiet=True))
+    assert ending is not None and ending.stopped_by is None
+    report = gather(session, "A report", [])
+    assert [part.section.name for part in report.measured] == ["second", "first"]
+    (gone,) = [part for part in load(session.directory).sections if part.name == "gone"]
+    assert "no such file" in gone.problem
+    for part in report.measured:
+        (workload,) = part.shown.workloads
+        assert workload.workload == "w"
+        assert "1 of 2 comparisons; the whole suite takes at least" in part.shown.campaign.not_run
+        verdicts = {arm.arm: arm.verdict.verdict for arm in workload.arms}
+        assert verdicts == {"here": "best", "there": "worse"}
+    assert Sections(session).run(Console(quiet=True)) is None  # nothing is left that can run
+    (session.directory.parent / "gone.yaml").write_text(SUITE.replace("NAME", "gone"))
+    again = load(session.directory)
+    assert [one.name for one in again.waiting()] == ["gone"]  # it is there now
+    Sections(again).run(Console(quiet=True))
+    assert (
+        not load(session.directory).waiting()
+        and gather(load(session.directory), "A report", []).parts[1].shown
+    )
+
+
+def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_nothing(
+    session, monkeypatch
+):
+    session.sections = [session.sections[2]]
+    suite = session.directory.parent / "first.yaml"
+    suite.write_text(suite.read_text().replace("planned: 5, minimum: 5", "planned: 1, minimum: 1"))
+    monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
+    Sections(session).run(Console(quiet=True))
+    bundle = Bundle(session.place(session.sections[0]))
+    assert {trial.block for trial in bundle.trials("done")} == set(range(DECIDABLE_BLOCKS))
+    assert bundle.campaign["request"]["least_blocks"] == DECIDABLE_BLOCKS
+    assert bundle.campaign["plan"]["blocks"]["minimum"] == DECIDABLE_BLOCKS
+
+
+def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(
+    session, monkeypatch
+):
+    """There is no time to repeat it while its section runs."""
+    session.sections = [session.sections[0], session.sections[2]]
+    whole, ran = running.run_trial, []
+
+    def steals(order, *arguments, **options):
+        result = whole(order, *arguments, **options)
+        ran.append((order.directory.name, order.block))
+        stolen = len(ran) == 3
+        return (
+            replace(result, status="void", cause="machine", reason="machine: steal")
+            if stolen
+            else result
+        )
+
+    monkeypatch.setattr(running, "run_trial", steals)
+    monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
+    Sections(session).run(Console(quiet=True))
+    assert ran[2] == ran[-1] == ("first", 1) and ran[-3][0] == "second" and len(ran) == 21
+    for one in session.sections:
+        places = [(trial.cell, trial.block) for trial in Bundle(session.place(one)).trials("done")]
+        assert len(places) == len(set(places)) == 10
+
+
+def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
+    whole, ran = running.run_trial, []
+
+    def stops(order, *arguments, **options):
+        if len(ran) == 3:
+            raise running.Stopped("SIGINT")
+        ran.append(order.trial)
+        return whole(order, *arguments, **options)
+
+    monkeypatch.setattr(running, "run_trial", stops)
+    ending = Sections(session).run(Console(quiet=True))
+    assert ending is not None and ending.stopped_by == "SIGINT"
+    shortest = session.sections[2]
+    assert shortest.name == "first" and len(Bundle(session.place(shortest)).trials("done")) == 3
+    monkeypatch.setattr(running, "run_trial", whole)
+    again = load(session.directory)
+    assert [one.name for one in again.waiting()] == ["first", "gone", "second"]
+    Sections(again).run(Console(quiet=True))
+    for one in (again.sections[0], again.sections[2]):
+        bundle = Bundle(again.place(one))
+        places = [(trial.cell, trial.block) for trial in bundle.trials("done")]
+        assert bundle.journal.finished and len(places) == len(set(places)) >= 10

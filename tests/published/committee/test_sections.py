@@ -1,0 +1,168 @@
+"""A budget dealt out over the sections of an evaluation: never overspent, the important first, none
+much finer."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmwbench.campaign.plan.plan import blocks_within
+from rmwbench.published.committee.sections import (
+    EVALUATIONS,
+    MOST_BLOCKS,
+    NEEDS,
+    Condition,
+    Cost,
+    Section,
+    Share,
+    share,
+)
+from rmwbench.published.committee.session import begin
+from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.file.limits_file import read_limits
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import limits_directory, shipped_suites
+from tests.support.command import rmwbench
+
+
+def cost(name, block_s, least=5, conditions=1, contenders=4, whole=False):
+    """`block_s` of each of its conditions."""
+    made = tuple(Condition(f"{name} {place}", block_s, contenders) for place in range(conditions))
+    return Cost(Section(name, name, name, whole), made, least, ("a", "b"))
+
+
+SEVERAL = st.lists(
+    st.builds(
+        cost,
+        st.uuids().map(str),
+        st.floats(1, 600),
+        st.integers(5, 8),
+        st.integers(1, 9),
+        st.integers(2, 14),
+        st.booleans(),
+    ),
+    max_size=6,
+)
+
+
+@settings(deadline=None, max_examples=40)
+@given(SEVERAL, st.floats(0, 20_000))
+def test_the_budget_is_never_overspent_and_little_is_left(costs, budget_s):
+    shares = share(costs, budget_s)
+    spent = math.fsum(one.seconds for one in shares)
+    assert spent <= budget_s * (1 + 1e-9)
+    assert [one.cost for one in shares] == costs
+    for one in shares:
+        if one.blocks == 0:
+            assert one.conditions == 0 and one.resolves is None
+            continue
+        assert one.cost.least <= one.blocks <= MOST_BLOCKS
+        assert one.is_whole or (one.conditions and not one.cost.section.whole)
+        if more := one.next():
+            assert more[1].seconds - one.seconds > (budget_s - spent) * (1 - 1e-6)
+
+
+@pytest.mark.parametrize("block_s", [2.46908, 1 / 3, 7.0])
+def test_what_the_session_keeps_of_a_share_holds_all_of_its_blocks(tmp_path, block_s):
+    shares = share([cost("one", block_s)], 5.4 * block_s)
+    session = begin(tmp_path / "made", "tsc", shares, {}, seed=1, budget_s=60.0, choice=NO_CHOICE)
+    assert blocks_within(session.sections[0].budget_s, block_s, 5, "one") == shares[0].blocks == 5
+
+
+def test_machines_share_whole_blocks_and_wait_for_the_look():
+    """Three conditions of 10 s in 5 blocks are 15 parts; two more blocks wait for the look behind
+    the fifth."""
+    wide = replace(cost("one", 10, conditions=3), machines=4)
+    assert [Share(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
+    assert Share(wide, 3, 7).machine_s == Share(replace(wide, machines=1), 3, 7).seconds == 210
+    assert (
+        share([wide], 40)[0].conditions == 3
+        and share([replace(wide, machines=1)], 50)[0].conditions == 1
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [(["--cluster", "auto"], "how many machines?"), (["--cluster", "0"], "how many machines?")],
+)
+def test_machines_to_plan_for_are_a_number(words, says):
+    done = rmwbench("evaluate", "tsc", *words)
+    assert done.returncode == 2 and says in done.stderr, done.stderr
+
+
+@pytest.mark.long
+def test_the_plan_for_a_cluster_says_what_it_costs():
+    planned = ("evaluate", "tsc", "--budget", "1h", "--json")
+    doc = json.loads(rmwbench(*planned, "--cluster", 4).stdout)
+    assert doc["machines"] == 4
+    assert (
+        doc["machine_hours"] == pytest.approx(4 * doc["estimated_s"] / 3600, abs=0.01)
+        and doc["estimated_s"] <= 3600
+    )
+    alone = json.loads(rmwbench(*planned).stdout)
+    assert sum(one["trials"] for one in doc["sections"]) > 2 * sum(
+        one["trials"] for one in alone["sections"]
+    )
+
+
+def test_the_important_sections_are_the_last_to_be_left_out():
+    first, second = share([cost("first", 10), cost("second", 10)], 60)
+    assert first.blocks and not second.blocks
+
+
+def test_breadth_comes_before_depth():
+    """Every section one condition, then each a few, then blocks, and what one has too much of comes
+    last."""
+    large, small = cost("large", 10, conditions=9, contenders=14), cost("small", 10)
+    assert [one.conditions for one in share([large, small], 100)] == [1, 1]
+    assert [(one.conditions, one.blocks) for one in share([large, small], 200)] == [(3, 5), (1, 5)]
+    deeper = share([large, small], 330)
+    assert [one.conditions for one in deeper] == [3, 1] and all(one.blocks > 5 for one in deeper)
+    assert share([large, small], 8000)[0].conditions == 9
+
+
+def test_a_section_whose_conditions_answer_questions_of_their_own_is_whole_or_absent():
+    made = cost("robots", 10, conditions=3, whole=True)
+    assert made.least_s == 150
+    assert share([made], 149)[0].blocks == 0
+    assert share([made], 150)[0].is_whole
+
+
+def test_time_goes_to_whoever_tells_apart_the_least():
+    """Equal prices, many more arms in the second: it needs more blocks for the same resolution."""
+    few, many = share([cost("few", 10, contenders=2), cost("many", 10, contenders=20)], 600)
+    assert many.blocks > few.blocks
+    assert abs(math.log(many.resolves / few.resolves)) < 0.03
+
+
+def test_every_need_has_its_limits_and_its_workload():
+    for need in NEEDS:
+        limits = read_limits(limits_directory() / f"{need.limits}.yaml")
+        (section,) = {one for one in EVALUATIONS["tsc"] if one.name == need.section}
+        suite = load(section.suite)
+        assert section.whole and need.workload in {workload.name for workload in suite.workloads}
+        assert limits.limits == need.limits
+
+
+def test_every_section_is_a_suite_that_exists():
+    for sections in EVALUATIONS.values():
+        assert {one.suite for one in sections} <= set(shipped_suites())
+        assert len({one.name for one in sections}) == len(sections)
+
+
+def test_an_unknown_name_is_one_error():
+    done = rmwbench("evaluate", "tcs")
+    assert done.returncode == 2 and "did you mean `tsc`?" in done.stderr
+
+
+@pytest.mark.parametrize("budget", ["1m"])
+def test_what_does_not_fit_is_named_with_what_it_would_take(budget):
+    done = rmwbench("evaluate", "tsc", "--budget", budget, "--json", timeout=300)
+    assert done.returncode == 1, done.stderr
+    document = json.loads(done.stdout)
+    assert document["schema"] == "rmwbench/evaluate-plan" and document["estimated_s"] <= 60
+    absent = [one for one in document["sections"] if not one["blocks"]]
+    assert absent and all(one["least_s"] > 0 and one["resolvable_ratio"] is None for one in absent)

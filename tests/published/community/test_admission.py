@@ -1,0 +1,163 @@
+"""The bar for a report: what there is no evidence for is not stated, and tiers are read from
+REP-2000's own tables."""
+
+import json
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.admission import OURS, document, permissive, tiers
+from tests.support.command import exit_code
+
+REP = """\
+Target Platforms
+================
+
+Older Release (May 2020 - May 2021)
+-----------------------------------
+
++--------------------+----------+---------------+
+| Middleware Library | Provider | Support Level |
++====================+==========+===============+
+| rmw_one_cpp*       | One      | Tier 1        |
++--------------------+----------+---------------+
+
+Newer Release (May 2022 - May 2027)
+-----------------------------------
+
++--------------------+----------+---------------+
+| Middleware Library | Provider | Support Level |
++====================+==========+===============+
+| rmw_two_cpp*       | Two      | Tier 1        |
++--------------------+----------+---------------+
+| rmw_one_cpp        | One      | Tier 2        |
++--------------------+----------+---------------+
+
+" * " means default.
+
++---------+-----+--------+
+| Package | x   | Tier 1 |
++=========+=====+========+
+| CMake   | 3   | Tier 1 |
++---------+-----+--------+
+
+Rolling Thing (June 2020 - Ongoing)
+-----------------------------------
+
+As above.
+"""
+
+YAML = """\
+candidates:
+  - name: One
+    package: rmw_one_cpp
+    tier: {tier: 1, evidence: "https://example.org/rep", date: 2025-01-02}
+    licence: {spdx: EPL-2.0 OR BSD-3-Clause, evidence: "https://example.org/licence"}
+    protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}
+  - name: Word
+    tier: {tier: 1}
+    licence: {spdx: EPL-2.0, evidence: "https://example.org/licence"}
+  - name: Nothing
+"""
+
+
+@pytest.fixture
+def candidates(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(YAML)
+    return path
+
+
+def statuses(doc):
+    return {
+        c["name"]: ([x["status"] for x in c["criteria"].values()], c["admitted"])
+        for c in doc["candidates"]
+    }
+
+
+def test_the_bar(candidates):
+    assert statuses(document(candidates)) == {
+        "One": (["met", "met", "met"], "yes"),
+        "Word": (["not stated", "not met", "not stated"], "no"),  # said without evidence
+        "Nothing": (["not stated"] * 3, "could not tell"),
+    }
+
+
+def test_tiers_from_the_reps_text(candidates, tmp_path):
+    rep = tmp_path / "rep-2000.rst"
+    rep.write_text(REP)
+    name, found = tiers(rep)
+    assert name == "Newer Release" and found == {"rmw_two_cpp": (1, 19), "rmw_one_cpp": (2, 21)}
+    doc = document(candidates, rep)
+    assert statuses(doc)["One"] == (["not met", "met", "met"], "no")
+    assert doc["candidates"][0]["criteria"]["tier"]["evidence"] == "rep-2000.rst:21"
+    assert statuses(document(candidates, rep, "older"))["One"][1] == "yes"
+    candidates.write_text(YAML.replace("rmw_one_cpp", "rmw_three_cpp"))
+    tier = document(candidates, rep)["candidates"][0]["criteria"]["tier"]
+    assert tier["status"] == "not stated" and "not in the table" in tier["note"]
+    with pytest.raises(UserError, match="no table for this distribution"):
+        tiers(rep, "rolling")
+    rep.write_text("nothing")
+    with pytest.raises(UserError, match="no table of middleware support"):
+        tiers(rep)
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("Apache-2.0", True),
+        ("EPL-2.0", False),
+        ("EPL-2.0 OR Apache-2.0", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("MIT AND (EPL-2.0 OR BSD-3-Clause)", True),
+        ("LicenseRef-Own", None),
+        ("LicenseRef-Own OR MIT", True),
+        ("LicenseRef-Own AND EPL-2.0", False),
+        ("Apache 2.0", None),
+        ("MIT OR", None),
+        ("(MIT", None),
+        ("", None),
+    ],
+)
+def test_licence_expressions(expression, allowed):
+    assert permissive(expression) is allowed
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("name: One", "nam: One", "a candidate without a name"),
+        ("licence: {spdx: EPL-2.0 OR", "licence: {spd: EPL-2.0 OR", "unknown field 'spd'"),
+        ("tier: {tier: 1, e", "tier: {tier: one, e", "tier.tier is not of type int"),
+        ("date: 2025-01-02", "date: soon", "not a date"),
+        (
+            'protocol: {name: DDS/RTPS, evidence: "https://example.org/wire"}',
+            "protocol: DDS",
+            "is not a mapping",
+        ),
+        ("candidates:", "candidate:", "no candidates"),
+        ("- name: Word", "- name: [Word", "not YAML"),
+    ],
+)
+def test_bad_files_say_where(candidates, old, new, words):
+    assert old in YAML
+    candidates.write_text(YAML.replace(old, new, 1))
+    with pytest.raises(UserError) as found:
+        document(candidates)
+    assert words in found.value.render() and str(candidates) in found.value.render()
+
+
+def test_ours_has_evidence_for_whatever_it_says(capsys):
+    assert exit_code("community", "admission", "--json") == 0
+    doc = json.loads(capsys.readouterr().out)
+    assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
+    for candidate in doc["candidates"]:
+        for found in candidate["criteria"].values():
+            assert found["status"] == "not stated" or (
+                found["evidence"].startswith("https://") and found["date"]
+            )
+    assert not any(
+        (c["note"] or "").startswith("said without")
+        for x in doc["candidates"]
+        for c in x["criteria"].values()
+    )

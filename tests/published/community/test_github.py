@@ -1,0 +1,394 @@
+"""Engagement from the API, from files and from the tables of 2020: one repository of which
+everything is known."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import numpy as np
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.github import client as client_module
+from rmwbench.published.community.github.client import Client
+from rmwbench.published.community.github.collect import collect
+from rmwbench.published.community.github.measure import document
+from rmwbench.published.community.github.project import digest
+from rmwbench.published.community.github.saved import load, save
+from rmwbench.published.importers.formats.github_csv import kaplan_meier
+from tests.published.community.github_server import NAME, comment, commit, issue, person
+from tests.published.importers.original import path as original
+from tests.support.command import exit_code
+
+NOW = datetime.now(UTC).replace(microsecond=0)
+SINCE = NOW - timedelta(days=100)
+BOT = person("mergify[bot]", "Bot")
+
+
+def ago(days):
+    return (NOW - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+@pytest.fixture
+def wheels(api, monkeypatch):
+    """Six pull requests (one of a bot, one merged, closed unmerged, open …), five issues, one that
+    is too old."""
+    monkeypatch.setattr(client_module, "PAUSE_S", 0.001)
+    api.lists["issues"] = [
+        issue(30, ago(1), pull=True),
+        issue(29, ago(2)),
+        issue(28, ago(10), ago(9), merged=ago(9), association="MEMBER", by="mia"),
+        issue(27, ago(20), ago(16), merged=ago(16)),
+        issue(26, ago(30), ago(10), pull=True),
+        issue(25, ago(40), ago(39.5), merged=ago(39.5), by=BOT),
+        issue(24, ago(50), ago(48), merged=ago(48), association="OWNER", by="mia"),
+        issue(23, ago(60), ago(53)),
+        issue(22, ago(61), ago(60)),
+        issue(21, ago(70)),
+        issue(20, ago(80), by=None),
+        issue(19, ago(300), ago(1)),
+    ]
+    api.lists["issues/comments"] = [
+        comment(27, ago(19.9), BOT),  # a bot does not answer
+        comment(27, ago(19.8), "ann"),  # nor does who asked
+        comment(27, ago(18), "mia"),
+        comment(23, ago(58), "bob"),
+        comment(23, ago(59), "mia"),
+        comment(22, ago(5), "mia"),  # after the closing
+        comment(20, ago(79), "mia"),
+        comment(19, ago(70), "mia"),  # of an item that is not in
+    ]
+    api.lists["pulls/comments"] = [comment(24, ago(49.5), "bob", review=True)]
+    api.lists["commits"] = [
+        commit("a", ago(3), "mia"),
+        commit("b", ago(3), "bob"),
+        commit("c", ago(39), "mia"),
+    ]
+    api.lists["releases"] = [
+        {
+            "tag_name": "2",
+            "created_at": ago(7),
+            "published_at": ago(6),
+            "draft": False,
+            "prerelease": False,
+        },
+        {
+            "tag_name": "1",
+            "created_at": ago(400),
+            "published_at": ago(400),
+            "draft": False,
+            "prerelease": False,
+        },
+        {
+            "tag_name": "x",
+            "created_at": ago(1),
+            "published_at": None,
+            "draft": True,
+            "prerelease": False,
+        },
+    ]
+    return api
+
+
+def asked(base, **options):
+    raw = collect(Client(base), NAME, SINCE, **options)
+    return raw, document([digest(raw, base)])["repositories"][0]
+
+
+def test_the_counts(wheels, base):
+    _, found = asked(base)
+    counts = {
+        k: found["pulls"][k] for k in ("opened", "open", "closed", "merged", "closed_unmerged")
+    }
+    assert counts == {"opened": 6, "open": 1, "closed": 5, "merged": 4, "closed_unmerged": 1}
+    assert {k: found["issues"][k] for k in ("opened", "open", "closed")} == {
+        "opened": 5,
+        "open": 3,
+        "closed": 2,
+    }
+    groups = {who: group["opened"] for who, group in found["pulls"]["by"].items()}
+    assert groups == {"inside": 2, "outside": 3, "bots": 1}
+
+
+def test_the_times(wheels, base):
+    """Closed after 0.5, 1, 2, 4 and 20 days of 6, one open at 1: at risk 6, 5 (the open one leaves
+    after the close of one day or before it, by seconds), 3, 2, 1."""
+    _, found = asked(base)
+    times = found["pulls"]["time_to_close"]
+    assert [round(p[0], 1) for p in times["curve"]] == [0.5, 1.0, 2.0, 4.0, 20.0]
+    assert times["curve"][0][1] == pytest.approx(5 / 6)
+    assert times["curve"][1][1] == pytest.approx(4 / 6)
+    assert [p[1] for p in times["curve"][2:]] == pytest.approx([4 / 9, 2 / 9, 0.0], abs=1e-5)
+    assert times["median"]["value"] == pytest.approx(2.0)
+    assert times["median"]["low"] <= 2.0 <= float(times["median"]["high"])
+    ends = found["pulls"]["ends"]["curve"]
+    assert ends[-1][1] + ends[-1][2] == pytest.approx(1.0)
+    assert ends[-1][2] == pytest.approx(2 / 9, abs=1e-5)  # the one closed unmerged came last
+
+
+def test_open_issues_are_censored_not_closed(wheels, base):
+    _, found = asked(base)
+    times = found["issues"]["time_to_close"]
+    assert times["count"] == 5 and times["ended"] == 2
+    assert times["median"] == {"no_data": "fewer than half have ended"} | (
+        {"at_least": times["median"]["at_least"]} if "at_least" in times["median"] else {}
+    )
+
+
+def test_first_responses(wheels, base):
+    _, found = asked(base)
+    pulls, issues = found["pulls"]["first_response"], found["issues"]["first_response"]
+    assert pulls["answered"] == 2 and [round(p[0], 2) for p in pulls["curve"]] == [0.5, 2.0]
+    assert issues["answered"] == 2 and [round(p[0], 2) for p in issues["curve"]] == [1.0]
+
+
+def test_reviews_answer_when_asked_for(wheels, base):
+    wheels.lists["pulls/30/reviews"] = []
+    for number in (28, 27, 26, 25, 24):
+        wheels.lists[f"pulls/{number}/reviews"] = []
+    review = comment(28, ago(9.5), "bob", review=True)
+    wheels.lists["pulls/28/reviews"] = [review | {"submitted_at": ago(9.5), "state": "APPROVED"}]
+    _, found = asked(base, reviews=True)
+    assert found["pulls"]["first_response"]["answered"] == 3
+
+
+def test_facts_and_months(wheels, base):
+    _, found = asked(base)
+    value = {name: fact.get("value") for name, fact in found["facts"].items()}
+    assert value["stars"] == 1234 and value["forks"] == 56 and value["licence"] == "Apache-2.0"
+    assert (
+        value["contributors"] == 42
+        and value["commits"] == 3
+        and value["authors"] == value["committers"] == 2
+    )
+    assert (
+        value["releases"] == 1 and value["releases_ever"] == 2 and value["code_size"] == 4_000_000
+    )
+    months = found["months"]
+    assert (
+        sum(m["pulls_opened"] for m in months) == 6 and sum(m["issues_closed"] for m in months) == 2
+    )
+    assert sum(m["commits"] for m in months) == 3 and sum(m["pulls_merged"] for m in months) == 4
+    assert sum(m["days"] for m in months) == pytest.approx(found["days"], abs=0.05)
+    assert months[0]["month"] == f"{SINCE:%Y-%m}" and [m["month"] for m in months] == sorted(
+        {m["month"] for m in months}
+    )
+
+
+def test_bots_and_pages_are_not_people(wheels, base):
+    bot = commit("d", ago(4), "mergify[bot]")
+    wheels.lists["commits"] += [bot, commit("e", ago(5), "zoe") | {"committer": person("web-flow")}]
+    raw, found = asked(base)
+    assert found["facts"]["commits"] == {"value": 5, "unit": "count", "bots": 1}
+    assert found["facts"]["authors"]["value"] == 3 and found["facts"]["committers"]["value"] == 2
+    people = document([digest(raw, base)], people_only=True)["repositories"][0]
+    assert (
+        people["facts"]["commits"]["value"] == 4
+        and sum(m["commits"] for m in people["months"]) == 4
+    )
+    for entry in raw["commits"]:
+        del entry["committer"]  # as answers were saved that do not have it
+    assert "no_data" in document([digest(raw, base)])["repositories"][0]["facts"]["committers"]
+
+
+def test_it_stops_at_the_cutoff(wheels, base):
+    wheels.page_limit = 4
+    wheels.lists["issues"] += [issue(n, ago(400)) for n in range(18, 0, -1)]
+    _, found = asked(base)
+    assert found["pulls"]["opened"] + found["issues"]["opened"] == 11
+    assert sum(path.split("?")[0].endswith("/issues") for path in wheels.paths()) == 3
+
+
+def test_an_item_that_slips_to_the_next_page_counts_once(wheels, base):
+    wheels.lists["issues"].insert(4, wheels.lists["issues"][3])
+    _, found = asked(base)
+    assert found["pulls"]["opened"] == 6
+
+
+def test_a_server_that_does_not_say_what_was_merged(wheels, base):
+    for entry in wheels.lists["issues"]:
+        merged = entry.get("pull_request", {}).pop("merged_at", None)
+        if "pull_request" in entry:
+            wheels.lists["pulls"].append(entry | {"merged_at": merged, "merge_commit_sha": "f00"})
+    _, found = asked(base)
+    assert (found["pulls"]["merged"], found["pulls"]["closed_unmerged"]) == (4, 1)
+
+
+def test_issues_switched_off(wheels, base):
+    wheels.lists["pulls"] = [
+        e | {"merged_at": e["pull_request"]["merged_at"]}
+        for e in wheels.lists["issues"]
+        if "pull_request" in e
+    ]
+    wheels.scripted[f"/repos/{NAME}/issues"] = [
+        (410, {}, b'{"message": "Issues are disabled for this repo"}')
+    ]
+    _, found = asked(base)
+    assert found["pulls"]["opened"] == 6 and found["pulls"]["merged"] == 4
+    assert "disabled" in found["issues"]["no_data"]
+
+
+def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
+    wheels.scripted[f"/repos/{NAME}/stats/code_frequency"] = [(202, {}, b"{}")] * 9
+    wheels.scripted[f"/repos/{NAME}/commits"] = [
+        (409, {}, b'{"message": "Git Repository is empty."}')
+    ]
+    wheels.scripted[f"/repos/{NAME}/contributors"] = [
+        (
+            403,
+            {},
+            b'{"message": "The history or contributor list is too large to list contributors via the API."}',
+        )
+    ]
+    del wheels.lists["releases"]
+    _, found = asked(base)
+    missing = {name: fact["no_data"] for name, fact in found["facts"].items() if "no_data" in fact}
+    commits = {"commits", "authors", "committers"}
+    assert set(missing) == commits | {"lines_changed", "contributors", "releases", "releases_ever"}
+    assert all(month["commits"] is None for month in found["months"])
+    assert found["pulls"]["opened"] == 6
+
+
+def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
+    raw, found = asked(base)
+    place = save(raw, tmp_path)
+    assert place.name == "acme+wheels"
+    assert not any(w in p.read_text() for p in place.iterdir() for w in ("private", "@example.org"))
+    again = document(load(tmp_path))["repositories"][0]
+    assert again | {"source": found["source"]} == found
+    later = document(load(tmp_path, NOW - timedelta(days=25)))["repositories"][0]
+    assert later["pulls"]["opened"] == 3
+    with pytest.raises(UserError, match="does not reach that far back"):
+        load(tmp_path, NOW - timedelta(days=200))
+    with pytest.raises(UserError, match="not among the saved"):
+        load(tmp_path, names=("other/one",))
+
+
+def test_lists_that_something_else_fetched(wheels, tmp_path):
+    """`gh api --paginate` prints page after page: several lists in one file, without when or
+    what."""
+    place = tmp_path / "acme+wheels"
+    place.mkdir()
+    pages = [wheels.lists["issues"][:5], wheels.lists["issues"][5:11]]
+    (place / "issues.json").write_text("".join(json.dumps(page) for page in pages))
+    found = document(load(tmp_path))["repositories"][0]
+    assert (
+        found["name"] == NAME and found["pulls"]["opened"] == 6 and found["issues"]["opened"] == 5
+    )
+    assert found["pulls"]["first_response"] == {"no_data": "not in these files"}
+    assert found["facts"]["stars"] == {"no_data": "not in these files"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("issues.json", '[{"number": 1}', "not whole JSON"),
+        ("issues.json", "[1]", "a list of objects"),
+        ("issues.json", '[{"number": 1}]', "created_at"),
+        (
+            "issues.json",
+            '[{"number": 1, "created_at": "yesterday", "state": "open"}]',
+            "Invalid isoformat",
+        ),
+        (
+            "issues.json",
+            '[{"number": 1, "created_at": "2026-01-01T00:00:00Z", "state": "half"}]',
+            "half",
+        ),
+        ("issues.json", "", "an empty file"),
+        ("isues.json", "[]", "issues"),
+        ("repository.json", "{}", "no saved repository here"),
+        ("issues.json", '{"no_data": "x"}', "no saved repository here"),
+    ],
+)
+def test_damaged_files(tmp_path, name, text, words):
+    (tmp_path / name).write_text(text)
+    with pytest.raises(UserError, match=words) as found:
+        load(tmp_path)
+    assert str(tmp_path) in found.value.render()
+
+
+def test_the_tables_of_2020():
+    """The counts of the research notes, and curves that agree with the importer's."""
+    found = {
+        r["name"]: r
+        for r in document(load(original("tsc-galactic-2020", "git_metrics")))["repositories"]
+    }
+    table = {
+        "eProsima/Fast-DDS": (24, 232, 16, 75),
+        "ros2/rmw_fastrtps": (4, 75, 3, 14),
+        "eclipse-cyclonedds/cyclonedds": (19, 80, 8, 22),
+        "ros2/rmw_cyclonedds": (3, 71, 8, 22),
+    }
+    for name, (opened, closed, unmerged, issues) in table.items():
+        pulls = found[name]["pulls"]
+        assert (pulls["open"], pulls["closed"], pulls["closed_unmerged"]) == (
+            opened,
+            closed,
+            unmerged,
+        )
+        assert found[name]["issues"]["opened"] == issues
+        assert "closing_time_unknown" not in pulls
+        assert "paging" in found[name]["facts"]["commits"]["no_data"]
+    (project,) = load(original("tsc-galactic-2020", "git_metrics"), names=("ros2/rmw_cyclonedds",))
+    pulls = [i for i in project.items if i.pull]
+    days = np.array(
+        [((i.closed or project.until) - i.opened).total_seconds() / 86400 for i in pulls]
+    )
+    theirs = kaplan_meier(days, np.array([i.closed is not None for i in pulls]))
+    ours = found["ros2/rmw_cyclonedds"]["pulls"]["time_to_close"]["curve"]
+    assert np.allclose([p[:2] for p in ours], theirs, atol=1e-6)
+
+
+def run(*arguments):
+    return exit_code("community", "github", *arguments)
+
+
+def test_the_verb_asks_saves_and_shows(wheels, base, tmp_path, capsys, monkeypatch):
+    monkeypatch.setenv("GITHUB_TOKEN", "secret-token")
+    assert run(NAME, "--since", "100d", "--api", base, "--save", str(tmp_path), "--json") == 0
+    shown = capsys.readouterr()
+    doc = json.loads(shown.out)
+    assert (
+        doc["schema"] == "rmwbench/published/community-github"
+        and doc["repositories"][0]["pulls"]["opened"] == 6
+    )
+    assert all(token == "Bearer secret-token" for _, token in wheels.asked)
+    assert "secret-token" not in shown.out + shown.err
+    assert not any("secret-token" in p.read_text() for p in tmp_path.rglob("*.json"))
+    page = tmp_path / "page.html"
+    assert run("--from", str(tmp_path), "--people", "--report", str(page)) == 0
+    text = capsys.readouterr().out
+    assert "acme/wheels" in text and "Without the pull requests, issues and commits of bots" in text
+    html = page.read_text()
+    assert "Pull requests still open" in html and "http-equiv" in html and "step-after" in html
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ((), "no repository named"),
+        (("justaname",), "not a repository"),
+        (("a/..",), "not a repository"),
+        (("a/b", "--since", "tomorrow"), "not a time in the past"),
+        (("a/b", "--since", "2999-01-01"), "not a time in the past"),
+        (("--from", "/nowhere/at/all"), "no such directory"),
+        (("--from", "/tmp", "--save", "/tmp/x"), "nothing to save"),
+        (("acme/gone",), "no such repository"),
+    ],
+)
+def test_the_verb_refuses_clearly(base, arguments, words, capsys):
+    extra = () if "--from" in arguments else ("--api", base)
+    assert run(*arguments, *extra) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
+    from rmwbench.published.community.github.show import view
+    from rmwbench.published.community.render import render_html
+
+    place = tmp_path / "x"
+    place.mkdir()
+    (place / "issues.json").write_text(json.dumps(wheels.lists["issues"]))
+    (place / "collected.json").write_text(json.dumps({"name": "<script>alert(1)</script>/x"}))
+    html = render_html(view(document(load(tmp_path)), draw=True))
+    assert "<script>alert(1)" not in html

@@ -1,0 +1,362 @@
+"""Activity from a git history alone: counts of a repository of which every commit is known, and
+what git cannot say."""
+
+import json
+import subprocess
+from datetime import timedelta
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.github import history, show
+from rmwbench.published.community.github.measure import document
+from rmwbench.published.community.github.project import is_bot_name
+from rmwbench.published.community.render import render_html
+from rmwbench.published.community.repository import opened
+from tests.published.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
+from tests.published.community.test_github import run
+
+EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
+NAME = "acme/wheels"
+
+
+@pytest.fixture
+def git(tmp_path):
+    return Git(tmp_path / "r")
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory):
+    """From 2024-04-21 to 2024-06-20 (60 days): five commits, one of them a merge, one of a bot; 18
+    lines."""
+    git = Git(tmp_path_factory.mktemp("git") / "wheels")
+    first = git.commit("2024-01-01", text=lines(3, "a"))
+    git("tag", "v0.9")
+    second = git.commit("2024-05-01", text=lines(2, "b"), by=BOB, through=ANN)
+    git.commit("2024-05-10", "lock", lines(10, "c"), by=BOT, through=WEB)
+    git("checkout", "-q", "-b", "work", second)
+    git.commit("2024-05-12", "new.c", lines(4, "d"), by=(BOB[0], "bob@home.example"))
+    git("checkout", "-q", "main")
+    git("merge", "-q", "--no-ff", "-m", "merge", "work", at="2024-05-20")
+    (git.path / "new.c").write_text("d 0\nd 1\nd 2\nother\n")
+    git("commit", "-q", "-a", "-m", "x", at="2024-06-20", by=EVE, through=ANN)
+    git("tag", "1.1rc1")
+    git("tag", "nightly")
+    git("tag", "-a", "-m", "told", "v1.0", first, at="2024-06-01")
+    git("branch", "mirror")
+    git("checkout", "-q", "-b", "apart")
+    git.commit("2024-06-25", "apart.c", lines(100, "e"))
+    git("checkout", "-q", "main")
+    return git
+
+
+def read(path, days=60, name=NAME):
+    return history.load(name, path, timedelta(days=days))
+
+
+def measured(path, days=60, **options):
+    return document([read(path, days)], **options)["repositories"][0]
+
+
+def values(found):
+    return {name: fact["value"] for name, fact in found["facts"].items() if "value" in fact}
+
+
+def test_the_counts(wheels):
+    found = measured(wheels.path)
+    assert (found["since"][:10], found["until"][:10], found["days"]) == (
+        "2024-04-21",
+        "2024-06-20",
+        60.0,
+    )
+    assert values(found) == {
+        "commits": 5,
+        "authors": 3,  # Bob has two addresses and one name
+        "committers": 2,  # Ann, and Bob by his other address; the pages of GitHub are nobody
+        "contributors": 3,
+        "lines_changed": 18,
+        "releases": 2,
+        "releases_ever": 3,
+    }
+    commits = found["facts"]["commits"]
+    assert (commits["merges"], commits["bots"]) == (1, 1)
+    assert found["facts"]["releases_ever"]["latest"].startswith("2024-06-20")
+    head = wheels("rev-parse", "main")
+    assert found["history"] == {"branch": "main", "commit": head, "undated": 0, "other_tags": 1}
+
+
+def test_without_bots(wheels):
+    found = measured(wheels.path, people_only=True)
+    assert values(found)["commits"] == 4 and values(found)["lines_changed"] == 8
+    assert (found["facts"]["commits"]["bots"], found["facts"]["commits"]["bots_left_out"]) == (0, 1)
+
+
+def test_months(wheels):
+    months = {m["month"]: (m["commits"], m["releases"]) for m in measured(wheels.path)["months"]}
+    assert months == {"2024-04": (0, 0), "2024-05": (4, 0), "2024-06": (1, 2)}
+    assert all(
+        m["pulls_opened"] is None and m["issues_opened"] is None
+        for m in measured(wheels.path)["months"]
+    )
+
+
+def test_what_git_does_not_hold_is_no_data(wheels):
+    found = measured(wheels.path)
+    assert found["pulls"] == found["issues"] == {"no_data": "git does not hold it"}
+    for fact in ("stars", "forks", "watchers"):
+        assert found["facts"][fact] == {"no_data": "git does not hold it"}
+    assert "no_data" in found["facts"]["licence"] and "no_data" in found["facts"]["code_size"]
+
+
+def test_names_are_counted_and_not_kept(wheels):
+    text = json.dumps(measured(wheels.path))
+    assert not any(
+        word in text
+        for word in ("Malory", "Bob", "Ann", "dependabot", "example.org", "private", "[31m")
+    )
+    assert str(wheels.path) not in text
+
+
+def test_a_bare_repository_and_a_clone_with_another_branch_say_the_same(wheels, tmp_path):
+    bare, clone = tmp_path / "bare", tmp_path / "clone"
+    wheels("clone", "-q", "--mirror", str(wheels.path), str(bare))
+    wheels("clone", "-q", str(wheels.path), str(clone))
+    subprocess.run(["git", "-C", clone, "checkout", "-q", "apart"], check=True, capture_output=True)
+    here = measured(wheels.path)
+    assert measured(bare) == here
+    cloned = measured(clone)
+    assert cloned["history"].pop("branch") == "origin/main"
+    assert here["history"].pop("branch") == "main"
+    assert cloned | {"source": here["source"]} == here
+    assert measured(clone / ".git")["facts"] == here["facts"]
+
+
+def test_a_shallow_clone_is_refused(wheels, tmp_path):
+    wheels("clone", "-q", "--depth", "2", wheels.path.as_uri(), str(tmp_path / "cut"))
+    with pytest.raises(UserError, match="shallow") as error:
+        read(tmp_path / "cut")
+    assert "--unshallow" in error.value.render()
+
+
+def test_a_partial_clone_fetches_nothing_and_has_no_lines(wheels, tmp_path):
+    """Its files are on a server; what is asked of them must not start a program that fetches."""
+    wheels("config", "uploadpack.allowFilter", "true")
+    wheels(
+        "clone",
+        "-q",
+        "--no-checkout",
+        "--filter=blob:none",
+        wheels.path.as_uri(),
+        str(tmp_path / "part"),
+    )
+    found = measured(tmp_path / "part")
+    assert found["facts"]["commits"]["value"] == 5
+    assert "files are missing here" in found["facts"]["lines_changed"]["no_data"]
+
+
+def test_a_directory_below_a_repository_is_not_that_repository(wheels, monkeypatch):
+    inside = wheels.path / "docs"
+    inside.mkdir()
+    monkeypatch.setenv("GIT_DIR", str(wheels.path / ".git"))  # nor what a hook's environment names
+    with pytest.raises(UserError, match="no git repository"):
+        opened(inside)
+
+
+def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
+    git.commit("2024-05-01")
+    signed = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----\n\n"
+    head, _, message = git("cat-file", "commit", "HEAD").partition("\n\n")
+    commit = git(
+        "hash-object", "-t", "commit", "-w", "--stdin", given=f"{head}\n{signed}{message}\n"
+    )
+    git("update-ref", "refs/heads/main", commit)
+    ran = tmp_path / "ran"
+    program = tmp_path / "program"
+    program.write_text(f"#!/bin/sh\ntouch {ran}\n")
+    program.chmod(0o755)
+    for name, value in (
+        ("log.showSignature", "true"),
+        ("gpg.program", program),
+        ("diff.external", program),
+    ):
+        git("config", name, str(value))
+    git("log", "-1")
+    assert ran.exists()  # git alone would run it
+    ran.unlink()
+    assert values(measured(git.path, 10))["commits"] == 1
+    assert not ran.exists()
+
+
+def test_commits_of_the_future_are_in_no_window_and_said(git):
+    git.commit("2024-05-01")
+    git.commit("2024-05-03")
+    git.commit("2090-01-01")
+    found = measured(git.path, 10)
+    assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
+    assert found["history"]["undated"] == 1
+    view = show.view(document([read(git.path, 10)]))
+    assert any(
+        "without a date in the past, in no window: 1" in text for text in view.sections[0].text
+    )
+
+
+def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
+    git.commit("2024-05-01", by=("cat", "1+cat@users.noreply.github.com"))
+    git.commit("2024-05-02", by=("cat", "other.cat@example.org"))
+    git.commit("2024-05-03", by=("Cat Low", "cat@users.noreply.github.com"))
+    git.commit("2024-05-04", by=("dog", "dog@example.org"))
+    assert values(measured(git.path, 10))["authors"] == 3
+    git.commit(
+        "2024-05-05",
+        ".mailmap",
+        "Cat Low <cat@users.noreply.github.com> <other.cat@example.org>\n",
+        by=ANN,
+    )
+    assert values(measured(git.path, 10))["authors"] == 3  # with Ann, one fewer
+
+
+def test_who_committed_is_no_data_where_githubs_pages_did_all(git):
+    git.commit("2024-05-01", through=WEB)
+    facts = measured(git.path, 10)["facts"]
+    assert facts["authors"]["value"] == 1 and "GitHub's pages" in facts["committers"]["no_data"]
+
+
+def test_without_tags_releases_are_no_data_and_not_none(git):
+    git.commit("2024-05-01")
+    facts = measured(git.path, 10)["facts"]
+    assert "no tags here" in facts["releases"]["no_data"] and "no_data" in facts["releases_ever"]
+    git("tag", "skeleton")
+    assert values(measured(git.path, 10))["releases"] == 0
+
+
+@pytest.mark.parametrize(
+    ("tag", "version"),
+    [
+        *(
+            (tag, True)
+            for tag in (
+                "1.2",
+                "v1.2.3",
+                "V0.5.0rc1",
+                "0.5.0-beta.8-M4",
+                "release-2.0.1",
+                "v1.0.0.a",
+            )
+        ),
+        *(
+            (tag, False)
+            for tag in ("nightly", "XTYPES_v1", "2024", "v1", "foxy-1.2-branch", "1.2/x", "")
+        ),
+    ],
+)
+def test_which_tags_are_releases(tag, version):
+    assert bool(history.VERSION.fullmatch(tag)) is version
+
+
+@pytest.mark.parametrize(
+    ("name", "bot"),
+    [
+        *(
+            (name, True)
+            for name in ("dependabot[bot]", "eclipse-zenoh-bot", "49+x-bot", "Renovate App [bot]")
+        ),
+        *(
+            (name, False)
+            for name in ("Jan Bot", "abbot", "bot-builder", "Talbot", "A. Jansen-Bot", "")
+        ),
+    ],
+)
+def test_who_is_a_bot(name, bot):
+    assert is_bot_name(name) is bot
+
+
+def test_windows_that_end_on_different_days_are_not_a_ranking(wheels, git):
+    git.commit("2021-05-01")
+    git("tag", "v1.0")
+    view = show.view(document([read(wheels.path), read(git.path, name="acme/old")]))
+    told = " ".join(view.sections[0].text)
+    assert "no row is ahead of another" in told and "another time" in told and "not 0" in told
+    rows = {row[0]: row for row in view.sections[0].table.rows}
+    assert rows["acme/old"][-1] == "2021-05-01 (!)" and rows[NAME][-1] == "2024-06-20"
+    facts = next(s for s in view.sections if s.title == "Size and activity")
+    assert [row[1] for row in facts.table.rows] == [
+        "2024-04-21 to 2024-06-20",
+        "2021-03-02 to 2021-05-01",
+    ]
+    assert [name for name, _ in facts.table.columns][:3] == ["repository", "window", "contributors"]
+    commits = [name for name, _ in facts.table.columns].index("commits")
+    assert [row[commits] for row in facts.table.rows] == ["5 (1 merge, 1 of bots)", "1"]
+    for title in ("Pull requests", "Issues"):
+        (section,) = [s for s in view.sections if s.title == title]
+        assert section.table is None and section.text == [
+            f"no data (git does not hold it): {NAME}, acme/old"
+        ]
+
+
+def test_a_branch_that_tries_to_be_markup(git, tmp_path, capsys):
+    git("checkout", "-q", "-b", "<script>alert(1)</script>")
+    git.commit("2024-05-01", by=EVE)
+    page = tmp_path / "page.html"
+    assert run(f"{NAME}={git.path}", "--out", str(page)) == 0
+    assert "<script>alert(1)" not in page.read_text()
+    shown = capsys.readouterr()
+    assert (
+        "\x1b[31mve" not in shown.out + shown.err and "Malory" not in shown.out + page.read_text()
+    )
+    assert "Activity in git" in shown.out and "<script>alert(1)</script>" in shown.out
+    assert render_html(show.view(document([read(git.path, 9)]), draw=True))
+
+
+def test_the_verb_reads_git_beside_the_api_and_asks_only_for_the_rest(wheels, api, base, capsys):
+    assert run(f"{NAME}={wheels.path}", "--since", "60d", "--json", "--api", base) == 0
+    doc = json.loads(capsys.readouterr().out)
+    assert doc["repositories"][0]["facts"]["commits"]["value"] == 5 and not api.asked
+    assert (
+        run("acme/carts=" + str(wheels.path), NAME, "--since", "60d", "--json", "--api", base) == 0
+    )
+    ours, asked = json.loads(capsys.readouterr().out)["repositories"]
+    assert (
+        ours["name"] == "acme/carts"
+        and "history" in ours
+        and ours["until"].startswith("2024-06-20")
+    )
+    assert (
+        asked["name"] == NAME
+        and "history" not in asked
+        and asked["facts"]["stars"]["value"] == 1234
+    )
+
+
+def test_a_date_begins_the_window_of_a_history(wheels, capsys):
+    assert run(f"{NAME}={wheels.path}", "--since", "2024-05-11", "--json") == 0
+    (found,) = json.loads(capsys.readouterr().out)["repositories"]
+    assert (
+        found["since"].startswith("2024-05-11T00:00:00") and found["facts"]["commits"]["value"] == 3
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("a/b={0}", "--since", "2024-07-01"), "ends before the window begins"),
+        (("a/b={0}", "a/b"), "named twice"),
+        (("a/b=",), "no directory after the name"),
+        (("a/b=/nowhere/at/all",), "no such directory"),
+        (("a/b={0}/..",), "no git repository"),
+        (("wheels={0}",), "not a repository"),
+        (("a/b={0}", "--save", "x"), "nothing to save"),
+        (("a/b={0}", "--reviews"), "nothing to save"),
+        (("a/b={0}", "--from", "x"), "a git history"),
+        (("a/b={0}", "--since", "0d"), "not a time in the past"),
+        (("a/b={0}", "--since", "99999999d"), "not a time in the past"),
+        (("a/b={0}", "--since", "739500d"), "longer than the calendar"),
+    ],
+)
+def test_the_verb_refuses_clearly(wheels, arguments, words, capsys):
+    assert run(*(argument.format(wheels.path) for argument in arguments)) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_a_repository_without_commits(git):
+    with pytest.raises(UserError, match="has no commit"):
+        read(git.path)

@@ -1,0 +1,87 @@
+"""Tables in a narrow terminal: every word of every cell stays whole."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from rmwbench.published.community.render import print_view
+from rmwbench.report.view import Section, Table, View
+
+NUMBERS = Table(
+    (
+        ("repository", False),
+        *(
+            (f"{name} in the window", True)
+            for name in ("opened", "reviewed", "unmerged", "answered")
+        ),
+    ),
+    [
+        [
+            "eclipse-cyclonedds/cyclonedds",
+            "99",
+            "1.84 [0.907–3.11]",
+            "43 %",
+            "no data: fewer than half",
+        ]
+    ],
+)
+MONTHS = Table(
+    (("repository", False), ("month", False), *((f"{n}-pulls-opened", True) for n in "abcd")),
+    [
+        [name, month, "1", "2", "3", "4"]
+        for name in ("eclipse-cyclonedds/cyclonedds",)
+        for month in ("may", "june")
+    ],
+)
+EVIDENCE = Table(
+    (("candidate", False), ("criterion", False), ("evidence", False)),
+    [
+        [
+            "Cyclone DDS",
+            "a licence",
+            "https://example.org/eclipse-cyclonedds/cyclonedds/blob/master/NOTICE.md",
+        ],
+        [
+            "",
+            "a protocol",
+            "https://example.org/eclipse-cyclonedds/cyclonedds/blob/master/README.md",
+        ],
+    ],
+)
+
+
+def printed(table, width):
+    out = io.StringIO()
+    print_view(View("V", [], [Section("S", [], table)], ""), Console(file=out, width=width))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 10_000])
+@pytest.mark.parametrize(
+    "table", [NUMBERS, MONTHS, EVIDENCE], ids=["numbers", "months", "evidence"]
+)
+def test_no_word_is_broken_and_none_is_lost(table, width):
+    text = printed(table, width)
+    words = [word for row in table.rows for cell in row for word in cell.split()]
+    words += [word for name, _ in table.columns[1:] for word in name.split()]
+    whole = {part.rstrip(";:") for part in text.split()}
+    assert [word for word in words if word.rstrip(":") not in whole] == []
+    tail = max(map(len, words)) + 2  # a paragraph may have one word that is longer than a line
+    assert max(len(line) for line in text.splitlines()) <= max(width, tail)
+
+
+def test_parts_repeat_what_tells_rows_apart():
+    text = printed(MONTHS, 80)
+    assert text.count("eclipse-cyclonedds/cyclonedds") == 2 * text.count("month") > 2
+    assert text.count("june") == text.count("month"), (
+        "the repository alone does not tell its rows apart"
+    )
+
+
+def test_where_a_word_leaves_no_room_a_row_is_a_paragraph():
+    text = printed(EVIDENCE, 80)
+    assert (
+        "Cyclone DDS; criterion: a licence; evidence:" in text
+        and "\n  criterion: a protocol;" in text
+    )

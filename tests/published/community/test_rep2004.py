@@ -1,0 +1,428 @@
+"""Declarations in the layouts that projects use, written for these tests; what cannot be told is
+`not stated`."""
+
+import json
+import subprocess
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.rep2004.compare import document, view
+from rmwbench.published.community.rep2004.declaration import classify, open_points, read
+from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
+from tests.support.command import exit_code
+
+# The layout of core packages: numbered headings, some shared, and a table with their typo (4.iii.a
+# twice, 1.vi_).
+CORE = """This document declares the quality of the `tiny_rmw` package after [REP-2004](https://example.org/rep).
+
+# `tiny_rmw` Quality Declaration
+
+The package `tiny_rmw` claims to be in the **Quality Level 2** category when used with a **Quality Level 1** library.
+
+Notes on the [Package Requirements for Quality Level 3](https://example.org/rep).
+
+## Version Policy [1]
+
+### Version Scheme [1.i]
+
+Versions follow [semver](https://semver.example/spec).
+
+### Version Stability [1.ii]
+
+We are not yet at a stable version. The number is in [package.xml](package.xml).
+
+### API Stability Within a Released ROS Distribution [1.iv]/[1.vi]
+
+Nothing breaks within a distribution.
+
+## Change Control [2]
+
+Done as others do.
+
+### Change Requests / Origin [2.i, 2.ii]
+
+Everything is a pull request, see [the rules][rules].
+
+### Peer Review Policy [2.iii]
+
+> TODO: agree on one
+
+## Testing [4]
+
+### Coverage [4.iii]
+
+Lines are counted [![badge](https://badge.example/x.svg)](https://cover.example/tiny), 91 % as of 2025-03-04.
+
+### Performance [4.iv]
+
+There are no performance tests.
+
+```
+### Security [7.i]
+inside a fence this is no heading
+```
+
+## Dependencies [5]
+
+It has no dependencies besides libc, which everybody has.
+
+## Platform Support [6]
+
+All of tier 1.
+
+# Current status
+
+☆ = planned for next year
+
+|Number| Requirement| Current state |
+|--|--|--|
+|1| **Version policy** |---|
+|1.i|scheme |✓|
+|1.vi_|distribution|✓|
+|2.ii|origin|☆|
+|3.iii|licence| |
+|3.iv|copyright|*|
+|4.iii.a|coverage|✓|
+|4.iii.a|policy|☓|
+|4.iv.a|performance| ✓ |
+|4.iv.b|policy| ✓ |
+
+[rules]: https://example.org/rules
+"""
+
+RST = """\
+===================
+Quality Declaration
+===================
+
+The package ``tiny_dds`` claims to be in the **Quality Level 3** category.
+
+Version Policy [1]
+------------------
+
+Version Scheme [1.i]
+~~~~~~~~~~~~~~~~~~~~
+
+It follows `semver <https://semver.example/spec>`_, see the changelog_ and https://bare.example/x.
+
+Public API Declaration [1.iii]
+~~~~~~~~~~~~~~~~~~~~~~~~~~~~~~
+
+This package does not have a public API.
+
+Vulnerability Disclosure Policy [7.i]
+-------------------------------------
+
+Write to us; however we do not have a schedule.
+
+.. list-table:: Status
+   :header-rows: 1
+
+   * - Number
+     - State
+   * - 3.iii
+     - ✓
+   * - 2.iv
+     - no
+
+.. _changelog: https://example.org/changelog
+"""
+
+# The early template: headings without numbers.
+PLAIN = """# plain Quality Declaration
+
+This package meets the requirements of Quality Level 4.
+
+## Version Policy
+
+### Version Scheme
+
+semver
+
+### ABI Stability Within a Released ROS Distribution
+
+Kept.
+
+## Documentation
+
+### License
+
+MIT
+
+## Testing
+
+### Linters and Static Analysis
+
+Run on every change.
+
+## Dependencies
+
+### Direct Runtime Non-ROS Dependencies
+
+libc
+"""
+
+
+def statuses(text):
+    return {n: f.status for n, f in read(text, "x.md").findings.items()}
+
+
+def test_the_core_layout():
+    found = read(CORE, "x.md")
+    assert (found.package, found.level) == ("tiny_rmw", 2)
+    status = {n: f.status for n, f in found.findings.items()}
+    assert status["1.i"] == "met" and status["1.vi"] == "met" and status["1.iv"] == "stated"
+    assert status["1.ii"] == "not met" and status["2.i"] == "stated" and status["6.i"] == "stated"
+    assert status["2.ii"] == "qualified" and found.findings["2.ii"].note == "planned for next year"
+    assert status["3.iv"] == "qualified" and "does not explain" in found.findings["3.iv"].note
+    assert status["4.iii.a"] == "met" and status["4.iii.b"] == "not met"
+    untold = {n for n, s in status.items() if s == "not stated"}
+    assert {"1.iii", "1.v", "2.iii", "2.iv", "3.i", "3.iii", "7.i"} <= untold
+    assert set(status.values()) == {"met", "stated", "not met", "qualified", "not stated"}
+
+
+def test_evidence_has_lines_links_and_words():
+    found = read(CORE, "x.md").findings
+    lines = CORE.split("\n")
+    assert lines[found["1.i"].line - 1] == "### Version Scheme [1.i]"
+    assert found["1.i"].links == ["https://semver.example/spec"] and found["1.ii"].links == [
+        "package.xml"
+    ]
+    assert found["2.i"].links == ["https://example.org/rules"]
+    assert (
+        found["4.iii.a"].links == ["https://cover.example/tiny"]
+        and found["4.iii.a"].as_of == "2025-03-04"
+    )
+    assert found["1.ii"].quote == "We are not yet at a stable version."
+
+
+def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
+    text = (
+        "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n"
+        "[Level 1](https://x.example).\n"
+    )
+    found = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
+    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == [
+        "https://x.example"
+    ]
+    assert found["4.iii.a"].status == "not stated" and found["5.iii"].quote == "libc"
+
+
+def test_a_text_on_a_whole_section_is_marked_as_such():
+    found = read(CORE, "x.md").findings
+    assert {found[n].scope for n in ("5.i", "5.ii", "5.iii")} == {"section"}
+    assert found["5.i"].status == "stated"  # to have no dependencies is what is asked for
+    # the section has headings of its own, and none for this
+    assert found["2.v"].status == "not stated"
+
+
+def test_table_and_text_that_contradict_each_other():
+    found = read(CORE, "x.md").findings
+    assert found["4.iv.a"].status == "met" and found["4.iv.a"].contradicts
+    assert "There are no performance tests" in found["4.iv.a"].note
+    half = read(
+        CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md"
+    ).findings
+    assert not half["4.iv.b"].contradicts  # the text speaks of both, and the table agrees on one
+
+
+def test_restructured_text():
+    found = read(RST, "x.rst")
+    assert (found.package, found.level) == ("tiny_dds", 3)
+    f = found.findings
+    assert f["1.i"].status == "stated"
+    assert set(f["1.i"].links) == {
+        "https://semver.example/spec",
+        "https://example.org/changelog",
+        "https://bare.example/x",
+    }
+    assert f["1.iii"].status == "not applicable" and f["7.i"].status == "qualified"
+    assert f["3.iii"].status == "met" and f["2.iv"].status == "not met"
+
+
+def test_headings_without_numbers():
+    found = read(PLAIN, "x.md")
+    assert found.level == 4
+    told = {n for n, f in found.findings.items() if f.status != "not stated"}
+    assert told == {"1.i", "1.v", "1.vi", "3.iii", "4.v.a", "4.v.b", "5.iii"}
+
+
+@pytest.mark.parametrize(
+    "text", ["", "# Readme\n\nHello\n", "just words", "|a|b|\n|--|--|\n|1|2|\n", "\0\x1b[31m"]
+)
+def test_other_documents_are_refused(text):
+    with pytest.raises(UserError, match="not a quality declaration"):
+        read(text, "x.md")
+
+
+@given(
+    st.lists(
+        st.sampled_from(
+            [*CORE.split("\n"), *RST.split("\n"), "====", "|", "| a | b |", "\t", "[", "```"]
+        )
+    )
+)
+@settings(max_examples=60, deadline=None)
+def test_any_mixture_of_lines_is_read_or_refused(lines):
+    try:
+        found = read("\n".join(lines), "x")
+    except UserError:
+        return
+    for finding in found.findings.values():
+        assert (finding.status == "not stated") == (finding.basis == "")
+        assert finding.line is None or 1 <= finding.line <= len(lines)
+
+
+def test_a_template_claims_nothing():
+    text = (
+        "# `<name>` Quality Declaration\n\nclaims to be in the **Quality Level N** category.\n"
+        "\n"
+        "### Scheme [1.i]\n"
+    )
+    found = read(text, "x.md")
+    assert (
+        found.level is None
+        and set(statuses(text).values()) == {"not stated"}
+        and open_points(found) == []
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "status"),
+    [
+        ("We do not require a sign-off.", "not met"),
+        ("This package doesn't track coverage.", "not met"),
+        ("We do not track coverage. However each change is reviewed for tests.", "qualified"),
+        ("Coverage is tracked. There is no policy that enforces it.", "qualified"),
+        ("While there are no public results, regressions are looked for.", "qualified"),
+        ("It will not break within a distribution.", "stated"),
+        ("There are no known linter errors.", "stated"),
+        ("Not applicable: it is a library of headers.", "not applicable"),
+        ("It does not contain any C or C++ code.", "not applicable"),
+        ("TODO", "not stated"),
+        ("TBD later\n", "not stated"),
+        ("\n\n", "not stated"),
+    ],
+)
+def test_texts(text, status):
+    assert classify(text, "4.iii.a")[0] == status
+
+
+def test_numbers_and_words():
+    assert numbers("API / ABI Stability [1.iv/1.v/1.vi]") == ["1.iv", "1.v", "1.vi"]
+    assert numbers("Performance [4.iv]") == ["4.iv.a", "4.iv.b"] and numbers("Testing [4]") == []
+    assert numbers("version 1.2 of 2.x") == [] and numbers("|4.iii.b|") == ["4.iii.b"]
+    assert by_words("Optional Direct Runtime ROS Dependencies") == ["5.ii"]
+    assert by_words("ABI Stability Policy") == ["1.v"] and by_words("Introduction") == []
+
+
+def test_the_levels_are_the_reps():
+    asked = {level: sum(v == "required" for v in of.values()) for level, of in LEVELS.items()}
+    assert asked == {1: 29, 2: 22, 3: 11, 4: 2, 5: 0} and len(ITEMS) == 31
+    assert all(number in ITEMS for of in LEVELS.values() for number in of)
+
+
+def test_open_points_are_of_the_claimed_level():
+    points = {p["number"]: p["status"] for p in open_points(read(CORE, "x.md"))}
+    assert (
+        points["1.ii"] == "not met"
+        and points["3.i"] == "not stated"
+        and points["2.ii"] == "qualified"
+    )
+    assert "2.iii" not in points and "1.i" not in points  # not asked for at level 2; marked
+
+
+def test_dates_from_git_line_by_line(tmp_path):
+    def git(*arguments, day):
+        who = {
+            f"GIT_{w}_{k}": v
+            for w in ("AUTHOR", "COMMITTER")
+            for k, v in (("NAME", "x"), ("EMAIL", "x@example.org"))
+        }
+        when = {f"GIT_{w}_DATE": f"{day}T12:00:00+00:00" for w in ("AUTHOR", "COMMITTER")}
+        safe = {
+            "HOME": str(tmp_path),
+            "GIT_CONFIG_NOSYSTEM": "1",
+            "PATH": "/usr/bin:/bin:/usr/local/bin",
+        }
+        subprocess.run(
+            ["git", "-C", str(tmp_path), *arguments],
+            env=safe | who | when,
+            check=True,
+            capture_output=True,
+        )
+
+    path = tmp_path / "QUALITY.md"
+    path.write_text(CORE)
+    git("init", "-q", day="2024-01-01")
+    git("add", ".", day="2024-01-01")
+    git("commit", "-qm", "one", day="2024-01-01")
+    path.write_text(CORE.replace("Everything is a pull request", "All is a pull request"))
+    git("commit", "-qam", "two", day="2025-06-01")
+    (package,) = document([(None, path)])["packages"]
+    of = {item["number"]: item["date"] for item in package["items"]}
+    assert package["date"] == "2025-06-01" and package["date_from"] == "git"
+    assert of["2.i"] == "2025-06-01" and of["1.i"] == "2024-01-01" and of["7.i"] is None
+
+
+def test_without_git_the_date_is_told_or_unknown(tmp_path):
+    path = tmp_path / "q.md"
+    path.write_text(CORE)
+    (unknown,) = document([(None, path)])["packages"]
+    assert unknown["date"] is None and "--date" in unknown["date_from"]
+    assert {i["number"]: i["date"] for i in unknown["items"]}["4.iii.a"] == "2025-03-04"
+    (told,) = document([(None, path)], {"tiny_rmw": "2025-01-02"})["packages"]
+    assert told["date"] == "2025-01-02" and {
+        i["date"] for i in told["items"] if i["number"] == "1.i"
+    } == {"2025-01-02"}
+
+
+def test_packages_side_by_side(tmp_path):
+    a, b = tmp_path / "a.md", tmp_path / "b.rst"
+    a.write_text(CORE)
+    b.write_text(RST)
+    doc = document(
+        [(None, a), (None, b), ("again", a)], {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"}
+    )
+    shown = view(doc)
+    table = shown.sections[0].table
+    assert [name for name, _ in table.columns] == [
+        "requirement",
+        "",
+        "tiny_rmw",
+        "tiny_dds",
+        "again",
+    ]
+    rows = {row[0]: row for row in table.rows}
+    assert rows["level claimed"][2:] == ["2", "3", "2"] and rows["2.iv"][2:] == [
+        "not stated",
+        "not met",
+        "not stated",
+    ]
+    assert rows["5.i"][2] == "stated*" and rows["4.iv.a"][2] == "met (!)"
+    assert any("18 months" in line for line in shown.lead)
+    later = tmp_path / "later.md"
+    later.write_text(CORE)
+    twice = [package["package"] for package in document([(None, a), (None, later)])["packages"]]
+    assert twice == [f"tiny_rmw ({a})", f"tiny_rmw ({later})"], (
+        "two versions of one package are told apart"
+    )
+
+
+def test_the_verb(tmp_path, capsys):
+    path = tmp_path / "q.md"
+    path.write_text(CORE)
+    for arguments, code in (
+        ([f"mine={path}", "--date", "2025-01-02", "--json"], 0),
+        ([str(path)], 0),
+        ([str(tmp_path / "none.md")], 2),
+        ([str(path), "--date", "soon"], 2),
+    ):
+        assert exit_code("community", "rep2004", *arguments) == code
+        shown = capsys.readouterr()
+        if "--json" in arguments:
+            (package,) = json.loads(shown.out)["packages"]
+            assert package["package"] == "mine" and package["date"] == "2025-01-02"

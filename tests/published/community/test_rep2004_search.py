@@ -1,0 +1,115 @@
+"""Whether a repository has a declaration: by the names of files, on every branch and tag, with the
+day of the copy."""
+
+import json
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.rep2004.compare import document, view
+from rmwbench.published.community.rep2004.search import DECLARATION, searched
+from rmwbench.report.view import View
+from tests.published.community.git_repository import Git
+from tests.support.command import exit_code
+
+
+@pytest.fixture
+def git(tmp_path):
+    git = Git(tmp_path / "wheels")
+    git.commit("2024-05-01", "readme.md", "quality\n")
+    return git
+
+
+def text_of(shown: View) -> str:
+    return json.dumps(
+        [shown.lead, [[s.title, s.text, s.table.rows if s.table else []] for s in shown.sections]]
+    )
+
+
+def test_none_is_said_with_place_and_day_and_is_not_a_no(git):
+    git("tag", "1.0")
+    found = searched("acme/wheels", git.path)
+    assert (found["found"], found["elsewhere"]) == ([], [])
+    assert (found["as_of"], found["branch"], found["branches"], found["tags"]) == (
+        "2024-05-01",
+        "main",
+        1,
+        1,
+    )
+    doc = document([("acme/wheels", git.path)])
+    assert doc["packages"] == [] and doc["searched"] == [found]
+    told = text_of(view(doc))
+    assert "no declaration found in acme/wheels as of 2024-05-01" in told and "not stated" in told
+
+
+def test_one_on_another_branch_or_an_old_tag_is_named_with_its_day(git):
+    git("checkout", "-q", "-b", "archive")
+    git.commit("2024-05-02", "pkg/QUALITY_DECLARATION.md", "x\n")
+    git("tag", "-a", "-m", "x", "skeleton", at="2024-05-09")
+    git.commit("2024-05-03", "pkg/other.md", "x\n")
+    git("checkout", "-q", "main")
+    found = searched("acme/wheels", git.path)
+    assert found["found"] == [] and found["as_of"] == "2024-05-01"
+    assert found["elsewhere"] == [
+        {"path": "pkg/QUALITY_DECLARATION.md", "ref": "archive", "date": "2024-05-03"}
+    ]
+    assert "archive, 2024-05-03" in text_of(view(document([("acme/wheels", git.path)])))
+
+
+def test_one_on_the_default_branch_is_named(git):
+    git.commit("2024-05-02", "pkg/QUALITY.md", "x\n")
+    found = searched("acme/wheels", git.path)
+    assert found["found"] == ["pkg/QUALITY.md"] and found["elsewhere"] == []
+    told = text_of(view(document([("acme/wheels", git.path)])))
+    assert (
+        "pkg/QUALITY.md in acme/wheels as of 2024-05-02" in told
+        and "no declaration found" not in told
+    )
+
+
+def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys):
+    file = tmp_path / "QUALITY.md"
+    claim = (
+        "# Quality Declaration\n\nThe package claims to be in the **Quality Level 2** category.\n"
+    )
+    file.write_text(f"{claim}\n## Version Scheme [1.i]\n\nIt is semver.\n")
+    assert (
+        exit_code("community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json") == 0
+    )
+    doc = json.loads(capsys.readouterr().out)
+    assert [p["package"] for p in doc["packages"]] == ["axle"] and len(doc["searched"]) == 1
+    told = view(doc)
+    assert [s.title for s in told.sections][:2] == ["Requirements", "Whether there is one"]
+    del doc["searched"]  # as documents were made before
+    assert "Whether there is one" not in [s.title for s in view(doc).sections]
+
+
+def test_a_directory_that_is_not_a_repository(tmp_path):
+    (tmp_path / "x").mkdir()
+    with pytest.raises(UserError, match="no git repository"):
+        document([("x", tmp_path / "x")])
+
+
+@pytest.mark.parametrize(
+    ("path", "named"),
+    [
+        *(
+            (path, True)
+            for path in ("QUALITY.md", "a/b/QUALITY_DECLARATION.rst", "Quality_Declaration_x.md")
+        ),
+        *(
+            (path, True)
+            for path in ("CYCLONEDDS_QUALITY_DECLARATION.md", "quality-declaration", "QUALITY")
+        ),
+        *(
+            (path, False)
+            for path in (".github/quality_of_life_improvement.md", "quality/x.md", "equality.md")
+        ),
+        *(
+            (path, False)
+            for path in ("QUALITY.cpp", "a/inequality.md", "QUALITY_DECLARATION.md/x.c")
+        ),
+    ],
+)
+def test_names_of_declarations(path, named):
+    assert bool(DECLARATION.fullmatch(path)) is named

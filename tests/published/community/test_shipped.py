@@ -1,0 +1,90 @@
+"""The documents that are shipped: facts with their days, of the projects that a committee asks
+about, nobody's name."""
+
+import json
+import re
+
+import pytest
+
+from rmwbench.cli.published.evaluate import _beside
+from rmwbench.published.committee.session import begin
+from rmwbench.published.community.shown import SHIPPED, shipped, view_of
+from rmwbench.suite.file.candidates import NO_CHOICE
+
+MIDDLEWARES = (
+    "eclipse-cyclonedds/cyclonedds",
+    "eProsima/Fast-DDS",
+    "eclipse-zenoh/zenoh",
+    "eclipse-iceoryx/iceoryx2",
+)
+RMWS = ("ros2/rmw_cyclonedds", "ros2/rmw_fastrtps", "ros2/rmw_zenoh", "ros2/rmw_connextdds")
+
+
+@pytest.fixture(scope="module")
+def github():
+    return json.loads((SHIPPED / "github.json").read_text())
+
+
+def test_every_project_stands_with_its_own_window(github):
+    assert [r["name"] for r in github["repositories"]] == [*MIDDLEWARES, *RMWS]
+    for repository in github["repositories"]:
+        assert repository["days"] == 180 and re.fullmatch(
+            r"20\d\d-\d\d-\d\dT.*", repository["until"]
+        )
+        assert re.fullmatch(r"[0-9a-f]{40}", repository["history"]["commit"])
+        assert (
+            repository["facts"]["contributors"]["value"]
+            >= repository["facts"]["authors"]["value"]
+            > 0
+        )
+
+
+def test_what_git_does_not_hold_is_never_a_number(github):
+    for repository in github["repositories"]:
+        assert repository["pulls"] == repository["issues"] == {"no_data": "git does not hold it"}
+        assert {repository["facts"][fact]["no_data"] for fact in ("stars", "forks")} == {
+            "git does not hold it"
+        }
+
+
+@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.json")), ids=lambda path: path.stem)
+def test_no_address_and_no_path_of_the_machine(path):
+    text = path.read_text()
+    assert not re.search(r"[\w.]@[\w.]|/work/|/tmp/|/home/", text)
+    assert view_of(path).sections
+
+
+def test_a_declaration_or_the_day_on_which_none_was_found():
+    doc = json.loads((SHIPPED / "rep2004.json").read_text())
+    packages = " ".join(p["package"] for p in doc["packages"])
+    assert all(
+        name in packages
+        for name in ("rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp", "Fast DDS")
+    )
+    absent = {one["repository"]: one for one in doc["searched"]}
+    for name in ("eclipse-zenoh/zenoh", "eclipse-iceoryx/iceoryx2"):
+        assert absent[name]["found"] == [] and re.fullmatch(
+            r"20\d\d-\d\d-\d\d", absent[name]["as_of"]
+        )
+    assert all(item["quote"] is None for p in doc["packages"] for item in p["items"])
+
+
+def test_a_committees_report_has_them_until_others_are_given(tmp_path):
+    session = begin(tmp_path / "tsc", "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
+
+    def answers():
+        return {one.title: one.view for one in _beside(session)}["How the projects answer"]
+
+    shown = answers()
+    assert shown is not None
+    told = shown.lead[-1]
+    assert (
+        "Shipped with rmwbench" in told and "`rmwbench community github OWNER/NAME… --json`" in told
+    )
+    assert str(session.directory / "community" / "github.json") in told
+    assert any("is not 0" in text for text in shown.sections[0].text)
+    own = session.directory / "community" / "github.json"
+    own.parent.mkdir()
+    doc = json.loads(shipped("github").read_text())
+    own.write_text(json.dumps({**doc, "repositories": doc["repositories"][:1]}))
+    assert answers().lead == view_of(own).lead and len(answers().lead) == 1

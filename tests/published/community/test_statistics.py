@@ -1,0 +1,199 @@
+"""Survival and ordinal statistics against textbooks, enumeration, scipy, and their own promises in
+simulation."""
+
+import itertools
+import math
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmwbench.analysis.stats.ordinal import cliffs_delta, holm, mann_whitney, median
+from rmwbench.analysis.stats.survival import cumulative_incidence, kaplan_meier
+from rmwbench.published.importers.formats.github_csv import kaplan_meier as importers_curve
+
+TIMES = st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=40)
+
+
+@given(TIMES)
+@settings(max_examples=60, deadline=None)
+def test_the_curve_is_the_importers(items):
+    times, happened = np.array([t for t, _ in items], float), np.array([h for _, h in items])
+    found = kaplan_meier(times, happened)
+    assert np.allclose(
+        list(zip(found.time, found.share, strict=True)) or [],
+        importers_curve(times, happened) or [],
+    )
+    assert np.all(found.low <= found.share + 1e-12) and np.all(found.share <= found.high + 1e-12)
+    value, low, high = found.median()
+    assert low <= value <= high
+
+
+def test_the_curve_and_its_band_are_scipys():
+    from scipy import stats
+
+    random = np.random.default_rng(1)
+    times, happened = random.exponential(5, 60).round(1), random.random(60) < 0.7
+    theirs = stats.ecdf(stats.CensoredData.right_censored(times, ~happened))
+    # scipy's band is undefined where the curve is 1 or 0
+    with warnings.catch_warnings(action="ignore"):
+        band = theirs.sf.confidence_interval(method="log-log")
+    ours = kaplan_meier(times, happened)
+    keep = np.isin(theirs.sf.quantiles, ours.time)
+    assert np.allclose(theirs.sf.probabilities[keep], ours.share)
+    inside = ours.share > 0
+    assert np.allclose(band.low.probabilities[keep][inside], ours.low[inside])
+    assert np.allclose(band.high.probabilities[keep][inside], ours.high[inside])
+
+
+def test_no_items_and_no_events():
+    assert kaplan_meier([], []).median() == (math.inf, math.inf, math.inf)
+    found = kaplan_meier([1.0, 2.0], [False, False])
+    assert found.at(5) == (1.0, 1.0, 1.0) and found.happened == 0
+    all_at_once = kaplan_meier([3.0] * 4, [True] * 4)
+    assert all_at_once.median()[0] == 3.0 and all_at_once.at(3)[0] == 0.0
+
+
+def test_the_median_interval_holds_the_median_as_often_as_it_says():
+    random = np.random.default_rng(2)
+    held = 0
+    for _ in range(300):
+        event, censored = random.exponential(1, 50), random.exponential(2, 50)
+        _, low, high = kaplan_meier(np.minimum(event, censored), event <= censored).median()
+        held += low <= math.log(2) <= high
+    assert 0.90 <= held / 300 <= 0.995
+
+
+def test_competing_ends_add_up():
+    """With nothing censored the shares are the plain ones; one end being another's censoring would
+    give more."""
+    time, share = cumulative_incidence([1, 2, 3, 4], [1, 2, 1, 2])
+    assert time.tolist() == [1, 2, 3, 4]
+    assert share[0].tolist() == [0.25, 0.25, 0.5, 0.5] and share[1].tolist() == [0, 0.25, 0.25, 0.5]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 2)), min_size=1, max_size=30))
+@settings(max_examples=60, deadline=None)
+def test_competing_ends_and_the_curve_fill_one(items):
+    times, causes = [t for t, _ in items], [c for _, c in items]
+    time, share = cumulative_incidence(times, causes)
+    curve = kaplan_meier(times, [c > 0 for c in causes])
+    assert np.allclose(share.sum(axis=0) + curve.share, 1.0)
+    assert np.array_equal(time, curve.time)
+
+
+def enumerated(a, b):
+    """The exact p by trying every way to divide the answers."""
+    values = [level for level, n in enumerate(np.add(a, b)) for _ in range(n)]
+    ranks = [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
+    m, expected = sum(a), sum(a) * (len(values) + 1) / 2
+    mine = sum(
+        level_rank * n
+        for level_rank, n in zip(_rank_of_levels(values, ranks, len(a)), a, strict=True)
+    )
+    sums = [
+        sum(ranks[i] for i in chosen) for chosen in itertools.combinations(range(len(values)), m)
+    ]
+    return sum(abs(s - expected) >= abs(mine - expected) - 1e-9 for s in sums) / len(sums)
+
+
+def _rank_of_levels(values, ranks, levels):
+    of = dict(zip(values, ranks, strict=True))
+    return [of.get(level, 0) for level in range(levels)]
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ([1, 2, 3, 0, 0], [0, 0, 1, 4, 2]),
+        ([3, 0, 2], [1, 1, 4]),
+        ([2, 2], [2, 2]),
+        ([0, 5, 0, 1], [1, 0, 2, 0]),
+    ],
+)
+def test_the_exact_test_is_the_enumeration(a, b):
+    p, method = mann_whitney(a, b)
+    assert p == pytest.approx(enumerated(a, b)) and "exact" in method
+    assert mann_whitney(b, a)[0] == pytest.approx(p)
+
+
+def test_the_normal_test_is_scipys():
+    from scipy.stats import mannwhitneyu
+
+    a, b = [1, 4, 6, 10, 9], [2, 12, 15, 20, 8]
+    spread = [[level for level, n in enumerate(c) for _ in range(n)] for c in (a, b)]
+    p, method = mann_whitney(a, b)
+    assert (
+        p == pytest.approx(mannwhitneyu(*spread, method="asymptotic").pvalue, rel=1e-12)
+        and "normal" in method
+    )
+
+
+def test_exact_and_normal_agree_where_both_hold():
+    a, b = [2, 4, 6, 4, 3], [6, 14, 15, 10, 4]  # 19 answers: the largest exact one
+    p, _ = mann_whitney(a, b)
+    larger, _ = mann_whitney([2, 4, 7, 4, 3], b)
+    assert p == pytest.approx(larger, rel=0.35)
+
+
+@pytest.mark.parametrize(("a", "b"), [([0, 0], [1, 2]), ([3, 0], [4, 0]), ([0, 0], [0, 0])])
+def test_no_test_without_two_groups_or_a_difference(a, b):
+    assert mann_whitney(a, b) is None
+
+
+def test_cliffs_delta_counts_pairs():
+    a, b = [2, 1, 0], [1, 1, 3]
+    x, y = ([level for level, n in enumerate(c) for _ in range(n)] for c in (a, b))
+    pairs = [np.sign(i - j) for i in x for j in y]
+    delta, low, high = cliffs_delta(a, b)
+    assert delta == pytest.approx(np.mean(pairs)) and -1 <= low < delta < high <= 1
+    back = cliffs_delta(b, a)
+    assert back == pytest.approx((-delta, -high, -low))
+    assert cliffs_delta([5, 0], [0, 5])[0] == -1 and cliffs_delta([5, 0], [0, 5])[2] > -1
+    with pytest.raises(ValueError, match="two answers"):
+        cliffs_delta([1, 0], [0, 5])
+
+
+def test_cliffs_interval_holds_the_truth_as_often_as_it_says():
+    random = np.random.default_rng(3)
+    p, q = np.array([0.1, 0.2, 0.3, 0.3, 0.1]), np.array([0.05, 0.15, 0.2, 0.35, 0.25])
+    truth = float(p @ np.sign(np.subtract.outer(np.arange(5), np.arange(5))) @ q)
+    held = 0
+    for _ in range(500):
+        _, low, high = cliffs_delta(random.multinomial(30, p), random.multinomial(57, q))
+        held += low <= truth <= high
+    assert 0.92 <= held / 500 <= 0.98
+
+
+def test_the_median_of_answers():
+    assert median([0, 0, 1, 4, 2])[0] == 3
+    assert median([0, 3]) == (1, 0, 1)  # three answers bound nothing
+    assert median([0, 0, 60, 0, 0]) == (2, 2, 2)
+    with pytest.raises(ValueError, match="no answers"):
+        median([0, 0, 0])
+
+
+def test_the_medians_interval_holds_it_as_often_as_it_says():
+    random = np.random.default_rng(4)
+    p = np.array([0.1, 0.15, 0.2, 0.35, 0.2])  # the median is level 3
+    held = sum(m[1] <= 3 <= m[2] for m in (median(random.multinomial(25, p)) for _ in range(400)))
+    assert held / 400 >= 0.95
+
+
+def test_holm():
+    assert holm([0.01, 0.04, None, 0.03]) == pytest.approx([0.03, 0.06, None, 0.06])
+    assert holm([]) == [] and holm([None]) == [None] and holm([0.9, 0.8]) == [1.0, 1.0]
+
+
+def test_holm_raises_a_false_alarm_in_few_surveys():
+    random = np.random.default_rng(5)
+    p = np.array([0.1, 0.2, 0.3, 0.3, 0.1])
+    alarms = 0
+    for _ in range(100):
+        tests = [
+            mann_whitney(random.multinomial(30, p), random.multinomial(57, p)) for _ in range(19)
+        ]
+        alarms += min(holm([t[0] for t in tests])) < 0.05
+    assert alarms <= 12

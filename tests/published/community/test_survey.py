@@ -1,0 +1,251 @@
+"""Surveys: questions found by their answers, nothing shown of what single people wrote, tests that
+keep their word."""
+
+import csv
+import json
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.community.survey import analyse, form, show
+from rmwbench.published.community.survey.read import item_of, published_figures, read
+from rmwbench.published.community.survey.scale import AGREEMENT, of, told
+from tests.published.importers.original import path as original
+from tests.support.command import exit_code
+
+SECRET = "my employer's secret robot"
+LEVELS = AGREEMENT.levels
+
+
+def table(
+    tmp_path,
+    rows,
+    header=("Timestamp", "Middleware", "How? [Fast]", "How? [Easy]", "Tell us more"),
+    name="s.csv",
+):
+    path = tmp_path / name
+    with open(path, "w", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+@pytest.fixture
+def answers(tmp_path):
+    """Eight of a, seven of b, two of c; a agrees that it is fast and b does not, both find it as
+    easy."""
+    rows = [["t", "a", "Strongly Agree", LEVELS[i % 5], f"{SECRET} {i}"] for i in range(8)]
+    rows += [["t", "b", "disagree" if i else "N/A", LEVELS[i % 5], ""] for i in range(7)]
+    rows += [["t", "c", "Neutral", "No opinion / not applicable", SECRET]] * 2
+    return table(tmp_path, rows)
+
+
+def test_questions_are_found_by_their_answers(answers):
+    found = read(item_of(answers), group_by="Middle")
+    assert [(q.label, q.text) for q in found.questions] == [("Q1", "Fast"), ("Q2", "Easy")]
+    assert (
+        found.questions[0].answers[:9] == (4,) * 8 + (None,) and found.questions[0].answers[9] == 1
+    )
+    assert found.people == 17 and found.other_columns == 2 and found.group_by == "Middleware"
+
+
+def test_the_document_has_no_words_of_anybody(answers):
+    doc = analyse.document(read(item_of(answers), group_by="Middleware"))
+    text = json.dumps(doc) + json.dumps(
+        [s.text + (s.table.rows if s.table else []) for s in show.view(doc).sections]
+    )
+    assert SECRET not in text and "secret" not in text
+    assert doc["groups"] == {"everyone": 17, "a": 8, "b": 7}  # c's two could be recognised
+    assert doc["not_shown"]["columns"] == 2
+
+
+def test_counts_medians_and_the_comparison(answers):
+    doc = analyse.document(read(item_of(answers), group_by="Middleware"))
+    fast = doc["questions"][0]["groups"]
+    assert (
+        fast["a"]["counts"] == [0, 0, 0, 0, 8] and fast["a"]["median"]["value"] == "Strongly Agree"
+    )
+    assert fast["b"]["counts"] == [0, 6, 0, 0, 0] and fast["b"]["no_opinion"] == 1
+    assert fast["a"]["upper_half"]["value"] == 1.0 and 0.5 < fast["a"]["upper_half"]["low"] < 1
+    first, second = doc["comparison"]["of"]
+    assert doc["comparison"]["groups"] == ["a", "b"]
+    assert (
+        first["verdict"] == "higher"
+        and first["delta"]["value"] == 1.0
+        and first["p_holm"] == 2 * first["p"]
+    )
+    # of C(14, 6) only one is as far
+    assert first["p"] == pytest.approx(1 / 3003) and "exact" in first["method"]
+    assert second["verdict"] == "undecided" and second["p_holm"] >= second["p"]
+    back = analyse.document(read(item_of(answers), group_by="Middleware"), ("b", "a"))[
+        "comparison"
+    ]["of"][0]
+    assert back["verdict"] == "lower" and back["p"] == pytest.approx(first["p"])
+
+
+def test_the_survey_of_2020():
+    """The published figure is the importer's; ours are medians, and of four small p two survive
+    their number."""
+    path = original("tsc-galactic-2020", "user_survey", "2020RMWUserSurveyREDACTED.csv")
+    item = item_of(path)
+    found = read(item, group_by="middleware layer are you primarily")
+    doc = analyse.document(found, ("Cyclone", "Fast"), published_figures(item, path))
+    assert doc["people"] == 94 and len(doc["questions"]) == 19
+    p = {row["label"]: (row["p"], row["p_holm"], row["verdict"]) for row in doc["comparison"]["of"]}
+    assert {label for label, (alone, _, _) in p.items() if alone < 0.05} == {
+        "Q3",
+        "Q4",
+        "Q12",
+        "Q14",
+    }
+    assert [round(p[q][0], d) for q, d in (("Q3", 4), ("Q4", 4), ("Q14", 3), ("Q12", 3))] == [
+        0.0002,
+        0.0025,
+        0.015,
+        0.038,
+    ]
+    assert {label for label, (*_, verdict) in p.items() if verdict != "undecided"} == {"Q3", "Q4"}
+    means = {(r["series"], r["x"]): r for r in doc["published"] if r["figure"] == "survey_mean"}
+    assert round(means["Cyclone", "Q13"]["as_published"], 2) == 4.10
+    assert round(means["Cyclone", "Q13"]["as_corrected"], 2) == 4.50
+    text = " ".join(line for s in show.view(doc).sections for line in s.text)
+    assert (
+        "2 of 19 questions differ after correction (4 before it)" in text
+        and "Q1, Q8, Q15, Q16" in text
+    )
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        free = {cell for row in list(csv.reader(file))[1:] for cell in row[30:35] if len(cell) > 20}
+    shown = json.dumps(doc, ensure_ascii=False)
+    assert free and not any(text in shown for text in free)
+
+
+def test_other_scales(tmp_path):
+    words = ["Never", "Rarely", "Often"]
+    path = table(tmp_path, [["x", words[i % 3]] for i in range(9)], ("who", "how often"))
+    assert of(words).name == "frequency" and of(["7", "12"]) is None and of(["", "N/A"]) is None
+    assert read(item_of(path)).questions[0].scale.name == "frequency"
+    mine = table(
+        tmp_path, [["x", "hot" if i else "cold"] for i in range(6)], ("who", "how warm"), "t.csv"
+    )
+    with pytest.raises(UserError, match="--scale"):
+        read(item_of(mine))
+    found = read(item_of(mine), scale=told("cold, mild, hot"))
+    assert found.questions[0].answers == (0, 2, 2, 2, 2, 2)
+    assert (
+        read(item_of(mine), scale=told("hot,cold"), columns=["warm"]).questions[0].answers[0] == 1
+    )
+
+
+@pytest.mark.parametrize("text", ["one", "a,A", "a,,b", "a,n/a"])
+def test_scales_that_are_none(text):
+    with pytest.raises(UserError, match="--scale"):
+        told(text)
+
+
+def test_a_typing_error_is_an_error_with_its_line(answers):
+    text = answers.read_text().replace("disagree", "disagre", 1)
+    answers.write_text(text)
+    with pytest.raises(UserError, match="unknown answer to 'Fast'") as found:
+        read(item_of(answers))
+    assert f"{answers}:11" in found.value.render()
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "an empty file"),
+        ("a,b\n", "no responses"),
+        ("a,b\n1\n", "another length"),
+        ("a,b\n1,2\n", "no column has answers"),
+        ('a,b\n"1,2\n', "not comma-separated"),
+    ],
+)
+def test_damaged_files(tmp_path, text, words):
+    path = tmp_path / "s.csv"
+    path.write_text(text)
+    with pytest.raises(UserError, match=words):
+        read(item_of(path))
+
+
+@pytest.mark.parametrize(
+    ("group", "compare", "words"),
+    [
+        ("Nobody", None, "no such column"),
+        ("How", None, "2 columns have that"),
+        (None, ("a", "b"), "which group"),
+        ("Middleware", ("a", "zenoh"), "no such group"),
+        ("Middleware", ("a", "a"), "with itself"),
+        ("Middleware", ("a", "c"), "no such group"),
+    ],
+)
+def test_groups_that_are_none(answers, group, compare, words):
+    with pytest.raises(UserError, match=words):
+        analyse.document(read(item_of(answers), group_by=group), compare)
+
+
+def test_one_group_is_compared_with_nobody(tmp_path):
+    path = table(tmp_path, [["t", "a", "Agree", "Neutral", ""]] * 6)
+    doc = analyse.document(read(item_of(path), group_by="Middleware"))
+    assert doc["comparison"] is None and show.view(doc, draw=True).sections[0].pictures
+
+
+def test_a_group_without_an_opinion_has_no_data(tmp_path):
+    rows = [["t", "a", "Agree", "Neutral", ""]] * 6 + [["t", "b", "N/A", "Agree", ""]] * 6
+    doc = analyse.document(read(item_of(table(tmp_path, rows)), group_by="Middleware"))
+    assert doc["questions"][0]["groups"]["b"]["no_data"] == "nobody answered"
+    assert doc["comparison"]["of"][0]["no_data"] == "a group did not answer"
+    assert (
+        doc["comparison"]["questions_tested"] == 1
+        and doc["comparison"]["of"][1]["p_holm"] is not None
+    )
+    show.view(doc, draw=True)
+
+
+def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
+    assert exit_code("community", "survey", "--form", tmp_path / "form") == 0
+    blank = tmp_path / "form" / "survey.csv"
+    assert (tmp_path / "form" / "survey.md").read_text().count("☐") == 6 * len(form.STATEMENTS)
+    header = next(csv.reader(blank.open(newline="")))
+    with open(blank, "a", newline="") as file:
+        for n in range(12):
+            levels = [
+                LEVELS[(n + k) % 5] if k else form.NO_OPINION for k in range(len(form.STATEMENTS))
+            ]
+            csv.writer(file).writerow(
+                [
+                    "now",
+                    "jazzy",
+                    "x",
+                    "zenoh" if n % 2 else "cyclonedds",
+                    "own",
+                    "wifi",
+                    "9",
+                    *levels,
+                    SECRET,
+                ]
+            )
+    assert len(header) == 1 + len(form.PROFILE) + len(form.STATEMENTS) + len(form.FREE)
+    with pytest.raises(UserError, match="a form already"):
+        form.write(tmp_path / "form")
+    capsys.readouterr()
+    assert exit_code("community", "survey", blank, "--group", "Middleware", "--json") == 0
+    doc = json.loads(capsys.readouterr().out)
+    # nobody had an opinion on the first
+    assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])
+    assert doc["groups"] == {"everyone": 12, "cyclonedds": 6, "zenoh": 6} and "published" not in doc
+
+
+def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
+    assert (
+        exit_code(
+            "community", "survey", answers, "--group", "Middleware", "--report", tmp_path / "p.html"
+        )
+        == 0
+    )
+    text = capsys.readouterr().out
+    assert (
+        "Cliff's delta" in text
+        and "secret" not in text
+        and "secret" not in (tmp_path / "p.html").read_text()
+    )
+    for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
+        assert exit_code("community", "survey", *arguments) == 2

@@ -1,0 +1,709 @@
+"""The figures document: which imported and measured points go where, and what is said where there
+are none."""
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.errors import UserError
+from rmwbench.published.campaign import Arm, Campaign, Workload, seconds_of
+from rmwbench.published.figures import beside, document
+from rmwbench.published.figures.charts import legend_of, specs
+from rmwbench.published.figures.model import Figures, fill, load
+from rmwbench.published.figures.page import render_html, write_pictures
+from rmwbench.published.figures.points import HEADER, read, written
+from rmwbench.published.figures.words import line, words
+from rmwbench.published.importers import import_published
+from rmwbench.published.importers.collected import collect
+from rmwbench.results.model import Fact, Metric
+from rmwbench.results.shown import Delivered, Series
+from tests.published.importers.samples import SAMPLES
+from tests.support.command import exit_code
+
+FILE = """
+figures: s
+title: A source
+published: "2020"
+text: t.txt
+kinds: [k]
+names: {raw a: A, raw b: B}
+items:
+  - id: "1"
+    place: here
+    title: Bars
+    images: [a.png]
+    parts:
+      - chart: bars
+        x: {title: loss, unit: "%", scale: category, order: ["0", "10"]}
+        y: {title: latency, unit: ms, limits: [0, 10]}
+        series: [B, A]
+        points: [{figure: f, match: "(?P<who>raw .), (?P<bw>\\\\d+) Mb/s", series: "{who}", low: f_min, high: f_max}]
+        measured: [{suite: s/one, at: {rate_hz: 30}, metric: service_latency_p50, factor: 1.0e-6, x: "{loss%}"}]
+  - id: "2 (<n>)"
+    place: there
+    title: "Two of <n>"
+    each: {n: [1, 2]}
+    parts:
+      - chart: lines
+        columns: 2
+        x: {title: second}
+        y: {title: rate, unit: messages/s}
+        points: [{figure: g, match: "run (?P<run>\\\\d), <n>", series: one, panel: "{run}"}]
+        not_measured: for a reason
+  - {id: "3", place: nowhere, title: A drawing, not_drawn: no data}
+"""
+
+
+def row(figure, series, x, published, corrected, note=None):
+    return {
+        "figure": figure,
+        "series": series,
+        "x": str(x),
+        "unit": "ms",
+        "as_published": published,
+        "as_corrected": corrected,
+        "count": 10,
+        "note": note,
+    }
+
+
+ROWS = [
+    row("f", "raw a, 54 Mb/s", 0, 1.0, 1.0),
+    row("f", "raw a, 54 Mb/s", 10, 0.0, None, "no data: nothing came"),
+    row("f", "raw b, 54 Mb/s", 0, 2.0, 3.0),
+    row("f", "raw b, 54 Mb/s", 20, 9.0, 9.0),
+    row("f", "raw c, 54 Mb/s", 0, 9.0, 9.0),
+    row("f_min", "raw b, 54 Mb/s", 0, 1.5, 2.5),
+    row("f_max", "raw b, 54 Mb/s", 0, 2.5, 3.5),
+    row("g", "run 1, 1", 1, 30.0, 30.5),
+    row("g", "run 1, 2", 1, 29.0, 29.0),
+]
+
+
+@pytest.fixture
+def file(tmp_path) -> Figures:
+    path = tmp_path / "figures.yaml"
+    path.write_text(FILE)
+    return load(str(path))
+
+
+@pytest.fixture
+def doc(file):
+    return document.document([(file, {"k": ROWS}, "a test")])
+
+
+def part(doc, number=0):
+    return doc["sources"][0]["figures"][number]["parts"][0]
+
+
+def test_points_are_chosen_named_and_put_beside_each_other(doc):
+    found = part(doc)
+    shown = {(p["series"], p["x"]): p for p in found["published"]["points"]}
+    assert set(shown) == {("A", "0"), ("A", "10"), ("B", "0")}, (
+        "C is not drawn there, and 20 % is not on the axis"
+    )
+    right = {(p["series"], p["x"]): p for p in found["corrected"]["points"]}
+    assert shown["B", "0"] == {"series": "B", "x": "0", "y": 2.0, "low": 1.5, "high": 2.5}
+    assert right["B", "0"] == {"series": "B", "x": "0", "y": 3.0, "low": 2.5, "high": 3.5}
+    assert right["A", "10"]["y"] is None
+    assert right["A", "10"]["note"] == "no data: nothing came"
+    assert found["corrected"]["changed"] == 1
+
+
+def test_what_is_absent_says_why(file, doc):
+    texts = dict(words(part(doc)))
+    assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
+    assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
+    nothing = document.document([(file, {}, "nothing")])
+    assert "--data" in part(nothing)["published"]["absent"]
+    assert doc["sources"][0]["figures"][3]["not_drawn"] == "no data"
+
+
+def test_each_makes_a_figure_of_every_value(doc):
+    figures = doc["sources"][0]["figures"]
+    assert [f["id"] for f in figures] == ["1", "2 (1)", "2 (2)", "3"]
+    assert [p["y"] for p in part(doc, 1)["published"]["points"]] == [30.0]
+    assert part(doc, 2)["published"]["points"] == [
+        {"series": "one", "x": "1", "panel": "1", "y": 29.0}
+    ]
+    assert dict(words(part(doc, 2)))["corrected"] == document.NOTHING_CHANGES
+
+
+def measured(*arms, suite="s-one", **more):
+    """A campaign with what is read of it here."""
+    workloads = (Workload(workload="w [loss=0.1]", arms=arms),)
+    return Campaign(**{"name": "c", "suite": suite, "workloads": workloads, **more})
+
+
+def cell(name, metric, layer="native", **factors):
+    return Arm(
+        arm=name,
+        middleware="zenoh",
+        layer=layer,
+        version="1",
+        factors=factors,
+        metrics={"service_latency_p50": Metric(**{"unit": "ns", **metric})},
+        per_trial={},
+    )
+
+
+def with_cores(told):
+    """What is known of a machine with so many processors."""
+    return (Fact(name="cores", value=told, note=None),)
+
+
+VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
+
+
+def test_measured_are_the_cells_that_have_the_levels(file):
+    arms = [cell("fast", VALUE, rate_hz=30, loss=0.1), cell("slow", VALUE, rate_hz=100, loss=0.1)]
+    found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    assert found["absent"] is None
+    assert [(p["series"], p["x"], p["y"], p["low"], p["high"]) for p in found["points"]] == [
+        ("fast", "10", 2.0, 1.0, 3.0)
+    ]
+
+
+def test_a_campaign_without_the_cells_says_which_are_missing(file):
+    arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
+    found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    assert (found["points"], found["absent"]) == (
+        [],
+        "the campaign has no cell for it (rate_hz 30)",
+    )
+    other = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))[
+        "measured"
+    ]
+    assert other["absent"].startswith("not yet")
+
+
+def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
+    one = cell("fast", {"value": math.inf}, rate_hz=30, loss=0.1)
+    found = document.document([(file, {"k": ROWS}, "")], [measured(one)])
+    assert part(found)["measured"]["points"][0]["y"] is None
+    assert dict(words(part(found)))["measured"] == (
+        "campaign c, layer native; fast at 10: never arrived"
+    )
+
+
+def drawn(file, *campaigns, **asked):
+    """The measured points of the first part, with another `measured`."""
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["measured"][0].update(asked)
+    return part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))[
+        "measured"
+    ]
+
+
+def test_a_period_is_the_inverse_of_a_rate(file):
+    one = cell("fast", {"value": 50.0, "low": 40.0, "high": 100.0}, rate_hz=30, loss=0.1)
+    (point,) = drawn(file, measured(one), factor=1.0, inverse=1000)["points"]
+    assert (point["y"], point["low"], point["high"]) == (20.0, 10.0, 25.0), "the ends change places"
+    (none,) = drawn(
+        file, measured(cell("fast", {"value": 0}, rate_hz=30, loss=0.1)), factor=1.0, inverse=1000
+    )["points"]
+    assert (none["y"], none["note"]) == (None, "nothing arrived")
+
+
+@pytest.mark.parametrize(("figure", "topics"), [("one", 1), ("ten", 10), ("hundred", 100)])
+def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
+    """What its schedule wanted is 10 ms whatever happens."""
+    source = load("rclcpp-intraprocess-2019")
+    rates = {"offered_rate": 100.0, "sent_rate": 40.0, "achieved_rate": 20.0}
+    metrics = {name: Metric(unit="hz", value=rate * topics) for name, rate in rates.items()}
+    arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
+    ran = Campaign(
+        name="c",
+        suite="rclcpp-intraprocess-2019",
+        workloads=(Workload(workload=figure, arms=(arm,)),),
+    )
+    doc = document.document([(source, {}, "")], [ran])
+    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
+    periods = [point["y"] for part in found["parts"] for point in part["measured"]["points"]]
+    assert [y for y in periods if y is not None] == pytest.approx([25.0, 50.0])
+
+
+@pytest.mark.parametrize("figure", ["ten", "hundred"])
+def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_together(figure):
+    metrics = {
+        name: Metric(unit="ns", value=value)
+        for name, value in (("publisher_period_longest", 3e7), ("subscription_period_longest", 6e7))
+    }
+    arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
+    ran = Campaign(
+        name="c",
+        suite="rclcpp-intraprocess-2019",
+        workloads=(Workload(workload=figure, arms=(arm,)),),
+    )
+    doc = document.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
+    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
+    periods = {
+        point["x"]: point["y"]
+        for point in found["parts"][0]["measured"]["points"]
+        if point["y"] is not None
+    }
+    assert periods == pytest.approx({"slowest publisher": 30.0, "slowest subscription": 60.0})
+
+
+def points_of(source, figure, suite, workload, values, arm="fast", **factors):
+    """What a figure of a shipped source draws of one cell whose metrics have these values."""
+    metrics = {name: Metric(unit="", value=value) for name, value in values.items()}
+    one = replace(cell(arm, VALUE, **factors), metrics=metrics)
+    ran = Campaign(
+        name="c",
+        suite=suite,
+        facts=with_cores("2 of 2"),
+        workloads=(Workload(workload=workload, arms=(one,)),),
+    )
+    doc = document.document([(load(source), {}, "")], [ran])
+    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
+    points = [point for part in found["parts"] for point in part["measured"]["points"]]
+    return {point["series"]: point["y"] for point in points if point["y"] is not None}
+
+
+@pytest.mark.parametrize("where", ["intra", "inter"])
+@pytest.mark.parametrize("subscribers", [1, 3, 10])
+def test_what_all_subscriptions_received_together_is_drawn_for_one(where, subscribers):
+    found = points_of(
+        "fastdds-2021",
+        f"{where} throughput",
+        f"fastdds-2021-{where}process",
+        "stream",
+        {"achieved_throughput": 2e9 * subscribers},
+        message="Array2m",
+        rate_hz=1000,
+        reliability="reliable",
+        subscribers=subscribers,
+    )
+    assert found == {"fast": pytest.approx(2000.0)}
+
+
+def test_cpu_and_memory_of_ten_subscriptions_are_drawn_for_one():
+    of_cell = {"message": "Array4k", "rate_hz": 30, "reliability": "reliable", "subscribers": 10}
+    values = {"cpu_per_message_publisher": 1e6, "offered_rate": 30.0, "sent_rate": 15.0}
+    values |= {"cpu_per_message_subscription": 1e6, "achieved_rate": 150.0}
+    values |= {"pss": 120e6, "pss_publisher": 20 * 2.0**20, "pss_subscription": 100 * 2.0**20}
+    for figure, wanted in (
+        ("inter cpu by subscriptions", (0.75, 0.75)),
+        ("inter mem by subscriptions", (20 * 1024, 10 * 1024)),
+    ):
+        found = points_of(
+            "fastdds-2021", figure, "fastdds-2021-interprocess", "stream", values, **of_cell
+        )
+        assert found == pytest.approx(
+            dict(zip(("fast, publisher", "fast, subscription"), wanted, strict=True))
+        ), figure
+
+
+def test_both_legs_of_a_round_trip_are_not_added_up():
+    values = {"achieved_rate": 10.0, "rss": 50e6}
+    pair = "cyclonedds → fastdds"
+    for source, figure, wanted in (
+        ("galactic-2020", "BuildFarmPlots.11", [5.0]),
+        ("galactic-2020", "BuildFarmPlots.14", []),
+        ("fastdds-2021", "BuildFarmPlots 2021, cell 11", [5.0]),
+        ("fastdds-2021", "BuildFarmPlots 2021, cell 14", []),
+    ):
+        found = points_of(source, figure, "galactic-2020-interop", "echo", values, arm=pair)
+        assert list(found.values()) == wanted, figure
+
+
+def test_the_cpu_of_a_publisher_is_that_of_the_calls_it_made():
+    """175 of 450 messages left, and what each took is known for those alone."""
+    found = points_of(
+        "galactic-2020",
+        "2.2.4 (54 Mb/s, PointCloud512k)",
+        "galactic-2020-mininet",
+        "stream",
+        {"cpu_per_message_publisher": 1e6, "offered_rate": 30.0, "sent_rate": 175 / 15},
+        **{"message": "PointCloud512k", "network.rate_mbps": 54, "network.loss": 0.1},
+    )
+    assert found == {"fast": pytest.approx(0.1 * 175 / 15 / 2)}
+
+
+def test_a_value_is_divided_by_a_factor_that_is_a_number(file):
+    one = measured(of("a", 6e6, factors={"rate_hz": 30, "loss": 0.1, "n": 3, "word": "x"}))
+    (point,) = drawn(file, one, per="n")["points"]
+    assert (point["y"], point["low"], point["high"]) == pytest.approx((2.0, 1.0, 4.0))
+    assert drawn(file, one, per="no_such_factor")["points"] == []
+    with pytest.raises(UserError, match="nothing can be divided by `word`"):
+        drawn(file, one, per="word")
+
+
+def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file):
+    one = cell("fast", {"value": 1e6}, rate_hz=30, loss=0.1)
+    rate = {"achieved_rate": Metric(unit="hz", value=200.0, low=100.0, high=300.0)}
+    one = replace(one, metrics={**one.metrics, **rate})
+    asked = {"times": "achieved_rate", "factor": 1e-7, "of_machine": True}
+    (point,) = drawn(file, measured(one, facts=with_cores("2 of 4")), **asked)["points"]
+    assert point["y"] == pytest.approx(5.0), (
+        "1 ms 200 times a second is a fifth of a core, 5 % of four"
+    )
+    assert "low" not in point
+    (unknown,) = drawn(file, measured(one), **asked)["points"]
+    assert (unknown["y"], unknown["note"]) == (None, "the machine's hardware threads are not known")
+
+
+def test_latencies_are_told_by_the_second(file):
+    series = Series(arm="a", trial=1, time_s=(0.1, 0.9, 1.5, 2.5), latency_ns=(1e6, 3e6, None, 5e6))
+    by_second = seconds_of(None, series)
+    one = measured(replace(cell("a", VALUE, loss=0.1), by_second=by_second))
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["x"] = {"title": "second"}
+    for name, factor, wanted in (
+        ("latency_by_second", 1e-6, [("1", 2.0), ("3", 5.0)]),
+        ("latency_variance_by_second", 1e-12, [("1", 1.0), ("3", 0.0)]),
+    ):
+        asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
+        tree["items"][0]["parts"][0]["measured"] = [asked]
+        found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
+            "measured"
+        ]
+        assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, (
+            "a second without any has no value"
+        )
+
+
+def shipped(*arms, date="2026-11-22", name="s"):
+    """A summary as `shipped_summaries` gives it."""
+    return measured(
+        *arms,
+        shipped=True,
+        machine="2 × Some CPU, Linux, 8 GB",
+        facts=with_cores("2 of 2"),
+        name=name,
+        created_utc=f"{date}T00:00:00Z",
+    )
+
+
+def of(name, value, trials=3, layer="rclcpp", **more):
+    metric = {"value": value, "low": value / 2, "high": value * 2, "trials": trials}
+    return replace(cell(name, metric, layer, rate_hz=30, loss=0.1), **more)
+
+
+def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(file):
+    new, old = (
+        shipped(of("a", 1e6), cell("b", {"no_data": "died"}, rate_hz=30, loss=0.1)),
+        shipped(of("a", 2e6), of("b", 3e6)),
+    )
+    found = drawn(file, new, old)
+    assert [(p["arm"], p["y"]) for p in found["points"]] == [("a", 1.0), ("b", 3.0)]
+    found = drawn(file, measured(of("a", 9e6)), new, old)
+    assert [(p["arm"], p["y"]) for p in found["points"]] == [("a", 9.0), ("b", 3.0)]
+    assert [one["shipped"] for one in found["from"]] == [False, True]
+
+
+def test_a_summary_that_keeps_another_metric_of_the_cell_is_not_a_point(file):
+    one = of("a", 1e6, metrics={"loss": Metric(unit="fraction", value=0.5)})
+    found = drawn(file, shipped(one))
+    assert found["points"] == []
+    assert found["absent"].startswith("not yet: `rmwbench run s/one --short`")
+    assert "keep no service_latency_p50 of these cells" in found["absent"]
+
+
+def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
+    arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
+    doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    assert dict(words(part(doc)))["measured"] == (
+        "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
+    )
+    assert doc["shipped"] == [{"machine": "2 × Some CPU, Linux, 8 GB", "date": "2026-11-22"}]
+    assert doc["campaigns"] == []
+    page = render_html(doc)
+    assert "measured on 2 × Some CPU" in page
+    assert "layer rclcpp and native" in page
+    assert (
+        line(doc["sources"][0]["figures"][0]) == "published 3; corrected 2 (1 differ); measured 2"
+    )
+
+
+def test_points_of_busy_processors_are_counted(file):
+    arms = [of("a", 1e6, machine_bound=2), of("b", 1e6)]
+    doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    assert dict(words(part(doc)))["measured"].endswith(
+        "; 1 of 2 points on processors that were busy throughout"
+    )
+
+
+def test_where_only_some_cells_were_measured_is_said(tmp_path):
+    suite = tmp_path / "one.yaml"
+    suite.write_text(
+        """
+suite: s-one
+title: one
+arms: [{name: floor, middleware: floor}, {name: a, middleware: zenoh}, {name: b, middleware: fastdds}]
+workloads: [{name: w, message: Array1k}, {name: v, message: Array1k}]
+factors: {rate_hz: [30, 100], reliability: [best_effort, reliable], loss: [0.0, 0.1, 0.2]}
+exclude: [{arm: b, loss: 0.2}]
+"""
+    )
+    text = FILE.replace(
+        "suite: s/one, at: {rate_hz: 30}", f'suite: "{suite}", workload: [w], at: {{rate_hz: 30}}'
+    )
+    path = tmp_path / "figures.yaml"
+    path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
+    factors = {"rate_hz": 30, "loss": 0.1, "reliability": "reliable"}
+    one = measured(of("a", 1e6, factors=factors), suite="one")
+    found = part(document.document([(load(str(path)), {}, "")], [one]))
+    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not
+    # a contender.
+    assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
+    assert dict(words(found))["measured"].endswith(
+        "only 1 of 10 cells of the whole suite (loss: 10)"
+    )
+
+
+def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belongs(file):
+    tree = file.model_dump(exclude_none=True)
+    tree["items"][0]["parts"][0]["points"][0]["mislabelled"] = {"A": "B"}
+    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
+    shown = {(p["series"], p["x"]): p["y"] for p in found["published"]["points"]}
+    right = {(p["series"], p["x"]): p["y"] for p in found["corrected"]["points"]}
+    assert (shown["A", "0"], right["A", "0"]) == (2.0, 1.0), "what it calls A is B"
+    assert (shown["B", "0"], right["B", "0"]) == (2.0, 3.0)
+    assert found["corrected"]["changed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [("delivered", [("1", 20.0), ("2", 2.0)]), ("sent", [("1", 25.0), ("2", 30.0)])],
+)
+def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expected):
+    tree = file.model_dump(exclude_none=True)
+    asked = {"suite": "s/one", "metric": metric, "x": "second"}
+    tree["items"][0]["parts"][0].update(measured=[asked], x={"title": "second"})
+    rates = Delivered(
+        arm="a",
+        bin_s=0.5,
+        time_s=(0.25, 0.75, 1.25, 1.75),
+        rate_hz=(10.0, 30.0, 0.0, 4.0),
+        wanted_hz=(30.0, 30.0, 30.0, 30.0),
+        sent_hz=(20.0, 30.0, 30.0, 30.0),
+        trials=(),
+        outages=(),
+    )
+    one = measured(replace(cell("a", VALUE), by_second=seconds_of(rates, None)))
+    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
+        "measured"
+    ]
+    assert [(p["x"], p["y"]) for p in found["points"]] == expected
+
+
+def test_charts_have_a_panel_per_version_on_the_same_axes(doc):
+    ((_, spec),) = specs(part(doc))
+    assert spec["usermeta"]["rmwbench"]["columns"] == {"wide": 2, "narrow": 1}
+    assert spec["resolve"] == {"scale": {"xOffset": "independent"}}, "the panels share their axes"
+    assert {r["v"] for r in spec["datasets"]["points"]} == {0, 1}
+    domain = spec["spec"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
+    assert domain == [0, 10], "the axis of the original"
+    assert [one["name"] for one in legend_of(part(doc))] == ["B", "A"]
+    ((_, same),) = specs(part(doc, 2))
+    assert same["columns"] == 2
+
+
+def test_the_page_and_the_pictures(doc, tmp_path):
+    page = render_html(doc)
+    for text in ("Not drawn: no data.", "1 of 3 points change", "as published", "for a reason"):
+        assert text in page
+    files = write_pictures(doc, tmp_path)
+    # The bars, and of small multiples both versions of the one that changes and the one that does
+    # not.
+    assert [f.name for f in files if f.suffix == ".svg"] == [
+        "s-1-1.svg",
+        "s-2-1-1-as-published.svg",
+        "s-2-1-1-as-corrected.svg",
+        "s-2-2-1-published-and-as-corrected-the-same.svg",
+    ]
+    assert all(f.read_bytes().startswith(b"\x89PNG") for f in files if f.suffix == ".png")
+    assert "A source (2020), here" in files[0].read_text()
+
+
+# --- files
+# --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("not_measured: for a reason", "note: x", "a figure is measured or has a reason"),
+        ("columns: 2", "columns: 0", "columns"),
+        ('match: "run (?P<run>\\\\d), <n>"', 'match: "run (("', "not a regular expression"),
+        ("chart: bars", "chart: pie", "chart"),
+        ("factor: 1.0e-6, x:", "factor: 1.0e-6, inverse: 10, x:", "an inverse stands alone"),
+        ("factor: 1.0e-6, x:", "inverse: 10, per: loss, x:", "an inverse stands alone"),
+        (
+            "metric: service_latency_p50",
+            "metric: delivered, times: loss",
+            "what arrives over time is not a metric",
+        ),
+        ('id: "3"', 'id: "2 (1)"', "two figures have the id"),
+        ("not_drawn: no data", "note: x", "a figure is drawn or has a reason"),
+        ("images: [a.png]", "picture: [a.png]", "unknown key `picture`"),
+    ],
+)
+def test_a_mistake_is_told_with_its_line(tmp_path, old, new, says):
+    assert old in FILE
+    path = tmp_path / "figures.yaml"
+    path.write_text(FILE.replace(old, new))
+    with pytest.raises(UserError) as error:
+        load(str(path))
+    assert says in error.value.render()
+    assert "figures.yaml:" in error.value.render()
+
+
+def test_an_unknown_name_in_a_template_is_told():
+    assert fill("{who}, {loss%} %", {"who": "a", "loss%": 10}) == "a, 10 %"
+    with pytest.raises(UserError, match="nothing is called `whom`"):
+        fill("{whom}", {"who": "a"})
+
+
+def test_extracted_points_are_read_as_they_were_written(tmp_path):
+    path = tmp_path / "published.csv"
+    path.write_text(written({"k": [*ROWS, row("other", "s", 1, 1.0, 1.0)]}, {"f", "g"}))
+    found = read(path)["k"]
+    assert {r["figure"] for r in found} == {"f", "g"}
+    wanted = [r for r in ROWS if r["figure"] in "fg"]
+    key = ("figure", "series", "x")
+    for one in wanted:
+        same = next(r for r in found if all(r[k] == one[k] for k in key))
+        assert (same["as_published"], same["as_corrected"]) == (
+            one["as_published"],
+            one["as_corrected"],
+        )
+        assert (same["count"], same["note"]) == (10, one["note"])
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "says"),
+    [
+        ("a,b\n", 1, "not a file of figures"),
+        (",".join(HEADER) + "\nk,f,s,ms,1|2,1,=,,\n", 2, "values and x differ in number"),
+        (",".join(HEADER) + "\nk,f,s,ms,1,one,=,,\n", 2, "not a number"),
+        (",".join(HEADER) + "\nk,f\n", 2, "a line of another length"),
+    ],
+)
+def test_a_damaged_file_of_points_is_told_with_its_line(tmp_path, text, line, says):
+    path = tmp_path / "published.csv"
+    path.write_text(text)
+    with pytest.raises(UserError) as error:
+        read(path)
+    assert says in error.value.render()
+    assert f"published.csv:{line}" in error.value.render()
+
+
+def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
+    place = tmp_path / "deep" / "er"
+    for name, text in SAMPLES["survey"][1].items():
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text(text, encoding="utf-8")
+    assert set(collect(tmp_path)) == {"survey"}
+    with pytest.raises(UserError):
+        collect(tmp_path, ["gscam"])
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(UserError):
+        collect(tmp_path / "empty")
+
+
+# --- the verb
+# --------------------------------------------------------------------------------------------------
+
+
+def run(capsys, *arguments):
+    code = exit_code("figures", *arguments)
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_the_verb_prints_the_document_and_the_table(capsys):
+    code, out, _ = run(capsys, "gscam-2025", "--figure", "paradox", "--json")
+    found = json.loads(out)
+    assert (code, found["schema"], found["version"]) == (0, "rmwbench/figures", 1)
+    ((figure,),) = [source["figures"] for source in found["sources"]]
+    assert len(figure["parts"][0]["published"]["points"]) == 6
+    code, out, _ = run(capsys, "gscam-2025")
+    assert code == 0
+    (line,) = [one for one in " ".join(out.split()).split(" summary.csv ")[1:]]
+    assert line.startswith(
+        "The 14 camera formats: published 280; corrected 224 (169 differ); measured "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["gscam-2026"], "no source is called `gscam-2026`"),
+        (["gscam-2025", "--figure", "no such thing"], "no figure has that text"),
+        (["gscam-2025", "--extract", "x.csv"], "extracted for one source from its data"),
+        (["gscam-2025", "--data", "no-such-place"], "no such file or directory"),
+        (["gscam-2025", "-o", "no/such/place.html"], "the directory of this output does not exist"),
+    ],
+)
+def test_the_verb_says_what_is_wrong(capsys, arguments, says):
+    code, _, err = run(capsys, *arguments)
+    assert code == 2
+    assert says in err
+
+
+def test_what_is_shipped_can_be_left_out(capsys):
+    given = [
+        json.loads(run(capsys, "pipeline-2021", "--json", *more)[1])
+        for more in ([], ["--no-shipped"])
+    ]
+    counts = [
+        sum(len(p["measured"]["points"]) for f in one["sources"][0]["figures"] for p in f["parts"])
+        for one in given
+    ]
+    assert counts[0] > 0
+    assert counts[1] == 0
+    assert given[1]["shipped"] == []
+
+
+def test_an_imported_bundle_is_data(capsys, tmp_path):
+    for name, text in SAMPLES["survey"][1].items():
+        (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "data" / name).write_text(text, encoding="utf-8")
+    import_published(tmp_path / "data", tmp_path / "bundle")
+    given = [
+        json.loads(
+            run(
+                capsys, "galactic-2020", "--figure", "6.2.3", "--data", str(tmp_path / p), "--json"
+            )[1]
+        )
+        for p in ("data", "bundle")
+    ]
+    points = [one["sources"][0]["figures"][0]["parts"][0]["published"]["points"] for one in given]
+    assert points[0] == points[1] != []
+
+
+# --- beside a report
+# ------------------------------------------------------------------------------------------------
+
+
+def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
+    cores = Metric(unit="cores", value=0.0004, low=0.0003, high=0.0005)
+    one = replace(cell("cyclonedds", VALUE), metrics={"cpu_cores": cores})
+    campaign = measured(one, suite="galactic-2020-spin", machine="m", facts=with_cores("2 of 2"))
+    made = beside.document(campaign)
+    assert [one["source"] for one in made["sources"]] == ["fastdds-2021", "galactic-2020"]
+    source = made["sources"][1]
+    assert [figure["id"] for figure in source["figures"]] == ["1.2.1", "A.1"], (
+        "the memory was not measured"
+    )
+    found = source["figures"][0]["parts"][0]
+    points = {p["x"]: p["y"] for p in found["measured"]["points"]}
+    assert points == {"95 %": None, "median": None, "mean": pytest.approx(0.02)}, (
+        "percent of two hardware threads"
+    )
+    assert len(found["published"]["points"]) == 9, "from the shipped points"
+    assert beside.write_beside(campaign, tmp_path / "report.html") == "report-figures.html"
+    assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
+
+
+def test_other_campaigns_have_none(tmp_path):
+    assert (
+        beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html")
+        is None
+    )
+    assert list(tmp_path.iterdir()) == []

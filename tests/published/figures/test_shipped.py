@@ -1,0 +1,283 @@
+"""The shipped figures: every figure of the sources is there or has a reason, every experiment
+exists, and the extracted points are the data's."""
+
+import functools
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.published.campaign import OVER_TIME
+from rmwbench.published.claims.measured_files import shipped as summaries_of
+from rmwbench.published.figures import document
+from rmwbench.published.figures.charts import specs
+from rmwbench.published.figures.measured import shipped_summaries
+from rmwbench.published.figures.model import load, published_file, sources
+from rmwbench.published.figures.points import read, written
+from rmwbench.published.figures.words import line, words
+from rmwbench.published.importers.collected import collect
+from rmwbench.published.importers.kinds import KINDS
+from rmwbench.suite.file.load import load as load_suite
+from rmwbench.suite.file.places import shipped_suites
+from tests.published.figures import originals
+from tests.published.importers.original import path as original
+
+TEXTS = Path(__file__).parents[3].parent / "shared" / "sources"
+FILES = {name: load(name) for name in sources()}
+DATA = {
+    "galactic-2020": "tsc-galactic-2020",
+    "fastdds-2021": "tsc-humble-2021",
+    "gscam-2025": "newslab-gscam-stress-2025",
+}
+MOST_BYTES = 400_000
+
+
+suite_of = functools.cache(load_suite)
+
+
+def images(name):
+    return [image for figure in FILES[name].all() for image in figure.images]
+
+
+def ids(name):
+    return [figure.id for figure in FILES[name].all()]
+
+
+def test_all_five_sources_have_figures():
+    assert set(FILES) == {
+        "fastdds-2021",
+        "galactic-2020",
+        "gscam-2025",
+        "pipeline-2021",
+        "rclcpp-intraprocess-2019",
+    }
+    assert [name for name in shipped_suites() if name.endswith("figures")] == [], (
+        "they are not suites"
+    )
+
+
+@pytest.mark.parametrize("kind", ["REPORT", "APPENDIX", "NOTEBOOKS"])
+def test_every_picture_of_the_galactic_report_has_an_entry(kind):
+    wanted = getattr(originals, f"GALACTIC_{kind}")
+    known = images("galactic-2020")
+    assert [image for image in wanted if not any(fnmatch(image, f"*{k}") for k in known)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        ("galactic-2020", originals.GALACTIC_CELLS),
+        ("fastdds-2021", originals.HUMBLE_CELLS),
+        ("pipeline-2021", originals.PIPELINE),
+        ("rclcpp-intraprocess-2019", originals.RCLCPP),
+    ],
+)
+def test_what_has_no_picture_file_is_there_by_its_number(name, wanted):
+    found = ids(name)
+    assert [
+        one for one in wanted if not any(i == one or i.startswith(f"{one} (") for i in found)
+    ] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_picture_that_the_text_links_has_an_entry(name):
+    path = TEXTS / FILES[name].text
+    if not path.exists():
+        pytest.skip(f"the source's text is not here ({path}): its pictures cannot be listed")
+    text = path.read_text(encoding="utf-8")
+    linked = re.findall(r"""(?:src="|!\[[^\]]*\]\()\s*([^"\s)]+\.(?:png|svg|jpe?g))""", text)
+    known = images(name)
+    assert [link for link in linked if not any(fnmatch(link, f"*{k}") for k in known)] == []
+    captions = set(re.findall(r"(Figure \d+):", text))
+    assert [
+        c for c in sorted(captions) if not any(i == c or i.startswith(f"{c} (") for i in ids(name))
+    ] == []
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_experiment_exists(name):
+    for figure in FILES[name].all():
+        for measured in (m for part in figure.parts for m in part.measured):
+            suite = suite_of(measured.suite)
+            where = f"{figure.id}: {measured.suite}"
+            assert all(name in GLOSSARY or name in OVER_TIME for name in measured.metrics), where
+            workloads = {w.name for w in suite.workloads}
+            assert set(measured.workload or ()) <= workloads, where
+            levels = dict(suite.factors)
+            assert set(measured.at) <= set(levels), where
+            for factor, level in measured.at.items():
+                for one in level if isinstance(level, tuple) else (level,):
+                    assert one in levels[factor], f"{where}: {factor} {one}"
+            text = f"{measured.x} {measured.series} {measured.panel or ''}"
+            names = {re.sub(r"(%|\+2)$", "", n) for n in re.findall(r"\{([^{}]+)\}", text)}
+            names |= {measured.per} if measured.per else set()
+            assert names <= {*levels, "arm", "workload", "talker", "listener"}, where
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_part_has_points_or_says_why(name):
+    file = FILES[name]
+    shipped = published_file(name)
+    rows = read(shipped) if shipped.is_file() else {}
+    assert set(file.kinds) <= set(KINDS)
+    assert bool(file.kinds) == shipped.is_file()
+    (source,) = document.document([(file, rows, "shipped")])["sources"]
+    assert len(source["figures"]) >= 3
+    for figure in source["figures"]:
+        assert figure["parts"] or figure["not_drawn"], figure["id"]
+        for part in figure["parts"]:
+            where = f"{figure['id']} {part['title']}"
+            shown = [p for p in part["published"]["points"] if p["y"] is not None]
+            assert bool(shown) != bool(part["published"]["absent"]), where
+            assert "--data" not in (part["published"]["absent"] or ""), (
+                f"{where}: the shipped points lack it"
+            )
+            assert part["measured"]["absent"], where
+            if part["series"]:
+                assert {p["series"] for p in part["published"]["points"]} >= set(
+                    part["series"]
+                ) or not shown, where
+
+
+# --- measured
+# --------------------------------------------------------------------------------------------------
+
+MEBI = 2.0**-20
+SCALES = {
+    ("ns", "ms"): {1e-6},
+    ("ns*hz", "% of the machine"): {1e-7},
+    ("ns*hz", "%"): {1e-7},
+    ("cores", "% of the machine"): {100},
+    ("cores", "%"): {100},
+    ("bytes", "MiB"): {MEBI},
+    ("bytes", "KB"): {1 / 1024},
+    ("bytes/s", "MB/s"): {1e-6},
+    ("bytes/s", "MiB/s"): {MEBI},
+    ("hz", "messages/s"): {1, 1 / 2},  # one of the two legs of a round trip
+    ("hz", "frames/s"): {1},
+    ("fraction", "%"): {100},
+    ("fraction", "fraction"): {1},
+}
+BY_SECOND = {
+    "sent": ("messages/s", 1),
+    "delivered": ("messages/s", 1),
+    "latency_by_second": ("ms", 1e-6),
+    "latency_variance_by_second": ("ms²", 1e-12),
+}
+
+
+@functools.cache
+def measured(name):
+    """The source's figures with what is shipped of today's measurements."""
+    shipped = published_file(name)
+    rows = read(shipped) if shipped.is_file() else {}
+    return document.document([(FILES[name], rows, "shipped")], shipped_summaries())
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])
+def test_what_is_shipped_is_drawn(name):
+    doc = measured(name)
+    (source,) = doc["sources"]
+    counted = [(figure, part) for figure in source["figures"] for part in figure["parts"]]
+    with_value = [
+        (f, p)
+        for f, p in counted
+        if any(point["y"] is not None for point in p["measured"]["points"])
+    ]
+    assert with_value, "no figure of a source that was measured has a measured panel"
+    assert doc["shipped"]
+    for figure, part in with_value:
+        titles = {title for chart in specs(part) for title in [chart[0], *_headings(chart[1])]}
+        assert any(title.startswith("measured on ") for title in titles), figure["id"]
+        text = dict(words(part))["measured"]
+        assert part["measured"]["from"][0]["machine"] in text, figure["id"]
+        assert re.search(r"\d{4}-\d\d-\d\d, shipped, layer .*\bblocks?\b", text), (
+            f"{figure['id']}: {text}"
+        )
+        cells = part["measured"]["cells"]
+        assert 0 < cells["measured"] <= cells["asked"], figure["id"]
+        assert (f"only {cells['measured']} of" in text) == (cells["measured"] < cells["asked"]), (
+            figure["id"]
+        )
+
+
+def _headings(spec):
+    return re.findall(r'"([^"]+)"', spec["facet"]["header"]["labelExpr"])
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
+    for figure in FILES[name].all():
+        for part in figure.parts:
+            for one in part.measured:
+                where = f"{figure.id} {part.title}: {one.metric}"
+                if one.metric in OVER_TIME:
+                    unit, factor = BY_SECOND[one.metric]
+                    assert part.y.unit.startswith(unit), where
+                    assert one.factor == factor, where
+                elif one.inverse is not None:
+                    assert (GLOSSARY[one.metric].unit, part.y.unit) == ("hz", "ms"), where
+                else:
+                    unit = "*".join(GLOSSARY[metric].unit for metric in one.metrics)
+                    assert any(
+                        one.factor == pytest.approx(f, rel=1e-6) for f in SCALES[unit, part.y.unit]
+                    ), where
+                    assert one.of_machine == (unit in ("cores", "ns*hz")), where
+
+
+OF_ALL_READERS = (
+    "achieved_rate",
+    "achieved_throughput",
+    "cpu_per_message_subscription",
+    "pss_subscription",
+    "pss",
+    "rss",
+)
+"""What all readers, or all processes, have together."""
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_what_several_subscriptions_have_together_is_drawn_for_one_of_them(name):
+    for figure in FILES[name].all():
+        for one in (m for part in figure.parts for m in part.measured):
+            levels = dict(suite_of(one.suite).factors).get("subscribers", (1,))
+            several = tuple(levels) != (1,) and one.at.get("subscribers") != 1
+            where = f"{figure.id}: {one.metric}"
+            assert (one.per == "subscribers") == (several and one.metric in OF_ALL_READERS), where
+            assert not several or one.metric not in ("pss", "rss"), f"{where}: of both sides"
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_the_cpu_of_a_publisher_is_drawn_for_the_messages_that_it_sent(name):
+    for figure in FILES[name].all():
+        for one in (m for part in figure.parts for m in part.measured):
+            if one.metric == "cpu_per_message_publisher":
+                assert one.times == "sent_rate", figure.id
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_every_figure_has_one_line_that_says_what_it_has(name):
+    for figure in measured(name)["sources"][0]["figures"]:
+        text = line(figure)
+        assert text.startswith("not drawn: ") if figure["not_drawn"] else "measured " in text, (
+            figure["id"]
+        )
+        assert "published " in text or figure["not_drawn"], figure["id"]
+        assert len(text) < 420, figure["id"]
+
+
+def test_the_extracted_points_are_small():
+    assert (
+        sum(published_file(name).stat().st_size for name in FILES if published_file(name).is_file())
+        < MOST_BYTES
+    )
+
+
+@pytest.mark.parametrize("name", DATA)
+def test_the_extracted_points_are_those_of_the_data(name):
+    found = collect(original(DATA[name]), FILES[name].kinds)
+    made = written(found, FILES[name].imported())
+    fix = f"run `rmwbench figures {name} --data PATH --extract {published_file(name).name}`"
+    assert made == published_file(name).read_text(encoding="utf-8"), fix

@@ -1,0 +1,75 @@
+"""The original data, where it lies beside the checkout, imported once per kind and process.
+
+What the importers must reproduce are published numbers, so nothing stands in for the data: without
+it these tests skip and say so.
+"""
+
+import functools
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.published.importers import import_published
+
+DATA = Path(__file__).parents[3].parent / "shared" / "data"
+
+_KEPT = tempfile.TemporaryDirectory(prefix="rmwbench-tests-imported-")
+
+
+def path(*parts: str) -> Path:
+    """A file or folder of the original data; skips the test where there is none."""
+    found = DATA.joinpath(*parts)
+    if not found.exists():
+        pytest.skip(f"the original data is not here ({'/'.join(parts)}): nothing to compare with")
+    return found
+
+
+@functools.cache
+def bundle(*parts: str) -> Bundle:
+    """The bundle of it. The kind is recognised, as a user would have it."""
+    out = Path(_KEPT.name) / "-".join(parts).replace("/", "-")
+    import_published(path(*parts), out)
+    return Bundle(out)
+
+
+class Figures:
+    """Points by (figure, series, x)."""
+
+    def __init__(self, *parts: str):
+        self.bundle = bundle(*parts)
+        self.rows = self.bundle.rows("figures")
+        self._by_key = {(r["figure"], r["series"], r["x"]): r for r in self.rows}
+        assert len(self._by_key) == len(self.rows), "a point is there twice"
+
+    def __getitem__(self, key: tuple[str, str, object]) -> dict:
+        figure, series, x = key
+        return self._by_key[figure, series, str(x)]
+
+    def published(self, figure: str, series: str, x: object) -> float | None:
+        return self[figure, series, x]["as_published"]
+
+    def corrected(self, figure: str, series: str, x: object) -> float | None:
+        return self[figure, series, x]["as_corrected"]
+
+    def of(self, figure: str) -> list[dict]:
+        return [r for r in self.rows if r["figure"] == figure]
+
+
+@functools.cache
+def figures(*parts: str) -> Figures:
+    path(*parts)
+    return Figures(*parts)
+
+
+def prints(value: float | None, text: str) -> bool:
+    """Whether a value, rounded to as many decimals, is what a table prints; a tie may go either
+    way."""
+    step = 10.0 ** -len(text.partition(".")[2])
+    return value is not None and abs(value - float(text)) <= 0.5001 * step
+
+
+def printed(value: float | None, digits: int) -> float | None:
+    """A value to the digits that a published table prints."""
+    return None if value is None else round(value, digits)

@@ -1,0 +1,128 @@
+"""The six-hop comparison of 2026: its own formulas, and what they leave out. Its data is not kept
+here (it has no licence), so the formulas are held against invented runs of its format."""
+
+import numpy as np
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.query import run as query
+from rmwbench.errors import UserError
+from rmwbench.published.importers.formats.hop_chain import HOPS, WARM_UP
+from rmwbench.published.importers.run import import_published
+from tests.published.importers.samples import SAMPLES
+
+FILES = SAMPLES["hop-chain-2026"][1]
+
+
+def written(tmp_path, files=FILES):
+    for name, text in files.items():
+        path = tmp_path / "data" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return tmp_path / "data"
+
+
+def points(tmp_path, files=FILES):
+    found = import_published(written(tmp_path, files), tmp_path / "bundle")
+    rows = Bundle(found.directory).rows("figures")
+    return found, {(row["figure"], row["series"], row["x"]): row for row in rows}
+
+
+def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
+    """Sum of all latencies per session ÷ their mean number ÷ 6, from the 51st message on."""
+    found, figures = points(tmp_path)
+    assert (found.kind.name, found.trials, found.files) == ("hop-chain-2026", 12, 14)
+    kept = [
+        [float(line) / 1e6 for line in text.split()[WARM_UP:]]
+        for name, text in FILES.items()
+        if "imu_cpp_results_rmw_zenoh" in name
+    ]
+    hop = figures["hop_chain_hop_mean", "imu", "rmw_zenoh_cpp"]
+    assert hop["as_published"] == pytest.approx(np.mean(kept) / HOPS)
+    assert hop["as_corrected"] is None and "not the latency of a hop" in hop["note"]
+    chain = figures["hop_chain_mean", "imu", "rmw_zenoh_cpp"]
+    assert (
+        chain["as_published"]
+        == pytest.approx(chain["as_corrected"])
+        == pytest.approx(np.mean(kept))
+    )
+
+
+def test_what_the_box_plots_removed_is_back(tmp_path):
+    _, figures = points(tmp_path)
+    median = figures["hop_chain_median", "imu", "rmw_zenoh_cpp"]
+    assert "10 %" in median["note"] and median["as_published"] <= median["as_corrected"]
+    assert figures["hop_chain_p90", "imu", "rmw_zenoh_cpp"]["as_published"] is None
+
+
+def test_a_spread_of_sums_is_not_an_interval(tmp_path):
+    """Of two sessions: t(1) = 12.7, over √2."""
+    _, figures = points(tmp_path)
+    spread = figures["hop_chain_spread", "camera", "rmw_zenoh_cpp"]
+    assert spread["as_corrected"] == pytest.approx(
+        spread["as_published"] * 12.706 / np.sqrt(2), rel=1e-3
+    )
+
+
+def test_the_combination_that_was_left_out_is_named(tmp_path):
+    found, _ = points(tmp_path)
+    errors = {
+        one["name"]: one["text"] for one in Bundle(found.directory).campaign["imported"]["errors"]
+    }
+    assert "camera with rmw_connextdds (4 of 4 runs)" in errors["combinations without runs"]
+    assert "lost messages are left out" in errors
+
+
+def test_a_run_is_a_trial_of_its_version(tmp_path):
+    found, _ = points(tmp_path)
+    cells = {
+        (row["arm"], row["workload"]): row["version"]
+        for row in Bundle(found.directory).rows("cells")
+    }
+    assert cells["rmw_zenoh_cpp", "imu, 6 hops"] == "0.10.6"
+    assert cells["rmw_connextdds", "imu, 6 hops"] is None
+    _, rows = query(
+        Bundle(found.directory),
+        "select count(*) from windows where metric = 'end_to_end_latency_mean'",
+    )
+    assert rows == [(12,)]
+
+
+FIRST = "s1/imu_cpp_results_rmw_zenoh_cpp_nr_1.txt"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({FIRST: FILES[FIRST].replace("7200000", "fast", 1)}, "zenoh_cpp_nr_1.txt:1"),
+        ({FIRST: FILES[FIRST].replace("7200000", "-5", 1)}, "impossible"),
+        ({FIRST: "1000000\n" * 50}, "too few messages"),
+        ({FIRST: "1000000\n" * 61}, "more messages than were asked for"),
+        ({"s1/imu_cpp_results_rmw_zenoh_cpp_nr_3.txt": "9\n" * 55}, "metadata does not have"),
+        ({"s1/imu_cpp_results_rmw_zenoh_cpp_nr_2.txt": FILES[FIRST]}, "the same run twice"),
+        ({"s1/radar_cpp_results_rmw_zenoh_cpp_nr_1.txt": "9\n" * 55}, "a sensor that"),
+        ({"s1/notes.txt": "words\n"}, "neither a run nor its metadata"),
+        (
+            {
+                "s1/metadata.yaml": FILES["s1/metadata.yaml"].replace(
+                    "node_count: 5", "node_count: 10"
+                )
+            },
+            "another chain",
+        ),
+        ({"s1/metadata.yaml": "benchmark_metadata: 5\n"}, "without its parameters"),
+        *(
+            ({"s1/metadata.yaml": FILES["s1/metadata.yaml"].replace("num_runs: 2", runs)}, words)
+            for runs, words in (
+                ("num_runs: 1e400", "num_runs is not a number"),
+                ("num_runs: 2.5", "num_runs is not a whole number"),
+                ("num_runs: many", "num_runs is not a number"),
+            )
+        ),
+    ],
+)
+def test_what_is_not_as_its_format_says_is_one_error(tmp_path, change, words):
+    with pytest.raises(UserError) as caught:
+        points(tmp_path, {**FILES, **change})
+    assert words in str(caught.value)
+    assert not (tmp_path / "bundle").exists()

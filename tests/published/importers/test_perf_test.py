@@ -1,0 +1,172 @@
+"""Any log of perf_test: three formats of one truth, and what each of them can tell of it."""
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.query import run
+from rmwbench.errors import UserError
+from rmwbench.published.importers import import_published
+from rmwbench.published.importers.formats import perf_log, perf_windows
+from rmwbench.published.importers.source.source import Item
+from tests.published.importers import PATIENT
+from tests.published.importers.logs import SIZE, Second, as_json, csv_new, text_2020
+
+SECONDS = [
+    Second(30),
+    Second(31, 0.7, 1.05),
+    Second(29, 0.6),
+    Second(0, None),
+    Second(1, 2.0),
+    Second(30, 0.4, 1.1),
+    Second(33),
+]
+FORMATS = {"log": text_2020, "csv": csv_new, "json": as_json}
+
+
+def imported(tmp_path, text: str, name: str = "sub_log") -> Bundle:
+    (tmp_path / name).write_bytes(text.encode())
+    import_published(tmp_path / name, tmp_path / "out")
+    return Bundle(tmp_path / "out")
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_counts_of_every_format_are_the_truth(tmp_path, form):
+    bundle = imported(tmp_path, FORMATS[form](SECONDS))
+    assert bundle.campaign["imported"]["kind"] == "perf-test"
+    _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
+    assert [v for (v,) in rows] == [s.received for s in SECONDS]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_second_without_messages_has_no_latency(tmp_path, form):
+    bundle = imported(tmp_path, FORMATS[form](SECONDS))
+    _, rows = run(bundle, "select value from windows where metric = 'latency_mean' order by end_ns")
+    assert [v if v is None else pytest.approx(v / 1e6) for (v,) in rows] == [
+        s.latency_ms for s in SECONDS
+    ]
+
+
+@pytest.mark.parametrize(
+    ("metric", "unit"), [("sent", "messages"), ("received", "messages"), ("lost", "messages")]
+)
+def test_a_log_with_exact_counts_has_messages_on_both_sides(tmp_path, metric, unit):
+    document = json.loads(as_json(SECONDS))
+    document |= {"number_of_publishers": 1}
+    for row in document["analysis_results"]:
+        row["num_samples_sent"] = row["num_samples_received"]
+    bundle = imported(tmp_path, json.dumps(document))
+    _, rows = run(
+        bundle, f"select unit, value from windows where metric = '{metric}' order by end_ns"
+    )
+    counts = [0 if metric == "lost" else s.received for s in SECONDS]
+    assert rows == [(unit, count) for count in counts]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_figures_as_published_and_as_corrected(tmp_path, form):
+    bundle = imported(tmp_path, FORMATS[form](SECONDS))
+    found = {row["figure"]: row for row in bundle.rows("figures")}
+    rate = found["received_rate"]
+    total, length = sum(s.received for s in SECONDS), sum(s.length_s for s in SECONDS)
+    if form == "log":
+        assert rate["as_published"] == np.mean(
+            [int(s.received / SECONDS[max(0, i - 1)].length_s) for i, s in enumerate(SECONDS)]
+        )
+    else:
+        assert rate["as_corrected"] == pytest.approx(total / length)
+    latency = found["latency_mean"]
+    weighted = sum(s.received * s.latency_ms for s in SECONDS if s.latency_ms) / total
+    assert latency["as_corrected"] == pytest.approx(weighted)
+    if form != "json":
+        assert latency["as_published"] == pytest.approx(
+            np.mean([s.latency_ms or 0.0 for s in SECONDS])
+        )
+
+
+def test_the_header_becomes_cell_and_endpoint(tmp_path):
+    bundle = imported(tmp_path, text_2020(SECONDS))
+    (cell,), (end,) = bundle.rows("cells"), bundle.rows("endpoints")
+    assert (cell["middleware"], cell["layer"]) == ("rmw_cyclonedds_cpp", "rclcpp")
+    assert (end["kind"], end["type"], end["payload_bytes"]) == ("subscription", "Array1k", SIZE)
+    assert '"reliability": "reliable"' in end["asked"] and '"depth": 10' in end["asked"]
+
+
+def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
+    bundle = imported(tmp_path, text_2020(SECONDS, publishers=1, subscribers=0))
+    _, rows = run(bundle, "select distinct metric from windows")
+    metrics = {m for (m,) in rows}
+    assert "sent_rate_cut" in metrics and not any(
+        m.startswith(("latency", "received")) for m in metrics
+    )
+    (sent,) = [r for r in bundle.rows("figures") if r["figure"] == "sent_rate"]
+    assert sent["as_corrected"] is None and sent["note"].startswith("no data")
+
+
+def test_an_unknown_type_has_no_restored_count(tmp_path):
+    bundle = imported(tmp_path, text_2020(SECONDS).replace("Array1k", "MyOwn"))
+    _, rows = run(bundle, "select count(value) from windows where metric = 'received'")
+    assert rows == [(0,)]
+    (rate,) = [r for r in bundle.rows("figures") if r["figure"] == "received_rate"]
+    assert rate["as_corrected"] is None
+
+
+@pytest.mark.parametrize("form", ["log", "csv"])
+def test_line_ends_of_windows_and_the_exit_line_are_read(tmp_path, form):
+    text = FORMATS[form](SECONDS) + "Maximum runtime reached. Exiting.\n"
+    bundle = imported(tmp_path, text.replace("\n", "\r\n"))
+    _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
+    assert [v for (v,) in rows] == [s.received for s in SECONDS]
+
+
+def test_a_directory_of_all_formats_is_one_trial_each(tmp_path):
+    (tmp_path / "in").mkdir()
+    for form, make in FORMATS.items():
+        (tmp_path / "in" / f"a.{form}").write_text(make(SECONDS))
+    done = import_published(tmp_path / "in", tmp_path / "out")
+    assert (done.kind.name, done.trials, done.files) == ("perf-test", 3, 3)
+
+
+received = st.integers(0, 2000)
+seconds = st.lists(
+    st.builds(
+        lambda n, length: Second(n, None if n == 0 else 0.5, length),
+        received,
+        st.sampled_from([1.0, 1.001, 1.0336, 1.1]),
+    ),
+    min_size=1,
+    max_size=20,
+)
+
+
+@given(seconds)
+@settings(max_examples=60, **PATIENT)
+def test_any_count_below_2000_a_second_is_restored_exactly(found):
+    (log,) = perf_log.read_logs([Item("x", "x", text_2020(found).encode())])
+    assert perf_windows.counts(log, SIZE).tolist() == [s.received for s in found]
+
+
+@given(st.lists(st.text("0123456789.-+einfa,_ \t\"'", max_size=40), min_size=1, max_size=5))
+@settings(max_examples=150, **PATIENT)
+def test_arrow_and_the_strict_parser_read_the_same(rows):
+    """Whatever stands in the rows: either both give the same numbers, or the strict one names a
+    line."""
+    head, _, good = text_2020(SECONDS).partition("cpu_usage (%),\t\n")
+    item = Item("x", "x", (head + "cpu_usage (%),\t\n" + good + "\n".join(rows) + "\n").encode())
+    try:
+        raw = perf_log._split(item)
+    except UserError:
+        return
+    try:
+        strict = perf_log._strict(raw)
+    except UserError:
+        strict = None
+    fast = perf_log._arrow([raw], raw.names, raw.rows.count(b"\n") + 1)
+    if fast is not None:
+        assert strict is not None
+        for name in raw.names:
+            np.testing.assert_array_equal(fast[name], strict[name])

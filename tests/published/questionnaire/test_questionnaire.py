@@ -1,0 +1,415 @@
+"""The questionnaire: every question of the source is there, every measurement exists, evidence has
+its sources, and all forms say the same."""
+
+import functools
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.errors import UserError
+from rmwbench.published.campaign import of_shown
+from rmwbench.published.questionnaire import model
+from rmwbench.published.questionnaire.document import (
+    ANSWERED,
+    IN_PART,
+    MEASURED,
+    NO_DATA,
+    NOT_APPLICABLE,
+    OPEN,
+    UNKNOWN,
+    document,
+    reduced,
+    renewed,
+)
+from rmwbench.published.questionnaire.model import (
+    Answers,
+    Evidence,
+    Questionnaire,
+    answers_text,
+    check,
+    load,
+    measured_here,
+    name_in_bundles,
+    of_kept,
+)
+from rmwbench.published.questionnaire.pages import page, render_html
+from rmwbench.published.questionnaire.terminal import lines
+from rmwbench.results.model import Metric
+from rmwbench.results.model import document as as_document
+from rmwbench.results.workload.arm import as_installed
+from rmwbench.suite.file.load import known_candidates, validated
+from rmwbench.suite.file.load import load as load_suite
+from rmwbench.suite.file.places import shipped_suites
+from tests.published.claims.headings import headings, named
+from tests.report.example_document import HOSTILE, example
+from tests.support.command import exit_code
+
+ROOT = Path(__file__).parents[3]
+SOURCES = ROOT.parent / "shared" / "sources"
+ASKED, EVIDENCE = load("fastdds-2021")
+COLUMNS = [middleware.name for middleware in ASKED.middlewares]
+suite_of = functools.cache(load_suite)
+SECTIONS = ("Performance", "Services", "WiFi", "Features", "Quality")
+
+
+def asked_in_the_source() -> list[str]:
+    path = SOURCES / ASKED.text
+    if not path.exists():
+        pytest.skip(f"the source's text is not here ({path}): its questions cannot be compared")
+    text = path.read_text(encoding="utf-8")
+    found, section = [], None
+    for heading in headings(ASKED.text, text):
+        if re.search(rf"^## {re.escape(heading)}\s*$", text, re.MULTILINE):
+            section = heading
+        elif section in SECTIONS:
+            found.append(heading)
+    return found
+
+
+def test_every_question_of_the_source_is_asked_and_no_other():
+    source = asked_in_the_source()
+    assert len(source) > 20
+    assert [h for h in source if sum(named(q.heading, h) for q in ASKED.questions) != 1] == []
+    of_the_source = [q for q in ASKED.questions if q.url is None]
+    assert [q.id for q in of_the_source if sum(named(q.heading, h) for h in source) != 1] == []
+
+
+@pytest.mark.parametrize("question", [q for q in ASKED.questions if q.measured], ids=lambda q: q.id)
+def test_every_measurement_names_cells_that_exist_for_some_of_the_middlewares(question):
+    for measurement in question.measured:
+        assert measurement.suite in shipped_suites()
+        suite = suite_of(measurement.suite)
+        assert suite.suite == name_in_bundles(measurement.suite)
+        assert measurement.workload in (None, *(workload.name for workload in suite.workloads))
+        for factor, level in measurement.at.items():
+            assert level in suite.factors[factor], (measurement.suite, factor, level)
+        assert [name for name in measurement.metrics if name not in GLOSSARY] == []
+        meant = {name for middleware in ASKED.middlewares for name in middleware.arms}
+        arms = [
+            arm
+            for arm in suite.arms
+            if not measurement.as_installed or as_installed(arm.definition(), arm.profile.name)
+        ]
+        assert meant & {name for arm in arms for name in arm.middlewares}, measurement.suite
+
+
+def test_what_no_measurement_answers_has_evidence_for_every_middleware():
+    given = {(item.question, item.middleware) for item in EVIDENCE}
+    without = [(q.id, name) for q in ASKED.questions if not q.measured for name in COLUMNS]
+    assert [pair for pair in without if pair not in given] == []
+
+
+def test_no_answer_is_from_the_future_or_says_nothing():
+    assert all(len(item.answer) > 10 and item.date >= "2026-01-01" for item in EVIDENCE)
+    assert {"self-declared", "third party", "unknown", "not applicable"} <= {
+        item.kind for item in EVIDENCE
+    }
+
+
+def test_the_page_is_up_to_date():
+    written = (ROOT / "docs/questionnaire.md").read_text(encoding="utf-8")
+    assert (
+        page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True) == written
+    ), "run `rmwbench questionnaire --markdown > docs/questionnaire.md`"
+
+
+def taken(**about):
+    """What is taken of the example, with other facts about it."""
+    return replace(of_shown(example()), **about)
+
+
+def answered(campaigns, question="large-images"):
+    made = document(ASKED, EVIDENCE, campaigns)
+    (found,) = [q for q in made["questions"] if q["id"] == question]
+    return made, {answer["middleware"]: answer for answer in found["answers"]}
+
+
+def test_a_campaign_answers_with_value_interval_and_what_it_rests_on_of_the_arms_that_are_meant():
+    _, before = answered([])
+    assert {answer["state"] for answer in before.values()} == {OPEN}
+    made, found = answered([taken()])
+    assert found["Zenoh"]["state"] == MEASURED
+    rows = found["Zenoh"]["measured"]
+    assert {row["arm"] for row in rows} == {"zenoh untouched"}, (
+        "unconfigured: the tuned arm is not an answer"
+    )
+    assert {row["workload"] for row in rows} == {"camera"}
+    (row,) = [row for row in rows if row["metric"] == "response_latency_p50"]
+    assert row["low"] < row["value"] < row["high"]
+    assert row["text"].startswith("9.") and "ms [" in row["text"] and "trials" in row["basis"]
+    assert made["summary"][MEASURED] > 0
+
+
+def test_an_arm_without_data_was_measured_and_has_its_reason():
+    def without_data(arm):
+        why = "no mode shm" if arm.middleware == "zenoh" else None
+        return replace(arm, metrics={}, not_supported=why)
+
+    workloads = tuple(
+        replace(workload, arms=tuple(map(without_data, workload.arms)))
+        for workload in taken().workloads
+    )
+    made, found = answered([taken(workloads=workloads)])
+    assert found["Zenoh"]["state"] == found["Fast DDS"]["state"] == NO_DATA
+    assert found["iceoryx2"]["state"] == OPEN, "none of its arms is there"
+    assert made["summary"][NO_DATA] == sum(
+        answer["state"] == NO_DATA
+        for question in made["questions"]
+        for answer in question["answers"]
+    )
+    assert {row["basis"] for row in found["Zenoh"]["measured"]} == {"not supported: no mode shm"}
+    assert {row["text"] for row in found["Fast DDS"]["measured"]} == {"no data"}
+
+
+def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
+    shown = example()
+    whole, kept = document(ASKED, EVIDENCE, [taken()]), reduced(ASKED, taken())
+    read = [of_kept(one) for one in json.loads(answers_text([kept]))["campaigns"]]
+    again = document(ASKED, EVIDENCE, read)
+    assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
+    assert len(answers_text([kept])) < len(json.dumps(as_document(shown))) / 5
+    assert {workload["workload"] for workload in kept["workloads"]} == {"camera"}
+
+
+def test_another_suites_campaign_answers_nothing():
+    assert answered([taken(suite="another")])[0]["summary"][MEASURED] == 0
+
+
+def test_states_follow_from_the_evidence():
+    def state(question, *kinds):
+        items = [
+            Evidence(
+                question=question,
+                middleware="Zenoh",
+                kind=kind,
+                answer="something",
+                date="2026-11-21",
+                url="https://example.org",
+            )
+            for kind in kinds
+        ]
+        made = document(ASKED, items, [])
+        (found,) = [q for q in made["questions"] if q["id"] == question]
+        return next(a["state"] for a in found["answers"] if a["middleware"] == "Zenoh")
+
+    assert state("roadmap") == UNKNOWN
+    assert state("roadmap", "unknown", "third party") == ANSWERED
+    assert state("roadmap", "not applicable") == NOT_APPLICABLE
+    assert state("range") == state("range", "unknown") == OPEN
+
+
+def test_all_forms_show_every_answer_and_nothing_breaks_out_of_the_page():
+    made, found = answered([taken(title=HOSTILE)])
+    value = next(
+        r["text"] for r in found["Zenoh"]["measured"] if r["metric"] == "response_latency_p50"
+    )
+    html, markdown = render_html(made), page(made)
+    terminal = "\n".join(text for _, text in lines(made))
+    for form in (html, markdown, terminal):
+        assert value in form
+        assert all(question["id"] in form for question in made["questions"])
+    assert "<script" not in html and "default-src 'none'" in html
+    for item in EVIDENCE:
+        assert item.url is None or item.url in html
+
+
+BAD = """
+evidence: fastdds-2021
+items:
+  - {{question: roadmap, middleware: Zenoh, kind: {kind}, date: "{date}", answer: "a roadmap"{more}}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "date", "more", "told"),
+    [
+        ("self-declared", "2026-11-21", "", "has no source"),
+        ("probed", "2026-11-21", "", "has the command that shows it"),
+        (
+            "unknown",
+            "2026-11-21",
+            ', command: "rmwbench run quick"',
+            "has the command that shows it",
+        ),
+        ("third party", "2026-11-21", ', url: "http://example.org"', "url"),
+        ("unknown", "yesterday", "", "this is not a date"),
+        ("rumour", "2026-11-21", "", "kind"),
+    ],
+)
+def test_evidence_without_its_source_is_told_with_its_line(kind, date, more, told):
+    with pytest.raises(UserError) as raised:
+        validated(BAD.format(kind=kind, date=date, more=more), where="evidence.yaml", model=Answers)
+    assert "evidence.yaml:4" in raised.value.render() and told in raised.value.render()
+
+
+def test_evidence_of_nothing_that_was_asked_is_refused():
+    for changes in ({"question": "roadmaps"}, {"middleware": "FastDDS"}):
+        item = EVIDENCE[0].model_copy(update=changes)
+        with pytest.raises(UserError, match=r"unknown (question|middleware)"):
+            check(ASKED, (item,), "evidence.yaml")
+
+
+def test_a_question_has_one_id():
+    twice = (ASKED.questions[0], ASKED.questions[0])
+    with pytest.raises(ValueError, match="two questions have the id"):
+        Questionnaire.model_validate(ASKED.model_copy(update={"questions": twice}).model_dump())
+    with pytest.raises(UserError, match="has no questions"):
+        model.load("galactic-2020")
+
+
+def run(capsys, *arguments):
+    code = exit_code("questionnaire", *arguments)
+    out = capsys.readouterr()
+    return code, out.out, out.err
+
+
+def test_the_command_in_each_form(capsys, tmp_path):
+    code, out, _ = run(capsys, "--json", "--question", "rtps")
+    made = json.loads(out)
+    assert (code, made["schema"], [q["id"] for q in made["questions"]]) == (
+        0,
+        "rmwbench/questionnaire",
+        ["rtps"],
+    )
+    code, out, _ = run(capsys, "--question", "rtps")
+    assert code == 0 and "DDSI-RTPS 2.5" in out
+    target = tmp_path / "q.html"
+    assert run(capsys, "--html", str(target))[0] == 0 and "<h2>Quality</h2>" in target.read_text()
+
+
+def test_a_wrong_wish_is_told(capsys, tmp_path):
+    code, _, err = run(capsys, "--question", "rtp")
+    assert code == 2 and "did you mean" in err
+    assert run(capsys, "--json", "--markdown")[0] == 2
+    assert run(capsys, "--campaign", str(tmp_path))[0] == 2
+    code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
+    assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
+
+
+HAS_A_VALUE, HAS_NONE = {"unit": "ns", "value": 1.0}, {"unit": "ns", "no_data": "no trial"}
+
+
+def kept(suite, created, metric=HAS_A_VALUE, **workloads):
+    arms = {
+        name: [{"arm": arm, "of": created, "metrics": {"m": metric}} for arm in found]
+        for name, found in workloads.items()
+    }
+    return {
+        "campaign": {"suite": suite, "created_utc": created},
+        "workloads": [{"workload": name, "arms": found} for name, found in arms.items()],
+    }
+
+
+def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
+    old = [kept("s", "2026-01", a=["x", "y"], b=["x"]), kept("t", "2026-01", a=["x"])]
+    new = [kept("s", "2026-02", a=["x"]), kept("u", "2026-02")]
+    assert renewed(old, new) == [
+        kept("s", "2026-02", a=["x"]),
+        kept("s", "2026-01", a=["y"], b=["x"]),
+        kept("t", "2026-01", a=["x"]),
+    ]
+
+
+def test_what_was_run_again_without_a_value_leaves_the_old_value_there():
+    old, new = kept("s", "2026-01", a=["x"]), kept("s", "2026-02", HAS_NONE, a=["x"])
+    assert renewed([old], [new]) == [new, old]
+
+
+def test_only_an_arm_that_sets_nothing_answers_what_is_asked_as_installed():
+    """A mode is configuration, too: an arm of Zenoh by peers has the profile `untouched`."""
+
+    def with_peers(arm):
+        return replace(arm, as_installed=False) if arm.arm == "zenoh untouched" else arm
+
+    workloads = tuple(
+        replace(one, arms=tuple(map(with_peers, one.arms))) for one in taken().workloads
+    )
+    assert answered([taken()])[1]["Zenoh"]["state"] == MEASURED
+    assert answered([taken(workloads=workloads)])[1]["Zenoh"]["state"] == OPEN
+
+
+@pytest.mark.parametrize(
+    ("arm", "profile", "expected"),
+    [
+        ({}, "untouched", True),
+        ({}, "untouched*", True),
+        ({"publish_mode": "sync", "options": {"path": "shm"}}, "untouched", True),
+        ({"publish_mode": "async"}, "untouched", False),
+        ({"modes": {"discovery": "peers"}}, "untouched", False),
+        ({"options": {"reply_filter": True}}, "untouched", False),
+        ({}, "tuned", False),
+    ],
+)
+def test_as_installed(arm, profile, expected):
+    assert as_installed(arm, profile) is expected
+
+
+def of_cells(suite, *workloads):
+    """A campaign of the suite in which Zenoh has one value in each of these workloads."""
+    (found,) = [one for one in taken().workloads if one.workload == "camera"]
+    (arm,) = [arm for arm in found.arms if arm.arm == "zenoh untouched"]
+    arm = replace(arm, metrics={"graph_time": Metric(unit="ns", value=1e6)})
+    return taken(
+        suite=suite,
+        workloads=tuple(replace(found, workload=name, arms=(arm,)) for name in workloads),
+    )
+
+
+def test_what_each_further_one_costs_is_not_told_by_one_cell():
+    one, two = of_cells("discovery", "nodes_4"), of_cells("discovery", "nodes_4", "nodes_10")
+    assert answered([one], "nodes")[1]["Zenoh"]["state"] == IN_PART
+    made, found = answered([two], "nodes")
+    assert found["Zenoh"]["state"] == MEASURED
+    assert "discovery" not in found["Zenoh"]["without"]
+    assert "discovery" in found["Fast DDS"]["without"]
+    told = "`discovery` (Cyclone DDS, Fast DDS, iceoryx2)"
+    assert told in page(made) and told.replace("`", "") in render_html(made)
+
+
+def test_what_is_kept_is_of_cells_that_the_suites_have_today():
+    """A workload that was renamed or dropped would never be measured again."""
+    by_name = {name_in_bundles(name): name for name in shipped_suites()}
+    for campaign in measured_here("fastdds-2021"):
+        suite = suite_of(by_name[campaign.suite])
+        names = {workload.name for workload in suite.workloads}
+        arms = {arm.name for arm in suite.arms} | set(known_candidates().names)
+        for workload in campaign.workloads:
+            assert workload.plain in names, (campaign.suite, workload.workload)
+            assert {arm.arm for arm in workload.arms} <= arms, campaign.suite
+
+
+def test_no_answer_is_given_twice():
+    """Two measurements of a question may name the same cell."""
+    made = document(ASKED, EVIDENCE, measured_here("fastdds-2021"))
+    for question in made["questions"]:
+        for answer in question["answers"]:
+            rows = [
+                (row["campaign"], row["suite"], row["workload"], row["arm"], row["metric"])
+                for row in answer["measured"]
+            ]
+            assert len(rows) == len(set(rows)), question["id"]
+
+
+def test_rows_of_two_campaigns_say_which_is_which():
+    old = taken(created_utc="2026-11-22T10:00:00Z", machine="an old machine")
+    made, found = answered([old, taken(created_utc="2026-11-25T10:00:00Z", machine="a new one")])
+    assert [row["number"] for row in found["Zenoh"]["measured"]].count(1) == len(
+        found["Zenoh"]["measured"]
+    ) / 2
+    terminal = "\n".join(text for _, text in lines(made))
+    for form in (page(made), render_html(made)):
+        assert "1, 2026-11-22" in form and "2, 2026-11-25" in form
+    assert "2026-11-22, an old machine" in terminal and "2026-11-25, a new one" in terminal
+
+
+def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():
+    busy = [
+        one for one in measured_here("fastdds-2021") if float(one.fact("load average") or 0) >= 5
+    ]
+    made = document(ASKED, EVIDENCE, busy)
+    answers = [answer for question in made["questions"] for answer in question["answers"]]
+    assert {value["unit"] for answer in answers for value in answer["measured"]} <= {"count"}
