@@ -8,9 +8,7 @@ import pytest
 
 from rmwbench.analysis.decide.answer import Candidate, Limit, Outcome, Why, decide
 from rmwbench.analysis.decide.flips import At, along
-from rmwbench.analysis.decide.pareto import Standing, pareto
 from rmwbench.analysis.decide.posterior import Blocks, posterior
-from rmwbench.analysis.decide.worth import NoWorth, worth
 from rmwbench.analysis.verdicts.verdict import Rules
 
 LATENCY = Limit("w", None, "response_latency_p99", 10e6)
@@ -158,9 +156,6 @@ def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too(
     answer = one({limit: apart}, (limit,))
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.TOO_FEW_BLOCKS)
     assert answer.blocks == 2 and answer.binding.differ and answer.probability is None
-    found = worth([Candidate("x", {limit: apart})], [limit], RULES, more=9)
-    assert found is NoWorth.TOO_FEW_BLOCKS
-    assert pareto({"x": {"p99": apart}}, ["p99"], min_blocks=5)[0].front is None
     many = blocks(np.repeat([8e6, 9e6, 10e6, 11e6, 12e6], 2), campaigns=sorted([*range(5)] * 2))
     assert one({limit: many}, (limit,)).outcome is Outcome.MEETS
     losses = blocks([90, 110, 0, 2], "fraction", [100_000] * 4, [0, 0, 1, 1])
@@ -183,96 +178,6 @@ def test_a_campaign_of_one_block_has_no_scatter_to_be_weighed_by():
 def test_what_cannot_run_misses():
     answer = one({}, not_supported="no shared memory here")
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.NOT_SUPPORTED)
-
-
-class TestWorth:
-    def open_and_sure(self):
-        wide = blocks(10e6 * np.array([0.7, 1.1, 0.9, 1.2, 0.8, 1.0]))
-        return Candidate("open", {LATENCY: wide}), Candidate("far", {LATENCY: about(40e6)})
-
-    def test_an_open_answer_is_worth_measuring_and_a_clear_one_is_not(self):
-        wide, far = self.open_and_sure()
-        found = worth([wide, far], [LATENCY], RULES, more=50)
-        assert found.choice == "open" and found.now < found.after <= found.perfect
-        clear = worth([Candidate("sure", {LATENCY: about(1e6)}), far], [LATENCY], RULES, more=50)
-        assert clear.decided_now and clear.decided == 1.0 and clear.after - clear.now < 1e-3
-
-    def test_more_blocks_are_worth_more(self):
-        wide, far = self.open_and_sure()
-        decided = [worth([wide, far], [LATENCY], RULES, more=n).decided for n in (2, 20, 500)]
-        assert decided[0] < decided[1] < decided[2]
-
-    def test_the_expected_probability_does_not_move(self):
-        """What is believed now is the mean of what will be believed: nothing is gained by
-        hoping."""
-        (wide, _) = self.open_and_sure()
-        found = worth([wide], [LATENCY], RULES, more=30)
-        assert abs(found.after - found.now) < 0.06
-
-    def test_nothing_is_said_of_too_few_blocks_or_of_none_more(self):
-        few, enough = (Candidate("x", {LATENCY: about(5e6, n)}) for n in (4, 8))
-        assert worth([few], [LATENCY], RULES, more=9) is NoWorth.TOO_FEW_BLOCKS
-        assert worth([enough], [LATENCY], RULES, more=0) is NoWorth.TOO_SHORT
-
-    def test_who_has_failed_is_never_decided_to_meet_all_limits(self):
-        failing = Candidate("x", {LATENCY: about(5e6)}, failed=(1, 9))
-        found = worth([failing], [LATENCY], RULES, more=50)
-        assert found.now > 0.99 and not found.decided_now and found.decided == 0.0
-
-    def test_where_every_candidate_misses_it_is_decided(self):
-        far = Candidate("far", {LATENCY: about(40e6)})
-        gone = Candidate("gone", {}, not_supported="no shared memory here")
-        found = worth([far, gone], [LATENCY], RULES, more=50)
-        assert found.decided_now and found.decided == 1.0
-        busy = replace(far, machine_bound=frozenset({"w"}))
-        found = worth([busy, gone], [LATENCY], RULES, more=50)
-        assert not found.decided_now and found.decided == 0.0
-
-    def test_an_hour_is_one_more_campaign_where_campaigns_differ(self):
-        """Two hundred blocks of it were taken for two hundred campaigns."""
-        means = 10e6 * np.array([0.80, 1.05, 0.90, 1.15, 0.95])
-        values = np.repeat(means, 4) * np.tile([0.999, 1.001, 1.0, 1.0], 5)
-        latency = blocks(values, campaigns=sorted([*range(5)] * 4))
-        assert posterior(latency).differ
-        shares = np.repeat([90, 110, 10, 60, 20], 2)
-        losses = blocks(shares, "fraction", [10_000] * 10, sorted([*range(5)] * 2))
-        assert posterior(losses).differ
-        for limit, found in ((LATENCY, latency), (replace(LOSS, at_most=0.0065), losses)):
-            one_more, hour = (
-                worth([Candidate("x", {limit: found})], [limit], RULES, more=n) for n in (1, 200)
-            )
-            assert replace(hour, blocks=1) == one_more and hour.decided < 0.3
-
-
-class TestFront:
-    def test_who_is_worse_in_everything_is_dominated_and_by_whom(self):
-        found = {
-            "fast": {"latency": about(1e6), "cpu": about(0.5)},
-            "cheap": {"latency": about(2e6), "cpu": about(0.1)},
-            "bad": {"latency": about(3e6), "cpu": about(0.6)},
-        }
-        places = {p.candidate: p for p in pareto(found, ["latency", "cpu"], min_blocks=5)}
-        assert [places[name].standing for name in found] == [
-            Standing.FRONT,
-            Standing.FRONT,
-            Standing.DOMINATED,
-        ]
-        assert places["bad"].by in ("fast", "cheap") and places["fast"].by is None
-
-    def test_within_the_margin_nobody_dominates(self):
-        found = {name: {"latency": about(value)} for name, value in (("a", 1e6), ("b", 1.03e6))}
-        assert {p.standing for p in pareto(found, ["latency"], min_blocks=5)} == {Standing.FRONT}
-
-    def test_absent_is_never_zero(self):
-        found = {
-            "fast": {"latency": about(1e6), "cpu": about(0.5)},
-            "untold": {"latency": about(9e6)},
-        }
-        places = {p.candidate: p for p in pareto(found, ["latency", "cpu"], min_blocks=5)}
-        assert places["untold"].standing is Standing.UNKNOWN
-        assert places["untold"].values["cpu"] is None
-        few = pareto({"x": {"latency": about(1e6, 4)}}, ["latency"], min_blocks=5)
-        assert few[0].standing is Standing.UNKNOWN and few[0].front is None
 
 
 class TestFlips:

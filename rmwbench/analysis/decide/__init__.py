@@ -1,2 +1,1 @@
-"""One user's answer from blocks and limits: probabilities, reasons, fronts, flip points, worth of
-measuring. Pure."""
+"""One user's answer from blocks and limits: probabilities, reasons, flip points. Pure."""

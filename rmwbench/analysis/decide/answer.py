@@ -111,13 +111,6 @@ def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rule
     return [_answer(candidate, limits, rules, able) for candidate in candidates]
 
 
-def is_decided(answers: Sequence[Answer]) -> bool:
-    """Whether the candidates of a machine leave nothing to ask: one meets all limits, or each
-    misses one."""
-    outcomes = {answer.outcome for answer in answers}
-    return Outcome.MEETS in outcomes or outcomes == {Outcome.MISSES}
-
-
 def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int) -> Answer:
     if candidate.not_supported is not None:
         met = tuple(

@@ -12,16 +12,13 @@ right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/te
 
 Where campaigns differ by more than chance, each is one observation. A campaign of one block has no
 scatter to be weighed by: it is left out beside any that has.
-
-Every one can also say what its probability will be after more blocks, drawn from what it believes:
-what another hour of measuring is worth is simulated by that (`worth.py`).
 """
 
 import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Protocol
+from typing import Literal
 
 import numpy as np
 from scipy import special
@@ -85,38 +82,7 @@ class Blocks:
         return values / np.asarray(self.of, float) if self.kind == "fraction" else values
 
 
-class Posterior(Protocol):
-    @property
-    def count(self) -> int:
-        """How many observations it rests on: blocks, or campaigns that differ."""
-        ...
-
-    @property
-    def differ(self) -> bool:
-        """Whether the campaigns differ by more than chance."""
-        ...
-
-    def within(self, most: float) -> float:
-        """P(true value ≤ most)."""
-        ...
-
-    def interval(self) -> Interval:
-        """(value, low, high) as a report prints it, 95 %."""
-        ...
-
-    def draws(self, u: np.ndarray) -> np.ndarray:
-        """True values at these quantiles of the belief, u within (0, 1), any shape."""
-        ...
-
-    def later(
-        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
-    ) -> np.ndarray:
-        """`within(most)` after `more` further observations, where the truth is `draws(u)`; z:
-        standard normal, what those scatter by; shapes alike."""
-        ...
-
-
-def posterior(blocks: Blocks) -> Posterior:
+def posterior(blocks: Blocks) -> "Posterior":
     """Of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
         raise ValueError("nothing can be believed of fewer than two blocks")
@@ -127,11 +93,6 @@ def posterior(blocks: Blocks) -> Posterior:
     if not np.isfinite(values).all():
         return Share.of_values(values)
     return Mean.of_blocks(blocks)
-
-
-def observations(blocks: Blocks) -> int:
-    """The `count` of what is believed of them, also of too few to believe anything."""
-    return posterior(blocks).count if blocks.count >= LEAST_BLOCKS else blocks.count
 
 
 @dataclass(frozen=True)
@@ -170,29 +131,6 @@ class Mean:
         low, high = self._value(self.mean - half), self._value(self.mean + half)
         return self._value(self.mean), low if self.logs else max(low, 0.0), high
 
-    def draws(self, u: np.ndarray) -> np.ndarray:
-        scale = self.mean + self.error * special.stdtrit(self.count - 1, u)
-        found: np.ndarray = np.exp(scale) if self.logs else np.maximum(scale, 0.0)
-        return found
-
-    def later(
-        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
-    ) -> np.ndarray:
-        n, freedom = self.count, self.count - 1
-        truth = self.mean + self.error * special.stdtrit(freedom, u)
-        squares = freedom * self.sd**2 + n * (truth - self.mean) ** 2
-        sd = np.sqrt(squares / rng.chisquare(freedom + 1, u.shape))
-        new = truth + sd / math.sqrt(more) * z
-        inside = sd**2 * rng.chisquare(more - 1, u.shape) if more > 1 else np.zeros(u.shape)
-        both = n + more
-        mean = (n * self.mean + more * new) / both
-        between = n * more / both * (new - self.mean) ** 2
-        error = np.sqrt((freedom * self.sd**2 + inside + between) / (both - 1) / both)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = (self._scale(most) - mean) / error
-        found: np.ndarray = special.stdtr(both - 1, t)
-        return np.where(error > 0, found, mean <= self._scale(most))
-
     def _scale(self, value: float) -> float:
         if not self.logs:
             return value
@@ -228,32 +166,13 @@ class Share:
     def interval(self) -> Interval:
         return intervals.median_range(np.array(self.ordered))[0]
 
-    def draws(self, u: np.ndarray) -> np.ndarray:
-        """The order statistic at the Beta quantile of where the median may be among the blocks."""
-        n = len(self.ordered)
-        half = (n + 1) / 2
-        at = special.betaincinv(half, half, u) * n
-        found: np.ndarray = np.array(self.ordered)[np.clip(at.astype(int), 0, n - 1)]
-        return found
-
-    def later(
-        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
-    ) -> np.ndarray:
-        found = sum(value <= most for value in self.ordered)
-        a, b = found + 0.5, len(self.ordered) - found + 0.5
-        share = special.betaincinv(a, b, 1 - u)  # small u: a small value, so a large share within
-        new = rng.binomial(more, share)
-        return _more_than_half(a + new, b + more - new)
-
 
 @dataclass(frozen=True)
 class Fraction:
-    """`events` of `of` effective messages, `of_each` in each observation; `shown`: what a report
-    prints."""
+    """`events` of `of` effective messages; `shown`: what a report prints."""
 
     events: float
     of: float
-    of_each: float
     count: int
     shown: Interval
     differ: bool = False
@@ -270,7 +189,7 @@ class Fraction:
         shown, _ = intervals.clustered_fraction(counts, totals)
         effective = effective_messages(counts, totals)
         events = counts.sum() / totals.sum() * effective
-        return cls(events, effective, effective / len(counts), len(counts), shown, apart)
+        return cls(events, effective, len(counts), shown, apart)
 
     def within(self, most: float) -> float:
         return float(_beta_within(np.array(self.events), np.array(self.of), most))
@@ -278,16 +197,8 @@ class Fraction:
     def interval(self) -> Interval:
         return self.shown
 
-    def draws(self, u: np.ndarray) -> np.ndarray:
-        found: np.ndarray = special.betaincinv(self.events + 0.5, self.of - self.events + 0.5, u)
-        return found
 
-    def later(
-        self, u: np.ndarray, z: np.ndarray, more: int, most: float, rng: np.random.Generator
-    ) -> np.ndarray:
-        new = max(round(self.of_each * more), 1)
-        found = rng.binomial(new, self.draws(u))
-        return _beta_within(self.events + found, np.full(u.shape, self.of + new), most)
+Posterior = Mean | Share | Fraction
 
 
 def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:

@@ -1,6 +1,5 @@
 """`rmwbench decide --limits FILE [DIR…]`: one user's answer from what was measured."""
 
-import math
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
@@ -40,10 +39,6 @@ def decide(
             show_default=False,
         ),
     ] = None,
-    hours: Annotated[
-        float,
-        typer.Option("--hours", min=0.01, max=1000.0, help="How much more measuring is valued."),
-    ] = 1.0,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -77,13 +72,9 @@ def decide(
             expected="a name ending in .html",
             actual=str(out),
         )
-    if not math.isfinite(hours):
-        raise UserError(
-            "this is not a valid time", where="--hours", expected="0.01 to 1000", actual=str(hours)
-        )
     asked = read_limits(limits)
     bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
-    found = summarise(bundles, asked, hours=hours)
+    found = summarise(bundles, asked)
     if out is not None:
         write_html(found, out)
         stderr_console().print(f"page: {out}", markup=False)

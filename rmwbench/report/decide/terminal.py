@@ -1,15 +1,13 @@
-"""A decision in a terminal: the answer, a table of candidates, the front, flip points, what more
-measuring is worth."""
+"""A decision in a terminal: the answer, a table of candidates, flip points."""
 
 from collections.abc import Mapping
 
 from rich.console import Console
 from rich.text import Text
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.terminal_table import plain_table
 from rmwbench.results.decide import words
-from rmwbench.results.decide.model import Answer, Decided, Machine, Place
+from rmwbench.results.decide.model import Answer, Decided, Machine
 from rmwbench.words.printable import printable
 
 STYLES: Mapping[str, str] = {
@@ -17,8 +15,6 @@ STYLES: Mapping[str, str] = {
     "misses": "bold red",
     "open": "yellow",
     "unknown": "magenta",
-    "front": "green",
-    "dominated": "red",
 }
 
 
@@ -31,10 +27,7 @@ def print_decide(found: Decided, console: Console) -> None:
         console.print(Text(f"{machine.summary} · {', '.join(machine.campaigns)}", style="dim"))
         _candidates(machine, console)
         _cases(machine, console)
-        _front(machine, console)
         _flips(machine, console)
-        console.print()
-        console.print(Text(words.worth(machine, found.rules.hours)))
     for summary in found.left_out:
         console.print(
             Text(f"! {summary}: none of its cells is what the limits are of", style="yellow")
@@ -75,36 +68,6 @@ def _cases(machine: Machine, console: Console) -> None:
 def _short(one: Answer) -> Text:
     shown = "" if one.probability is None else f" {words.probability(one.probability)}"
     return Text(f"{one.outcome}{shown}", style=STYLES[one.outcome])
-
-
-def _front(machine: Machine, console: Console) -> None:
-    for front in machine.front:
-        topic = f", {front.topic}" if front.topic else ""
-        console.print()
-        console.print(Text(f"Worth a choice in {front.case}{topic}", style="bold"))
-        table = plain_table()
-        metrics = list(front.candidates[0].values) if front.candidates else []
-        for head in ("candidate", "", "P(front)", *(GLOSSARY[metric].title for metric in metrics)):
-            table.add_column(head, justify="left" if head in ("candidate", "") else "right")
-        for one in front.candidates:
-            table.add_row(
-                Text(one.arm),
-                Text(standing(one), style=STYLES.get(one.standing, "yellow")),
-                words.probability(one.front),
-                *(Text(words.value(one.values[metric])) for metric in metrics),
-            )
-        console.print(table)
-
-
-def standing(one: Place) -> str:
-    """`on the front`, `dominated by zenoh tuned`, …"""
-    by = f" by {one.by}" if one.by else ""
-    return {
-        "front": "on the front",
-        "dominated": f"dominated{by}",
-        "open": f"may be dominated{by}",
-        "unknown": "unknown",
-    }[one.standing]
 
 
 def _flips(machine: Machine, console: Console) -> None:

@@ -7,62 +7,43 @@ from typing import Any
 
 from rmwbench.analysis.decide.answer import Answer, Limit, Met, Outcome, decide
 from rmwbench.analysis.decide.flips import Along, At, along
-from rmwbench.analysis.decide.pareto import Place, pareto
-from rmwbench.analysis.decide.worth import NoWorth, Worth, worth
-from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.decide import model, words
-from rmwbench.results.decide.gather import (
-    COSTS,
-    Case,
-    Machine,
-    blocks_of,
-    candidate,
-    gather,
-    latency_of,
-)
-from rmwbench.results.model import GlossaryEntry, Interval, Metric
+from rmwbench.results.decide.gather import Case, Machine, candidate, gather
+from rmwbench.results.model import GlossaryEntry, Interval
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
-
-HOUR_S = 3600.0
 
 
 @dataclass(frozen=True)
 class _Of:
-    """One machine's answer. `cases`: an answer per case that the limits are of; `points`: (case,
-    the topics that latency and loss are of, the front there)."""
+    """One machine's answer. `cases`: an answer per case that the limits are of."""
 
     machine: Machine
     answers: tuple[Answer, ...]
     limits: tuple[Limit, ...]
     cases: tuple[tuple[Case, tuple[Answer, ...]], ...]
-    points: tuple[tuple[Case, str | None, tuple[Place, ...]], ...]
     along: tuple[Along, ...]
-    worth: Worth | NoWorth
 
 
-def summarise(
-    bundles: Sequence[Bundle], limits: LimitsFile, *, hours: float = 1.0
-) -> model.Decided:
-    """What campaigns say by a user's limits; `hours` of more measuring are valued. Raises UserError
-    for a bundle that is not a campaign of a suite, and where the limits concern none of its
-    cells."""
+def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
+    """What campaigns say by a user's limits. Raises UserError for a bundle that is not a campaign
+    of a suite, and where the limits concern none of its cells."""
     machines = gather(bundles, limits)
     if not any(machine.selected for machine in machines):
         raise no_such_case(limits, [case.name for machine in machines for case in machine.cases])
     check_topics(limits, frozenset().union(*(machine.topics for machine in machines)))
     rules = Rules()
-    found = [_decided(machine, limits, rules, hours) for machine in machines if machine.selected]
+    found = [_decided(machine, limits, rules) for machine in machines if machine.selected]
     asked = _limits(limits)
-    answers = tuple(_machine(one, limits, hours) for one in found)
+    answers = tuple(_machine(one) for one in found)
     outcome = overall([_by_identity(one) for one in found])
     metrics = dict.fromkeys(limit.metric for one in found for limit in one.limits)
     return model.Decided(
         limits=asked,
-        rules=model.DecidedBy(alpha=rules.alpha, min_blocks=rules.min_blocks, hours=hours),
+        rules=model.DecidedBy(alpha=rules.alpha, min_blocks=rules.min_blocks),
         outcome=outcome,
         text=words.answer(asked, answers, outcome),
         machines=answers,
@@ -88,7 +69,7 @@ def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
     return Outcome.OPEN
 
 
-def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -> _Of:
+def _decided(machine: Machine, limits: LimitsFile, rules: Rules) -> _Of:
     selected = machine.selected
     names = [
         name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)
@@ -100,7 +81,6 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -
     candidates, asked = [one for one, _ in made], made[0][1] if made else []
     answers = decide(candidates, asked, half)
     by_case = {case.name: _of_case(case, machine, each) for case in machine.cases}
-    points = tuple((case, *_front(case, machine, limits, rules)) for case in selected)
     at = [
         At(
             f"{case.workload}{case.defined}",
@@ -110,69 +90,18 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules, hours: float) -
         for case in machine.cases
         if limits.of.workload in (None, case.workload)
     ]
-    more = int(hours * HOUR_S / machine.block_s) if machine.block_s else 0
     return _Of(
         machine,
         tuple(answers),
         tuple(asked),
         tuple((case, by_case[case.name]) for case in selected),
-        points,
         tuple(along(at)),
-        worth(candidates, asked, half, more),
     )
 
 
 def _of_case(case: Case, machine: Machine, rules: Rules) -> tuple[Answer, ...]:
     made = [candidate(name, [case], machine) for name in machine.seen[case.name]]
     return tuple(decide([one for one, _ in made], made[0][1], rules))
-
-
-def _front(
-    case: Case, machine: Machine, limits: LimitsFile, rules: Rules
-) -> tuple[str | None, tuple[Place, ...]]:
-    """The front of a case. Of topics that are judged apart, that one in which latency is nearest
-    to its limit for anybody, and the slowest where none has a limit of it: the same for all
-    candidates."""
-    seen, latency = machine.seen[case.name], latency_of(limits.document())
-    loss = judged_loss(latency)
-    topics = list(
-        dict.fromkeys(topic for one in seen.values() for topic, m in one.values if m == loss)
-    )
-    topic = topics[0] if len(topics) == 1 else _nearest(case, machine, latency, topics)
-    metrics = {
-        latency: (topic, latency),
-        loss: (topic, loss),
-        **{cost: (None, cost) for cost in COSTS},
-    }
-    found = {
-        name: {
-            metric: blocks
-            for metric, at in metrics.items()
-            if (blocks := blocks_of(one, at)) is not None
-        }
-        for name, one in seen.items()
-        if one.not_supported is None
-    }
-    order = [latency, "cpu_cores", "pss", loss]
-    return topic, tuple(pareto(found, order, min_blocks=rules.min_blocks))
-
-
-def _nearest(
-    case: Case, machine: Machine, latency: str, topics: Sequence[str | None]
-) -> str | None:
-    seen = machine.seen[case.name].values()
-    limited = [topic for topic in topics if any((topic, latency) in one.limits for one in seen)]
-
-    def nearness(topic: str | None) -> float:
-        ratios = []
-        for one in seen:
-            values = sorted(one.values.get((topic, latency), {}).values())
-            most = one.limits.get((topic, latency))
-            if values:
-                ratios.append(values[len(values) // 2] / (most or 1.0))
-        return max(ratios, default=0.0)
-
-    return max(limited or topics, key=nearness, default=None)
 
 
 def _limits(limits: LimitsFile) -> model.Limits:
@@ -192,13 +121,11 @@ def _each(found: Sequence[Mapping[str, Any]]) -> tuple[model.Limit, ...]:
     return tuple(model.Limit(**one) for one in found)
 
 
-def _machine(one: _Of, limits: LimitsFile, hours: float) -> model.Machine:
+def _machine(one: _Of) -> model.Machine:
     machine = one.machine
-    latency = latency_of(limits.document())
     return model.Machine(
         summary=machine.summary,
         campaigns=machine.campaigns,
-        block_s=None if machine.block_s is None else round(machine.block_s, 3),
         candidates=tuple(_candidate(answer, machine) for answer in one.answers),
         cases=tuple(
             model.Case(
@@ -209,18 +136,7 @@ def _machine(one: _Of, limits: LimitsFile, hours: float) -> model.Machine:
             )
             for case, answers in one.cases
         ),
-        front=tuple(
-            model.Front(
-                case=case.name,
-                topic=topic,
-                latency=latency,
-                candidates=tuple(map(_place, places)),
-            )
-            for case, topic, places in one.points
-        ),
         along=tuple(map(_along, one.along)),
-        worth=None if isinstance(one.worth, NoWorth) else _worth(one.worth, hours),
-        no_worth=one.worth if isinstance(one.worth, NoWorth) else None,
     )
 
 
@@ -271,23 +187,6 @@ def _met(met: Met) -> model.Met:
     )
 
 
-def _place(place: Place) -> model.Place:
-    values: dict[str, Metric | None] = {}
-    for metric, found in place.values.items():
-        values[metric] = None
-        if found is not None:
-            value, low, high = found
-            unit = GLOSSARY[metric].unit
-            values[metric] = Metric(unit=unit, value=value, low=low, high=high)
-    return model.Place(
-        arm=place.candidate,
-        standing=place.standing,
-        front=place.front,
-        by=place.by,
-        values=values,
-    )
-
-
 def _along(found: Along) -> model.Along:
     return model.Along(
         workload=found.workload,
@@ -309,18 +208,4 @@ def _along(found: Along) -> model.Along:
             )
             for flip in found.flips
         ),
-    )
-
-
-def _worth(found: Worth, hours: float) -> model.Worth:
-    return model.Worth(
-        hours=hours,
-        blocks=found.blocks,
-        choice=found.choice,
-        now=found.now,
-        after=found.after,
-        perfect=found.perfect,
-        changes=found.changes,
-        decided=found.decided,
-        decided_now=found.decided_now,
     )

@@ -16,7 +16,6 @@ from rmwbench.analysis.metrics.aggregate import (
     Trial,
     clock_bound,
     fraction_of,
-    judged_loss,
     trial_value,
     under_way_of,
 )
@@ -100,8 +99,7 @@ class Seen:
 class Machine:
     """What one machine's campaigns say. `seen`: case name -> candidate -> what it did; `topics`:
     every name of a topic in them; `otherwise`: what is asked of a case in which no trial ended,
-    whose topics nobody knows; `block_s`: seconds that a block of the selected cases takes; None
-    where nothing was timed."""
+    whose topics nobody knows."""
 
     summary: str
     campaigns: tuple[str, ...]
@@ -110,7 +108,6 @@ class Machine:
     seen: Mapping[str, Mapping[str, Seen]]
     topics: frozenset[str]
     otherwise: Mapping[Asked, float]
-    block_s: float | None
 
     @property
     def selected(self) -> tuple[Case, ...]:
@@ -151,13 +148,10 @@ class _Machine:
     def __init__(self, summary: str, limits: LimitsFile):
         self.summary, self.limits = summary, limits
         self.document = limits.document()
-        self.latency = latency_of(self.document)
         self.cases: dict[tuple[str, str], Case] = {}
         self.arms: dict[str, Arm] = {}
         self.names: dict[str, str] = {}
         self.seen: dict[str, dict[str, Seen]] = {}
-        self.seconds = 0.0
-        self.places: set[Place] = set()
         self.topics: set[str] = set()
 
     def of(self, bundles: Sequence[tuple[int, Bundle]]) -> Machine:
@@ -173,7 +167,6 @@ class _Machine:
             self.seen,
             frozenset(self.topics),
             limits_of(self.document, (), ()),
-            self.seconds / len(self.places) if self.places and self.seconds else None,
         )
 
     def _take(self, number: int, bundle: Bundle) -> None:
@@ -202,9 +195,6 @@ class _Machine:
             self._add(seen, trial, (number, trial.block), topics, names)
             flags = disturbed.disturbances([trial.trial], small.events)
             seen.bound_trials += any(one.code == Code.MACHINE_BOUND for one in flags)
-            if case.selected:
-                self.seconds += (evidence.row.get("duration_ns") or 0) / 1e9
-                self.places.add((number, trial.block))
         self._failed(number, lines, wanted)
 
     def _failed(
@@ -270,9 +260,7 @@ class _Machine:
         seen.ran.add(place)
         self.topics.update(names, (topic.name for topic in topics))
         seen.limits |= limits_of(self.document, topics, names)
-        asked = dict.fromkeys(seen.limits)
-        asked |= dict.fromkeys(pareto_of(topics, self.latency))
-        for topic, metric in asked:
+        for topic, metric in seen.limits:
             part = trial if topic is None else trial.topics.get(topic)
             if part is None:
                 continue
@@ -350,23 +338,6 @@ def limits_of(
     return out | {
         (None, metric): most for metric, most in general.items() if metric not in OF_TOPICS
     }
-
-
-def latency_of(document: Mapping[str, Any]) -> str:
-    """The latency of the front: the first that is limited, else the median response."""
-    own = [limit for found in (document.get("topics") or {}).values() for limit in found]
-    metrics = [limit["metric"] for limit in (*document["acceptable"], *own)]
-    return next((m for m in metrics if "_latency_p" in m), "response_latency_p50")
-
-
-def pareto_of(topics: Sequence[Topic], latency: str) -> list[Asked]:
-    """What the front is of; latency, and the loss that is judged before it, of each topic that is
-    judged by itself, or along the chain."""
-    messages = (latency, judged_loss(latency))
-    parts = [topic.name for topic in topics] if topics else [None]
-    of_parts = [(part, metric) for part in parts for metric in messages if metric in OF_TOPICS]
-    along = [(None, metric) for metric in messages if metric not in OF_TOPICS]
-    return [*of_parts, *along, *((None, metric) for metric in COSTS)]
 
 
 def blocks_of(seen: Seen, asked: Asked) -> Blocks | None:

@@ -8,10 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rmwbench.analysis.decide.answer import Outcome, Why
-from rmwbench.analysis.decide.pareto import Standing
-from rmwbench.analysis.decide.worth import NoWorth
 from rmwbench.results.fields import absent
-from rmwbench.results.model import GlossaryEntry, Interval, Metric
+from rmwbench.results.model import GlossaryEntry, Interval
 
 Level = bool | int | float | str
 """Of a factor."""
@@ -55,11 +53,8 @@ class Limits:
 
 @dataclass(frozen=True, kw_only=True)
 class DecidedBy:
-    """`hours`: how much more measuring is valued."""
-
     alpha: float
     min_blocks: int
-    hours: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,29 +122,6 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Place:
-    """Whether a candidate is worth a choice in a case. `front`: the probability that no other
-    dominates it; None where it is unknown. `by`: who dominates it most often. `values`: by metric,
-    None where absent."""
-
-    arm: str
-    standing: Standing
-    front: float | None
-    by: str | None
-    values: Mapping[str, Metric | None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Front:
-    """`topic`: of which latency and loss are, None for the whole workload. `latency`: the metric."""
-
-    case: str
-    topic: str | None
-    latency: str
-    candidates: tuple[Place, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
 class AtLevel:
     """Who is decided to meet all limits at a level, who to miss one, and of whom that is open."""
 
@@ -183,37 +155,14 @@ class Along:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Worth:
-    """What `hours` more of measuring, so many `blocks`, are worth. `now`: the probability that the
-    choice meets all limits; `after`: its mean after them; `perfect`: were everything known.
-    `changes`: the probability that another candidate is chosen; `decided`: that the answer is
-    decided then, yes or no; `decided_now`: a candidate meets all limits, or each misses one."""
-
-    hours: float
-    blocks: int
-    choice: str
-    now: float
-    after: float
-    perfect: float
-    changes: float
-    decided: float
-    decided_now: bool
-
-
-@dataclass(frozen=True, kw_only=True)
 class Machine:
-    """One machine's answer. `block_s`: seconds that a block of the selected cases took; None where
-    nothing was timed. `worth`: None where nothing can be said, for the reason `no_worth`."""
+    """One machine's answer."""
 
     summary: str
     campaigns: tuple[str, ...]
-    block_s: float | None
     candidates: tuple[Candidate, ...]
     cases: tuple[Case, ...]
-    front: tuple[Front, ...]
     along: tuple[Along, ...]
-    worth: Worth | None
-    no_worth: NoWorth | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -221,7 +170,7 @@ class Decided:
     """Campaigns by a user's limits. `left_out`: machines none of whose cells the limits are of."""
 
     schema: Literal["rmwbench/decide"] = "rmwbench/decide"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     limits: Limits
     rules: DecidedBy
     outcome: Outcome

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.decide.answer import Outcome, Why
-from rmwbench.analysis.decide.worth import NoWorth
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.results.answer.facts import names
 from rmwbench.results.decide.model import Along, Answer, AtLevel, Flip, Limits, Machine, Met
@@ -180,37 +179,6 @@ def only(along: Along) -> list[str]:
         for one in along.levels
         if len(one.meets) == 1 and not one.open
     ]
-
-
-def worth(machine: Machine, hours: float) -> str:
-    """What so many more hours of measuring would be worth."""
-    found, spent = machine.worth, fmt.duration(hours * 3600)
-    if _all_miss(machine):
-        return "The answer is decided: no candidate meets the limits. It needs no more measuring."
-    if machine.no_worth == NoWorth.TOO_SHORT:
-        takes = "it is not known how long a block takes"
-        if machine.block_s is not None:
-            takes = f"one block takes longer, {fmt.duration(machine.block_s)}"
-        return f"What another {spent} of measuring is worth cannot be said: {takes}."
-    if found is None:
-        return (
-            "What more measuring is worth cannot be said yet: no candidate has five blocks of "
-            "every limit. That is the first thing to measure."
-        )
-    more = fmt.counted(found.blocks, "block")
-    if found.decided_now:
-        return (
-            f"Another {spent} of measuring ({more}) would change "
-            f"the choice with probability {probability(found.changes)}: the answer is decided."
-        )
-    return (
-        f"Another {spent} of measuring ({more}) decides the answer with probability "
-        f"{probability(found.decided)} and changes the choice ({found.choice} now) with "
-        f"probability {probability(found.changes)}. The chance that the choice meets all limits "
-        f"is {probability(found.now)} now, on average {probability(found.after)} then (a gain of "
-        f"{probability(max(found.after - found.now, 0.0))}), and {probability(found.perfect)} were "
-        "everything known."
-    )
 
 
 NO_FLIP = "no candidate is decided to meet the limits at one level and to miss them at another"
