@@ -14,7 +14,6 @@ from rmwbench.results.capacity.model import Searched
 from rmwbench.results.compare.model import Compared
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.explain.model import Explanation
-from rmwbench.results.fits import Fitted
 from rmwbench.results.imported import ImportedBundle
 from rmwbench.results.machine.model import Calibrated
 from rmwbench.results.shown import Shown
@@ -25,7 +24,6 @@ DOCUMENTS: Mapping[str, Any] = {
     "compare": Compared,
     "decide": Decided,
     "explain": tuple[Explanation, ...],
-    "fit": tuple[Fitted, ...],
     "imported": ImportedBundle,
     "show": Shown,
 }

@@ -105,7 +105,6 @@ READERS = (
         ["show", "C", "--json"],
         ["explain", "C"],
         ["explain", "C", "--json"],
-        ["show", "C", "--fit"],
     ),
     *(
         ["report", "C", "--out", "OUT.html"],

@@ -11,7 +11,6 @@ from rich.console import Console
 from rmwbench.bundle import Bundle
 from rmwbench.report.html import render_html
 from rmwbench.report.terminal import print_show
-from rmwbench.results.fits import fits
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -104,7 +103,6 @@ def test_the_answer_is_worded_as_what_it_is_and_every_rendering_works(campaign, 
     assert "RSS" in part and "wake-ups" in part and "response" not in part
     page = render_html(shown)
     assert "Resident memory of an idle node" in page and "Processor time of an idle node" in page
-    assert {one.workload for one in fits(campaign)} == {"beside"}
 
 
 def test_an_empty_node_beside_others_does_not_blur_their_sides(document):

@@ -49,10 +49,8 @@ def test_an_arm_without_capacity_is_a_no_whatever_is_unknown_of_others(states, c
     assert code_of(states) == code
 
 
-@pytest.mark.parametrize(
-    ("about", "option"), [({"kind": "capacity"}, ()), ({"imported": {}}, ()), ({}, ("--fit",))]
-)
-def test_limits_of_what_is_not_judged_are_refused(tmp_path, about, option):
+@pytest.mark.parametrize("about", [{"kind": "capacity"}, {"imported": {}}])
+def test_limits_of_what_is_not_judged_are_refused(tmp_path, about):
     """A gate passed."""
     arms = (synthetic_bundle.ARMS[0], synthetic_bundle.ARMS[2])
     path = synthetic_bundle.write(tmp_path / "campaign", workloads=("imu",), arms=arms)
@@ -60,7 +58,7 @@ def test_limits_of_what_is_not_judged_are_refused(tmp_path, about, option):
     (path / "campaign.json").write_text(json.dumps(document | about))
     file = tmp_path / "limits.yaml"
     file.write_text(LIMITS % ("1000", "imu"))
-    done = rmwbench("show", path, *option, "--limits", file)
+    done = rmwbench("show", path, "--limits", file)
     assert done.returncode == 2 and "limits are for the verdicts of a campaign" in done.stderr
     assert not done.stdout and "Traceback" not in done.stderr
 

@@ -72,4 +72,3 @@ def test_the_verbs_take_a_selection_and_leave_the_whole_report_alone(directory, 
     page = directory / "report-middleware-zenoh.html"
     assert page.is_file() and not (directory / "report.html").exists()
     assert "judged as if nothing else had been run" in page.read_text()
-    assert exit_code("show", f"{directory}:middleware=zenoh", "--fit") == 2

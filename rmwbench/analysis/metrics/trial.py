@@ -263,31 +263,6 @@ def _may_share_its_thread(endpoint: Row) -> bool:
     return not relays and loads(endpoint["granted"]).get("schedule") != "own"
 
 
-def latencies(evidence: Evidence) -> tuple[str, list[np.ndarray]]:
-    """(`end_to_end_latency` where something is relayed, else `response_latency`; per way from a
-    source to a last reader the latencies in ns of one trial's steady messages in the order of
-    sending, +inf for never arrived)."""
-    evidence, known_clocks = told(evidence)
-    window = window_of(evidence, known_clocks)
-    known = lives(evidence.endpoints, evidence.events, window)
-    kinds = {row["endpoint"]: row["kind"] for row in evidence.endpoints}
-    topics = {row["endpoint"]: row["topic"] for row in evidence.endpoints}
-    focus = focus_of(loads(evidence.definition))
-    try:
-        relayed = any(kinds[way[0].writer] == "publisher" for way in paths(evidence.endpoints))
-        ways = paths(evidence.endpoints, least=2 if relayed else 1)
-    except ValueError as error:
-        raise UserError(
-            f"trial {evidence.trial} cannot be followed: {error}", where=evidence.where
-        ) from None
-    if focus:
-        ways = [
-            way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus
-        ]
-    found = [trace.end_to_end_ns for trace in traces(evidence.records, ways, window, known)]
-    return ("end_to_end_latency" if relayed else "response_latency"), found
-
-
 def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
     """The topics and services that a cell's latencies and losses are of; empty for all."""
     workload = definition.get("workload")

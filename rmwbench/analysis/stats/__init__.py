@@ -1,2 +1,2 @@
 """From numbers to intervals and tests: quantiles, intervals over trials, ordinal answers, survival,
-fits, what a design can resolve. Knows no trial. Imports no other part of `analysis`."""
+what a design can resolve. Knows no trial. Imports no other part of `analysis`."""

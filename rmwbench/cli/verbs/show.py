@@ -44,15 +44,6 @@ def show(
             help="Judge by this limits file (docs/limits.md) instead of the suite's `outcomes`.",
         ),
     ] = None,
-    fit: Annotated[
-        bool,
-        typer.Option(
-            "--fit", help="Which distribution each arm's latencies follow, with parameters."
-        ),
-    ] = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="With --fit: print the parameters as CSV.")
-    ] = False,
 ) -> None:
     from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.imported import is_imported
@@ -60,27 +51,22 @@ def show(
     from rmwbench.results.selection import opened, refuse_selection
     from rmwbench.results.show import summarise
 
-    if as_csv and (as_json or not fit):
-        raise UserError("`--csv` is for `--fit` alone, and not beside `--json`", where="--csv")
     asked = None
     if limits is not None:
         from rmwbench.suite.file.limits_file import read_limits
 
         asked = read_limits(limits)
     bundle, selection = opened(campaign)
-    if fit or is_capacity(bundle):
-        refuse_selection(selection, f"rmwbench show {bundle.directory}{' --fit' * fit}")
-    if limits is not None and (fit or is_imported(bundle) or is_capacity(bundle)):
+    if is_capacity(bundle):
+        refuse_selection(selection, f"rmwbench show {bundle.directory}")
+    if limits is not None and (is_imported(bundle) or is_capacity(bundle)):
         raise UserError(
             "limits are for the verdicts of a campaign alone, and none is judged here",
             where="--limits",
-            expected="a campaign of `rmwbench run`, without `--fit`",
+            expected="a campaign of `rmwbench run`",
             actual=str(bundle.directory),
-            fix=f"rmwbench show {bundle.directory}{' --fit' * fit}",
+            fix=f"rmwbench show {bundle.directory}",
         )
-    if fit:
-        _fit(bundle, as_json=as_json, as_csv=as_csv)
-        return
     if is_imported(bundle):
         _imported(bundle, as_json)
         return
@@ -108,20 +94,6 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
         print_json(document(found))
     else:
         print_capacity(found, stdout_console())
-
-
-def _fit(bundle: "Bundle", *, as_json: bool, as_csv: bool) -> None:
-    from rmwbench.report import fits as shown
-    from rmwbench.results.fits import fits
-    from rmwbench.results.model import document
-
-    answer = fits(bundle)
-    if as_csv:
-        typer.echo(shown.as_csv(answer), nl=False)
-    elif as_json:
-        print_json(document(answer))
-    else:
-        shown.print_fits(answer, stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
