@@ -20,10 +20,6 @@ SCHEMA, VERSION = "rmwbench/bench", 1
 
 
 def main(arguments: list[str]) -> int:
-    if arguments[:1] == ["others"]:
-        from bench.others.__main__ import main as others
-
-        return others(arguments[1:])
     if arguments[:1] == ["network"]:
         from bench.network import main as network
 
@@ -33,8 +29,7 @@ def main(arguments: list[str]) -> int:
         description="How fast the instrument itself is, as ratios of things that run beside each "
         "other.",
         epilog="\n".join(f"  {p.name:11} {p.about}" for p in PROGRAMS.values())
-        + "\n\nHow wrong other tools are: python -m bench others --help"
-        + "\nWhat the networks between hosts carry: python -m bench network --help",
+        + "\n\nWhat the networks between hosts carry: python -m bench network --help",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument(

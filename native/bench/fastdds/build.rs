@@ -1,5 +1,5 @@
-//! Compiles the bare program, and the reader of Fast DDS's statistics, with the flags of the
-//! worker's shim, against the headers that the worker found.
+//! Compiles the bare program with the flags of the worker's shim, against the headers that the
+//! worker found.
 
 use std::env;
 use std::path::Path;
@@ -21,31 +21,21 @@ fn main() {
     println!("cargo:rerun-if-env-changed=CXX");
     let out = env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let archive = Path::new(&out).join("libfastdds_bare.a");
-    let objects = ["bare", "statistics"].map(|name| {
-        let object = Path::new(&out).join(format!("{name}.o"));
-        let mut compile = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
-        compile
-            .args(FLAGS)
-            .args([
-                "-I",
-                "bare",
-                "-I",
-                "../../middlewares/fastdds/shim",
-                &format!("bare/{name}.cpp"),
-                "-o",
-            ])
-            .arg(&object);
-        for include in listed("DEP_FASTDDS_INCLUDES") {
-            compile.args(["-isystem", &include]);
-        }
-        run(compile);
-        object
-    });
+    let object = Path::new(&out).join("bare.o");
+    let mut compile = Command::new(env::var("CXX").unwrap_or_else(|_| "c++".into()));
+    compile
+        .args(FLAGS)
+        .args(["-I", "bare", "-I", "../../middlewares/fastdds/shim", "bare/bare.cpp", "-o"])
+        .arg(&object);
+    for include in listed("DEP_FASTDDS_INCLUDES") {
+        compile.args(["-isystem", &include]);
+    }
+    run(compile);
     for directory in listed("DEP_FASTDDS_LIBRARIES") {
         println!("cargo:rustc-link-arg=-Wl,--disable-new-dtags,-rpath,{directory}");
     }
     let mut pack = Command::new("ar");
-    pack.arg("crs").arg(&archive).args(&objects);
+    pack.arg("crs").arg(&archive).arg(&object);
     run(pack);
     println!("cargo:rustc-link-search=native={out}");
     println!("cargo:rustc-link-lib=static=fastdds_bare");

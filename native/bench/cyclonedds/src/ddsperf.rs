@@ -97,12 +97,6 @@ pub fn run(times: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Where ddsperf is, built where it was not yet.
-pub fn path() -> Result<PathBuf, String> {
-    let here = std::env::current_exe().map_err(|e| e.to_string())?;
-    build(here.parent().ok_or("no directory of our own")?)
-}
-
 /// Builds ddsperf once from the Cyclone source in cyclors' crate, with cyclors' own build type;
 /// about a minute.
 fn build(beside: &Path) -> Result<PathBuf, String> {

@@ -5,9 +5,6 @@
 //! C API, in one process, taking turns every 100 messages. `ddsperf`: our worker against Cyclone's
 //! own benchmark, built from the source that cyclors ships, two processes each, taking turns.
 //!
-//! `rmwbench-bench-cyclonedds ddsperf-path` builds ddsperf where that was not done yet and prints
-//! its path.
-//!
 //! Messages stay on loopback, and a discovery tag keeps them apart from any other Cyclone on this
 //! machine.
 
@@ -25,18 +22,6 @@ use rmwbench_harness::middleware::{Middleware, Wait};
 use network::{session, READING, WRITING};
 
 fn main() -> ExitCode {
-    if std::env::args().skip(1).eq(["ddsperf-path"]) {
-        return match ddsperf::path() {
-            Ok(path) => {
-                println!("{}", path.display());
-                ExitCode::SUCCESS
-            }
-            Err(message) => {
-                eprintln!("rmwbench-bench-cyclonedds: {message}");
-                ExitCode::FAILURE
-            }
-        };
-    }
     rmwbench_bench::main("cyclonedds", &["bare", "ddsperf"], |asked| {
         asked.parts.iter().try_for_each(|part| {
             if *part == "bare" {
