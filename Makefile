@@ -1,6 +1,7 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel site demo test test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
-.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust rust-suites test-python test-untimed test-long test-traffic test-timed
+.PHONY: help preflight wheel site demo test test-rest test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
+.PHONY: lint-python lint-text lint-cpp lint-rust types test-rust test-rust-rest rust-suites rust-suites-rest test-python test-untimed test-long
+.PHONY: test-traffic test-traffic-rest test-smoke test-timed-rest
 
 UV = $$(setup/uv)
 # What hints print is what works when pasted: there is no `rmwbench` on the PATH of who types `make`.
@@ -23,10 +24,11 @@ with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer;"
 	@echo "               the first time it builds the workers (10 to 20 minutes) and Debian's newest Fast DDS (10 more; NEWEST= leaves it out)"
-	@echo "make test      all tests, of the workers those of the first set; T=tests/x.py::test_y for one"
+	@echo "make test      what a change needs (about 12 minutes); T=tests/x.py::test_y for one test"
 	@echo "make check     style, types, words, and all short tests that need no traffic: the first part of make test"
+	@echo "make test-rest what make test leaves out: whole campaigns, every arm's conformance, all that takes long (half an hour)"
 	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"
-	@echo "make test-all  those, the tests of the other workers, which it builds, and of a Ray cluster"
+	@echo "make test-all  all of it, the tests of the other workers, which it builds, and of a Ray cluster"
 	@echo "make preflight what this machine will do with both, in a second, changing nothing"
 	@echo "make bench     how fast the instrument itself is, against bare programs (15 to 45 minutes)"
 	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
@@ -98,17 +100,28 @@ rust: setup-run
 else
 # Workers before the tests: some untimed ones start them, and none is to be skipped because a build is missing.
 test: preflight setup-test
-	$(EVERY) $(LINTS) workers --needing workers test-untimed test-long test-rust test-traffic test-timed
+	$(EVERY) $(LINTS) workers --needing workers test-untimed test-rust test-traffic test-smoke
 rust: test-rust
 endif
+
+# What `make test` leaves out. CI runs it behind that, so nothing here rots.
+test-rest: setup-test
+	$(EVERY) workers --needing workers test-long test-rust-rest test-traffic-rest test-timed-rest
 
 # Workers each by a cargo of its own, so that feature unification never rebuilds one for another. All of it is compiled before
 # any of it runs: compilers beside a suite cost its checks their time limits. Then two at a time, each with two arms at a time: a
 # suite mostly waits, in namespaces of its own; in this order, since Zenoh's takes longest. Cargo is no part of make's own count
 # of processes.
-RUST_SUITES = $(shell setup/crates first | grep -vxE 'floor|synthetic|null' | sort -r) bench bench-cyclonedds
+RUST_ARMS = $(shell setup/crates first | sort -r)
+RUST_SUITES = $(filter-out floor synthetic null,$(RUST_ARMS)) bench bench-cyclonedds
 test-rust:
 	@setup/rust-test-summary $(MAKE) --no-print-directory rust-suites
+
+# Conformance of a worker's first arm, and of all others: 35 checks for each.
+test-rust: export RMWBENCH_CONFORMANCE = first
+test-rust-rest: export RMWBENCH_CONFORMANCE = rest
+test-rust-rest:
+	@setup/rust-test-summary $(MAKE) --no-print-directory rust-suites-rest
 
 rust-suites:
 	@($(CARGO) test --release --quiet --locked --no-run)
@@ -116,6 +129,13 @@ rust-suites:
 	@python3 setup/source_times.py keep
 	@($(CARGO) test --release --quiet --locked)
 	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
+
+rust-suites-rest:
+	@for name in $(RUST_ARMS); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(RUST_ARMS:%=rust-arms-%)
+
+rust-arms-%:
+	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$* --test conformance)
 
 rust-suite-%:
 	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)
@@ -150,18 +170,28 @@ test-untimed:
 test-long:
 	@$(RUN) pytest -n 3 --dist worksteal -m "long and not timing and not traffic"
 
+# The traffic tests of `make test`: a campaign's and a network's.
+TRAFFIC = tests/campaign tests/network
+
 # Real traffic that what runs beside it cannot change: whole files, as many at a time as tests/conftest.py says. What a starved
 # machine spoils is run once more, with the proof (tests/support/starved.py); nothing else is.
 test-traffic:
-	@$(RUN) pytest -n auto --dist loadfile -m "traffic and not timing" -rfER
+	@$(RUN) pytest -n auto --dist loadfile -m "traffic and not timing" -rfER $(TRAFFIC)
 
-test-timed:
-	@$(RUN) pytest -m timing -rfER
+test-traffic-rest:
+	@$(RUN) pytest -n auto --dist loadfile -m "traffic and not timing" -rfER $(TRAFFIC:%=--ignore=%)
+
+# One of each kind of timed test; the others are in test-rest.
+test-smoke:
+	@$(RUN) pytest -m "timing and smoke" -rfER
+
+test-timed-rest:
+	@$(RUN) pytest -m "timing and not smoke" -rfER
 
 test-python:
-	$(EVERY) lint-python test-untimed test-long test-traffic test-timed
+	$(EVERY) lint-python test-untimed test-long test-traffic test-traffic-rest test-smoke test-timed-rest
 
-test-all: test
+test-all: test test-rest
 	@setup/apt all
 	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
 	@$(UV) sync --quiet --frozen --extra cluster

@@ -102,6 +102,7 @@ def test_all_processors_busy_is_all_processors_busy(worker):
     assert found["background_cpu"] <= found["own"] <= 1
 
 
+@pytest.mark.smoke
 def test_half_of_the_processors_is_half(worker):
     found = probes(not_failed(run(worker, "cpu50")))
     assert found["background_achieved"] > 0.8 and 0.05 < found["background_cpu"] < 0.6

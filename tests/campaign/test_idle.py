@@ -71,6 +71,7 @@ def workload(document, name):
     return found
 
 
+@pytest.mark.smoke
 def test_what_an_empty_node_costs_is_measured_and_nothing_else(document):
     for arm in workload(document, "empty")["arms"]:
         metrics = arm["metrics"]

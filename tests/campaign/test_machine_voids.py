@@ -23,7 +23,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
 
-pytestmark = pytest.mark.timing
+pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
 SUITE = """
 suite: mini

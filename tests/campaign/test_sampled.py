@@ -97,6 +97,7 @@ def test_the_document_of_the_page_is_read_here_too():
 
 
 @pytest.mark.timing
+@pytest.mark.smoke
 def test_what_is_counted_agrees_with_what_was_delivered_and_with_the_machine():
     result = real(size=4000)
     assert well(result)

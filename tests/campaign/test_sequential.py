@@ -448,6 +448,7 @@ def real(tmp_path, capsys, there_ns, maximum) -> tuple[Bundle, str]:
 
 
 @pytest.mark.timing
+@pytest.mark.smoke
 def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_its_last_look(
     tmp_path, capsys
 ):

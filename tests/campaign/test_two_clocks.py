@@ -98,6 +98,7 @@ def one_way_ns(found, writer_kind_host):
 
 @pytest.mark.timing
 @pytest.mark.parametrize("sender", ["robot", "base"])
+@pytest.mark.smoke
 def test_a_one_way_latency_is_what_the_link_makes_it(found, sender):
     trial, latency = one_way_ns(found, sender)
     bound = trial.clock_bounds["response_latency"]

@@ -109,6 +109,7 @@ def test_a_network_without_loopback_has_neither_route_nor_multicast():
 
 
 @pytest.mark.timing
+@pytest.mark.smoke
 def test_whoever_uses_the_processor_is_named():
     spinner = subprocess.Popen([sys.executable, "-c", "while True: pass"])
     try:

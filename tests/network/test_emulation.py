@@ -330,6 +330,7 @@ except OSError as error:
 
 
 @pytest.mark.timing
+@pytest.mark.smoke
 def test_a_probe_finds_what_was_asked_for():
     spec = "{links: {all: {both: {rate_mbps: 20, loss: 0.1, delay_ms: 5}}}}"
     with Lab(links(spec)) as lab:

@@ -227,6 +227,7 @@ def joined():
 
 @pytest.mark.timing  # beside other tests the machine may drop frames of its own
 @pytest.mark.usefixtures("joined")
+@pytest.mark.smoke
 def test_losses_are_those_asked_for_and_every_frame_is_counted_once():
     with Lab(links(KERNEL % "{robot: {up: {loss: 0.2}, down: {loss: 0.4}}}")) as lab:
         kept = json.loads(lab.network.files["network.json"])

@@ -13,7 +13,7 @@ from rmwbench.report.html import render_html
 from rmwbench.results.show import summarise
 from tests.selfproof import proof
 
-pytestmark = pytest.mark.timing
+pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
 HOPS = 3
 

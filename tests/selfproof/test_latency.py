@@ -13,7 +13,7 @@ import pytest
 
 from tests.selfproof import proof
 
-pytestmark = pytest.mark.timing
+pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
 LAWS = ["constant", "normal", "heavy tail"]
 STAMP_GAP_NS = 200_000

@@ -13,7 +13,7 @@ import pytest
 
 from tests.selfproof import proof
 
-pytestmark = pytest.mark.timing
+pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
 WARMUP, DUE = 50, 350
 PERIOD_NS, BLOCK_NS = 2_000_000, 3_000_000

@@ -34,6 +34,7 @@ mod starved;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::env;
+use std::ops::Range;
 use std::process::{Command, ExitCode};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard};
@@ -211,11 +212,16 @@ pub fn main(worker: &str, middleware: &dyn Middleware, arms: &[Arm]) -> ExitCode
     if said_why_not(middleware) {
         return ExitCode::SUCCESS;
     }
+    let part = part(arms.len());
+    if part.is_empty() {
+        println!("{} has one arm, and its checks are run by `make test`", arms[0].name());
+        return ExitCode::SUCCESS;
+    }
     if let [arm] = arms {
         return alone(worker, middleware, arm);
     }
     let (name, filters) = (middleware.describe().middleware, filters());
-    let chosen: Vec<usize> = (0..arms.len())
+    let chosen: Vec<usize> = part
         .filter(|number| {
             let arm = &arms[*number];
             checks::ALL.iter().any(|(check, _)| selects(&filters, &title(&name, arm, check)))
@@ -252,6 +258,17 @@ fn alone(worker: &str, middleware: &dyn Middleware, arm: &Arm) -> ExitCode {
     run(worker, middleware, std::slice::from_ref(arm), &checks)
 }
 
+/// Which of `arms` are asked for: `make test` runs the first of every worker, and CI the others
+/// after it; without the variable all.
+fn part(arms: usize) -> Range<usize> {
+    match env::var(PART).as_deref() {
+        Ok("first") => 0..1,
+        Ok("rest") => 1..arms,
+        _ => 0..arms,
+    }
+}
+
+const PART: &str = "RMWBENCH_CONFORMANCE";
 /// The number of the only arm to run.
 const ARM: &str = "RMWBENCH_CONFORMANCE_ARM";
 /// An arm's checks mostly wait: two of Zenoh's take a fifth of a processor each.
