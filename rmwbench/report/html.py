@@ -7,10 +7,6 @@ be markup. All texts go through Jinja's escaping; JSON for scripts has its `<` w
 because `</script>` ends a script wherever it stands.
 """
 
-import base64
-import hashlib
-import json
-from collections.abc import Sequence
 from math import inf
 from pathlib import Path
 from typing import Any
@@ -26,7 +22,7 @@ from rmwbench.report.chart.workload import card, figures, of_topic
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
-from rmwbench.report.page import asset, environment, vega
+from rmwbench.report.page import asset, render_page
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what, by_what_whole
@@ -93,40 +89,6 @@ def render_html(
         claims_style=Markup(asset("claims.css")),
         done=done,
     )
-
-
-def render_page(template: str, specs: list[dict[str, Any]], **context: Any) -> str:
-    """A template of this package with everything that any page needs inside: styles, scripts, Vega,
-    the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
-    the filters `commands`, `ink` and `letter`.
-    """
-    made = environment()
-    inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
-    made.filters["commands"] = _commands
-    made.filters["ink"] = inks.__getitem__
-    made.filters["part"] = lambda kind: inks[look.part(kind)]
-    made.filters["letter"] = letter
-    script_of_vega = vega().replace("</script", r"<\/script")
-    script = asset("page.js") + asset("claims.js")
-    return made.get_template(template).render(
-        style=Markup(asset("page.css") + _colours()),
-        vega=Markup(script_of_vega),
-        script=Markup(script),
-        specs=_json(specs),
-        inks=_json(inks),
-        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (script_of_vega, script)),
-        fmt=fmt,
-        **context,
-    )
-
-
-def letter(keys: Sequence[str], key: str) -> str:
-    """`a` to `z`, then `aa`, `ab`: the letter of a note by its place."""
-    place, text = keys.index(key), ""
-    while place >= 0:
-        place, last = divmod(place, 26)
-        text, place = chr(ord("a") + last) + text, place - 1
-    return text
 
 
 def _workload(
@@ -285,14 +247,6 @@ def _without_data(spec: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in spec.items() if key != "datasets"}
 
 
-def _commands(text: str) -> Markup:
-    """A sentence with its commands set as code."""
-    return Markup("").join(
-        Markup("<code>{}</code>").format(part) if command else part
-        for part, command in fmt.commands(text)
-    )
-
-
 def _by_workload(doc: Shown, kind: Kind) -> list[tuple[str, list[str]]]:
     """Conclusions under the titles of their workloads, in the document's order; the general ones
     last."""
@@ -301,27 +255,3 @@ def _by_workload(doc: Shown, kind: Kind) -> list[tuple[str, list[str]]]:
     for where, text in said_once(doc, kind, titles):
         found.setdefault(where or "In general", []).append(text)
     return list(found.items())
-
-
-def _colours() -> str:
-    """The colours of charts and swatches as variables `--ink-N`, light and dark."""
-    pairs = list(look.to_dark().items())
-    light = "".join(f"--ink-{n}:{pair[0]};" for n, pair in enumerate(pairs))
-    dark = "".join(f"--ink-{n}:{pair[1]};" for n, pair in enumerate(pairs))
-    return (
-        f":root{{{light}}}\n"
-        "@media screen and (prefers-color-scheme: "
-        f"dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
-        f"@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"
-    )
-
-
-def _json(value: Any) -> Markup:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return Markup(
-        text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
-    )
-
-
-def _csp_hash(script: str) -> str:
-    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

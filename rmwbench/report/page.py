@@ -1,18 +1,32 @@
 """What all HTML pages are made with: the templates of this package, the styles and scripts beside
-them, and Vega."""
+them, and Vega.
 
+A content security policy in each page forbids every request and every script but the ones written
+here (by their hash), so the file is as harmless as a picture even when a middleware's log tries to
+be markup. All texts go through Jinja's escaping; JSON for scripts has its `<` written as an escape,
+because `</script>` ends a script wherever it stands.
+"""
+
+import base64
+import hashlib
+import json
 import shlex
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from rmwbench import home
 from rmwbench.errors import UserError
+from rmwbench.report.chart import style as look
 from rmwbench.whole_file import make_directory, write_whole
+from rmwbench.words import numbers as fmt
 
 
 def environment() -> Environment:
@@ -60,3 +74,79 @@ def _kept() -> Path | None:
         return home.cache() / "vega" / f"{version('vl-convert-python')}.js"
     except UserError:
         return None
+
+
+NO_FILTERS: Mapping[str, Callable[..., Any]] = {}
+
+
+def render_page(
+    template: str,
+    specs: list[dict[str, Any]],
+    filters: Mapping[str, Callable[..., Any]] = NO_FILTERS,
+    **context: Any,
+) -> str:
+    """A template of this package with everything that any page needs inside: styles, scripts, Vega,
+    the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
+    `charts` (whether there are any), and the filters `commands`, `ink` and `letter`.
+    """
+    made = environment()
+    inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
+    made.filters |= filters
+    made.filters["commands"] = _commands
+    made.filters["ink"] = inks.__getitem__
+    made.filters["part"] = lambda kind: inks[look.part(kind)]
+    made.filters["letter"] = letter
+    script_of_vega = vega().replace("</script", r"<\/script") if specs else ""
+    script = asset("page.js") + asset("claims.js")
+    return made.get_template(template).render(
+        style=Markup(asset("page.css") + _colours()),
+        vega=Markup(script_of_vega),
+        script=Markup(script),
+        specs=_json(specs),
+        inks=_json(inks),
+        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (script_of_vega, script)),
+        charts=bool(specs),
+        fmt=fmt,
+        **context,
+    )
+
+
+def letter(keys: Sequence[str], key: str) -> str:
+    """`a` to `z`, then `aa`, `ab`: the letter of a note by its place."""
+    place, text = keys.index(key), ""
+    while place >= 0:
+        place, last = divmod(place, 26)
+        text, place = chr(ord("a") + last) + text, place - 1
+    return text
+
+
+def _commands(text: str) -> Markup:
+    """A sentence with its commands set as code."""
+    return Markup("").join(
+        Markup("<code>{}</code>").format(part) if command else part
+        for part, command in fmt.commands(text)
+    )
+
+
+def _colours() -> str:
+    """The colours of charts and swatches as variables `--ink-N`, light and dark."""
+    pairs = list(look.to_dark().items())
+    light = "".join(f"--ink-{n}:{pair[0]};" for n, pair in enumerate(pairs))
+    dark = "".join(f"--ink-{n}:{pair[1]};" for n, pair in enumerate(pairs))
+    return (
+        f":root{{{light}}}\n"
+        "@media screen and (prefers-color-scheme: "
+        f"dark){{:root:not([data-theme=light]){{{dark}}}}}\n"
+        f"@media screen{{:root[data-theme=dark]{{{dark}}}}}\n"
+    )
+
+
+def _json(value: Any) -> Markup:
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return Markup(
+        text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    )
+
+
+def _csp_hash(script: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"

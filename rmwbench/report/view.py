@@ -1,45 +1,245 @@
-"""What a page and a terminal show of a document: sections of sentences, one table and pictures,
-made once for both."""
+"""What is shown of an answer, made once for a terminal, a page and Markdown
+(rmwbench/report/render/): sections of sentences, lists, tables and pictures.
 
-from dataclasses import dataclass, field
+A view says what a text is (a warning, what is decided, what is open), never how that looks. What a
+renderer has no place for is left out there: a terminal has no pictures, and only a page unfolds.
+"""
 
-from rmwbench.report.chart.charts import Spec
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import Flag
+from typing import Any, Literal
+
+from rmwbench.report.chart.style import Look
+from rmwbench.results.model import GlossaryEntry
+
+Spec = dict[str, Any]
+"""A chart in Vega-Lite."""
+Tone = Literal["", "good", "bad", "open", "odd", "muted", "strong", "warning", "alarm"]
+"""`odd`: there is no data; `warning` and `alarm`: of whole sentences."""
+
+
+class On(Flag):
+    """Where a block is shown."""
+
+    TERMINAL = 1
+    PAGE = 2
+    MARKDOWN = 4
+    DOCUMENT = 6
+    EVERYWHERE = 7
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """A trial's value as text, and its length against the arm's largest in per cent; None where
+    no length tells it."""
+
+    trial: int
+    block: int
+    text: str
+    percent: int | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A ratio with its ends on a log axis from 1 ÷ `edge` to `edge`, all in per cent from the
+    left; `beyond`: which ends run off it. `band`: (left, width) of the margin."""
+
+    at: float
+    low: float
+    high: float
+    beyond: tuple[bool, bool]
+    band: tuple[float, float]
 
 
 @dataclass(frozen=True)
-class Table:
-    """`columns` are (heading, whether it is right-aligned); a cell is a text, never empty for
-    absent."""
+class Cell:
+    """A place of a table. `detail` is what belongs to it and is smaller: its interval. `why` a page
+    shows when one points at it; `link` is where it leads. `badge`: a verdict, set off from the
+    text. `note`: letters of the notes below the table. `heat`: 0 to 4, how far from the best."""
 
-    columns: tuple[tuple[str, bool], ...]
-    rows: list[list[str]]
+    text: str
+    tone: Tone = ""
+    detail: str = ""
+    why: str = ""
+    link: str = ""
+    badge: bool = False
+    swatch: Look | None = None
+    note: str = ""
+    heat: int | None = None
+    bars: tuple[Bar, ...] = ()
+    interval: Interval | None = None
 
 
 @dataclass(frozen=True)
-class Picture:
-    """A chart with the sentence that says how to read it."""
+class Column:
+    """`right`: of numbers, which are never broken in two. `metric`: whose glossary entry explains
+    the heading. `detail`: where a terminal has the cells' details, which it leaves out otherwise.
+    `on`: who has the column at all. `key`: its name in a page's style and script. `ticks`: of the
+    axis that its intervals share, (place in per cent, text)."""
+
+    title: str
+    right: bool = False
+    metric: str = ""
+    detail: Literal["", "beside", "below"] = ""
+    on: On = On.EVERYWHERE
+    key: str = ""
+    ticks: Sequence[tuple[float, str]] = ()
+
+
+@dataclass(frozen=True)
+class Row:
+    """`heading`: what stands above this row and those that follow. `anchor`: where links lead."""
+
+    cells: Sequence[Cell | str]
+    heading: str = ""
+    tone: Tone = ""
+    anchor: str = ""
+    metric: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    on: On = On.EVERYWHERE
+
+
+@dataclass(frozen=True)
+class Text(Block):
+    """A sentence or several; `lead` is set off before them."""
+
+    text: str
+    tone: Tone = ""
+    lead: str = ""
+
+
+@dataclass(frozen=True)
+class Items(Block):
+    """A list; `folded`: so many words stand for it on a page until one opens it."""
+
+    items: Sequence[Text | str]
+    tone: Tone = ""
+    mark: str = "–"
+    folded: str = ""
+
+
+@dataclass(frozen=True)
+class Facts(Block):
+    """Names with what is to be said of each; one without a name goes on with that before it."""
+
+    facts: Sequence[tuple[str, "Cell | Code | str"]]
+    look: Literal["", "grid", "facts", "terms", "groups", "notes"] = ""
+
+
+@dataclass(frozen=True)
+class Table(Block):
+    """No cell is empty for something absent. `look`: what a page makes of it; `wide`: a table of
+    thousands of lines, of which a terminal breaks none."""
+
+    columns: Sequence[Column | tuple[str, bool]]
+    rows: Sequence[Row | Sequence[Cell | str]]
+    title: str = ""
+    look: str = ""
+    wide: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Key:
+    """An entry of a picture's legend: the kind of its colour, how well that is known, its name, and
+    what it means."""
+
+    kind: str
+    known: str
+    name: str
+    words: str
+
+
+@dataclass(frozen=True)
+class Picture(Block):
+    """A chart with the sentence that says how to read it; without a `spec`, a sentence says it
+    better. `narrow`: the variant for a phone, None where the chart adapts by itself. `tables`: the
+    same in numbers."""
 
     key: str
     title: str
     reading: str
-    spec: Spec
+    spec: Spec | None
+    narrow: Spec | None = None
+    wide: bool = False
+    keys: Sequence[Key] = ()
+    tables: Sequence[Table] = ()
+    card: str = ""
 
 
 @dataclass(frozen=True)
-class Section:
+class Code(Block):
+    """A text that is not ours: a configuration, a log."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Html(Block):
+    """What only a page has, as markup that is safe."""
+
+    html: str
+    on: On = field(default=On.PAGE, kw_only=True)
+
+
+@dataclass(frozen=True)
+class Section(Block):
+    """`anchor`: its name for links; `nav`: what a page's head calls it, empty for those that it
+    does not name; `look`: how a page sets it off; `folded`: opened by whoever wants it, and only on
+    a page; `head`: what stands behind the title."""
+
     title: str
-    text: list[str] = field(default_factory=list)
-    table: Table | None = None
-    pictures: list[Picture] = field(default_factory=list)
-    list: bool = False
-    """Whether the sentences are a list."""
+    blocks: Sequence[Block] = ()
+    anchor: str = ""
+    nav: str = ""
+    look: str = ""
+    folded: bool = False
+    head: Sequence[Cell] = ()
+    swatch: Look | None = None
+    link: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class View:
-    """`card` is the line that travels with every picture: what was read, from when to when."""
+    """`about`: what was read or run, on what. `answer`: what a page and Markdown say first, and a
+    terminal last, where the eye is. `card`: the lines that travel with every picture."""
 
     title: str
-    lead: list[str]
-    sections: list[Section]
-    card: str
+    about: Sequence[Block] = ()
+    answer: Sequence[Block] = ()
+    sections: Sequence[Section] = ()
+    card: Sequence[str] = ()
+    glossary: Mapping[str, GlossaryEntry] = field(default_factory=dict)
+    tool_version: str = ""
+
+
+def cell(value: Cell | str) -> Cell:
+    return Cell(value) if isinstance(value, str) else value
+
+
+def row(value: Row | Sequence[Cell | str]) -> Row:
+    return value if isinstance(value, Row) else Row(value)
+
+
+def column(value: Column | tuple[str, bool]) -> Column:
+    return value if isinstance(value, Column) else Column(*value)
+
+
+def panel(
+    title: str,
+    text: Sequence[str] = (),
+    table: Table | None = None,
+    pictures: Sequence[Picture] = (),
+    *,
+    listed: bool = False,
+) -> Section:
+    """The section that most answers are made of: sentences (`listed`: as a list), pictures, one
+    table."""
+    said: list[Block] = [Items(text)] if listed and text else [Text(one) for one in text]
+    shown = [replace(one, wide=True) for one in pictures]
+    blocks = [*said, *shown, *([] if table is None else [table])]
+    anchor = "-".join(title.lower().split())
+    return Section(title, blocks, anchor=anchor, nav=title.lower(), look="panel")

@@ -350,13 +350,13 @@ def _show(
 ) -> None:
     """The page if asked for, and the terminal's tables or the document."""
     if out is not None:
-        from rmwbench.published.community.render import write_html
+        from rmwbench.report.render.html import write_html
 
         write_html(view(True), out)
     if as_json:
         print_json(doc)
         return
-    from rmwbench.published.community.render import print_view
+    from rmwbench.report.render.terminal import print_view
 
     print_view(view(False), stdout_console())
     if out is not None:

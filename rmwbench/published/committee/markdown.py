@@ -35,10 +35,9 @@ from rmwbench.report.markdown import (
     recording_lines,
     ros_variable_lines,
     table,
-    table_row,
     write_markdown,
 )
-from rmwbench.report.view import View
+from rmwbench.report.render.markdown import render_blocks
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
@@ -356,25 +355,10 @@ def _beside(report: Report, *, opens: bool) -> Iterator[str]:
         if one.opens is opens:
             yield from (f"## {escape(one.title)}", "")
             yield from (
-                view_lines(one.view) if one.view else (f"Not given. `{one.get}` makes it.", "")
+                render_blocks((*one.view.about, *one.view.sections), level=3)
+                if one.view
+                else (f"Not given. `{one.get}` makes it.", "")
             )
-
-
-def view_lines(view: View) -> Iterator[str]:
-    """A view without its pictures, its sections one level below the report's."""
-    yield from (line for text in view.lead for line in (escape(text), ""))
-    for section in view.sections:
-        yield from (f"### {escape(section.title)}", "")
-        yield from (
-            f"- {escape(text)}" if section.list else f"{escape(text)}\n" for text in section.text
-        )
-        yield ""
-        if section.table is not None:
-            heads = [escape(head) for head, _ in section.table.columns]
-            yield table_row(heads)
-            yield table_row("---:" if right else "---" for _, right in section.table.columns)
-            yield from (table_row(map(escape, cells)) for cells in section.table.rows)
-            yield ""
 
 
 def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator[str]:

@@ -15,7 +15,7 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
 from rmwbench.published.community.rep2004.markup import cells
-from rmwbench.report.view import Section, Table, View
+from rmwbench.report.view import Table, Text, View, panel
 
 MET, NOT_MET, NOT_STATED = "met", "not met", "not stated"
 PERMISSIVE = frozenset(
@@ -356,8 +356,8 @@ def view(doc: dict[str, Any]) -> View:
     if doc["distribution"]:
         lead.append(f"Tiers of REP-2000 for {doc['distribution']}.")
     return View(
-        "Admission to a report",
-        lead,
-        [Section("Candidates", [], Table(columns, rows))],
-        doc["source"],
+        title="Admission to a report",
+        about=[*map(Text, lead)],
+        sections=[panel("Candidates", [], Table(columns, rows))],
+        card=[doc["source"]],
     )

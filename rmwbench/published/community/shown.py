@@ -14,13 +14,13 @@ from rmwbench.published.community import admission
 from rmwbench.published.community.github import show as github
 from rmwbench.published.community.rep2004 import compare as rep2004
 from rmwbench.published.community.survey import show as survey
-from rmwbench.report.view import View
+from rmwbench.report.view import Text, View
 
 VIEWS: dict[str, Callable[[dict[str, Any]], View]] = {
-    "rmwbench/published/community-github": partial(github.view, months=False),
-    "rmwbench/published/community-rep2004": partial(rep2004.view, evidence=False),
-    "rmwbench/published/community-survey": survey.view,
-    "rmwbench/published/community-admission": admission.view,
+    "rmwbench/community-github": partial(github.view, months=False),
+    "rmwbench/community-rep2004": partial(rep2004.view, evidence=False),
+    "rmwbench/community-survey": survey.view,
+    "rmwbench/community-admission": admission.view,
 }
 """By the document's schema."""
 SHIPPED = Path(__file__).parent / "shipped"
@@ -39,7 +39,7 @@ def replaceable(view: View, command: str, kept_as: Path) -> View:
         f"Shipped with rmwbench, as of the dates named. What `{command}` prints stands here "
         f"instead as {kept_as}."
     )
-    return replace(view, lead=[*view.lead, told])
+    return replace(view, about=[*view.about, Text(told)])
 
 
 def view_of(path: Path) -> View:

@@ -8,7 +8,7 @@ from typing import Any
 from rmwbench.published.figures.charts import axis_title, for_export, legend_of, specs
 from rmwbench.published.figures.words import origins, words
 from rmwbench.report.chart.drawing import svg_of
-from rmwbench.report.html import render_page
+from rmwbench.report.page import render_page
 from rmwbench.whole_file import make_directory, write_whole
 
 

@@ -9,7 +9,7 @@ from rmwbench.report.capacity.charts import figures
 from rmwbench.report.capacity.rows import LEFT, Row, rows
 from rmwbench.report.chart import style as look
 from rmwbench.report.chart.captioned import Figure
-from rmwbench.report.html import render_page
+from rmwbench.report.page import render_page
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Arm, Search, Searched
 from rmwbench.results.machine.calibration import calibration_line

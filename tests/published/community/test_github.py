@@ -384,7 +384,7 @@ def test_the_verb_refuses_clearly(base, arguments, words, capsys):
 
 def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
     from rmwbench.published.community.github.show import view
-    from rmwbench.published.community.render import render_html
+    from rmwbench.report.render.html import render_html
 
     place = tmp_path / "x"
     place.mkdir()

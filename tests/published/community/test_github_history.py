@@ -11,10 +11,11 @@ from rmwbench.errors import UserError
 from rmwbench.published.community.github import history, show
 from rmwbench.published.community.github.measure import document
 from rmwbench.published.community.github.project import is_bot_name
-from rmwbench.published.community.render import render_html
 from rmwbench.published.community.repository import opened
+from rmwbench.report.render.html import render_html
 from tests.published.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
 from tests.published.community.test_github import run
+from tests.support.views import cells, heads, section, tables, texts
 
 EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
 NAME = "acme/wheels"
@@ -196,7 +197,7 @@ def test_commits_of_the_future_are_in_no_window_and_said(git):
     assert found["history"]["undated"] == 1
     view = show.view(document([read(git.path, 10)]))
     assert any(
-        "without a date in the past, in no window: 1" in text for text in view.sections[0].text
+        "without a date in the past, in no window: 1" in text for text in texts(view.sections[:1])
     )
 
 
@@ -274,21 +275,21 @@ def test_windows_that_end_on_different_days_are_not_a_ranking(wheels, git):
     git.commit("2021-05-01")
     git("tag", "v1.0")
     view = show.view(document([read(wheels.path), read(git.path, name="acme/old")]))
-    told = " ".join(view.sections[0].text)
+    told = " ".join(texts(view.sections[:1]))
     assert "no row is ahead of another" in told and "another time" in told and "not 0" in told
-    rows = {row[0]: row for row in view.sections[0].table.rows}
+    rows = {row[0]: row for row in cells(tables(view.sections[:1])[0])}
     assert rows["acme/old"][-1] == "2021-05-01 (!)" and rows[NAME][-1] == "2024-06-20"
-    facts = next(s for s in view.sections if s.title == "Size and activity")
-    assert [row[1] for row in facts.table.rows] == [
+    (facts,) = tables([section(view, "Size and activity")])
+    assert [row[1] for row in cells(facts)] == [
         "2024-04-21 to 2024-06-20",
         "2021-03-02 to 2021-05-01",
     ]
-    assert [name for name, _ in facts.table.columns][:3] == ["repository", "window", "contributors"]
-    commits = [name for name, _ in facts.table.columns].index("commits")
-    assert [row[commits] for row in facts.table.rows] == ["5 (1 merge, 1 of bots)", "1"]
+    assert heads(facts)[:3] == ["repository", "window", "contributors"]
+    commits = heads(facts).index("commits")
+    assert [row[commits] for row in cells(facts)] == ["5 (1 merge, 1 of bots)", "1"]
     for title in ("Pull requests", "Issues"):
-        (section,) = [s for s in view.sections if s.title == title]
-        assert section.table is None and section.text == [
+        found = [section(view, title)]
+        assert not tables(found) and texts(found) == [
             f"no data (git does not hold it): {NAME}, acme/old"
         ]
 

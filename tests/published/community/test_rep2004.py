@@ -13,6 +13,7 @@ from rmwbench.published.community.rep2004.compare import document, view
 from rmwbench.published.community.rep2004.declaration import classify, open_points, read
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
 from tests.support.command import exit_code
+from tests.support.views import cells, heads, tables, texts
 
 # The layout of core packages: numbered headings, some shared, and a table with their typo (4.iii.a
 # twice, 1.vi_).
@@ -388,22 +389,22 @@ def test_packages_side_by_side(tmp_path):
         [(None, a), (None, b), ("again", a)], {"tiny_rmw": "2020-01-01", "tiny_dds": "2025-01-01"}
     )
     shown = view(doc)
-    table = shown.sections[0].table
-    assert [name for name, _ in table.columns] == [
+    table = tables(shown.sections)[0]
+    assert heads(table) == [
         "requirement",
         "",
         "tiny_rmw",
         "tiny_dds",
         "again",
     ]
-    rows = {row[0]: row for row in table.rows}
+    rows = {row[0]: row for row in cells(table)}
     assert rows["level claimed"][2:] == ["2", "3", "2"] and rows["2.iv"][2:] == [
         "not stated",
         "not met",
         "not stated",
     ]
     assert rows["5.i"][2] == "stated*" and rows["4.iv.a"][2] == "met (!)"
-    assert any("18 months" in line for line in shown.lead)
+    assert any("18 months" in line for line in texts(shown.about))
     later = tmp_path / "later.md"
     later.write_text(CORE)
     twice = [package["package"] for package in document([(None, a), (None, later)])["packages"]]

@@ -8,6 +8,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.compare import document, view
 from rmwbench.published.community.rep2004.search import DECLARATION, searched
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import View
 from tests.published.community.git_repository import Git
 from tests.support.command import exit_code
@@ -21,9 +22,7 @@ def git(tmp_path):
 
 
 def text_of(shown: View) -> str:
-    return json.dumps(
-        [shown.lead, [[s.title, s.text, s.table.rows if s.table else []] for s in shown.sections]]
-    )
+    return render_markdown(shown)
 
 
 def test_none_is_said_with_place_and_day_and_is_not_a_no(git):

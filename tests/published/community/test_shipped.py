@@ -10,6 +10,7 @@ from rmwbench.cli.published.evaluate import _beside
 from rmwbench.published.committee.session import begin
 from rmwbench.published.community.shown import SHIPPED, shipped, view_of
 from rmwbench.suite.file.candidates import NO_CHOICE
+from tests.support.views import texts
 
 MIDDLEWARES = (
     "eclipse-cyclonedds/cyclonedds",
@@ -77,14 +78,14 @@ def test_a_committees_report_has_them_until_others_are_given(tmp_path):
 
     shown = answers()
     assert shown is not None
-    told = shown.lead[-1]
+    told = texts(shown.about)[-1]
     assert (
         "Shipped with rmwbench" in told and "`rmwbench community github OWNER/NAME… --json`" in told
     )
     assert str(session.directory / "community" / "github.json") in told
-    assert any("is not 0" in text for text in shown.sections[0].text)
+    assert any("is not 0" in text for text in texts(shown.sections[:1]))
     own = session.directory / "community" / "github.json"
     own.parent.mkdir()
     doc = json.loads(shipped("github").read_text())
     own.write_text(json.dumps({**doc, "repositories": doc["repositories"][:1]}))
-    assert answers().lead == view_of(own).lead and len(answers().lead) == 1
+    assert answers().about == view_of(own).about and len(answers().about) == 1

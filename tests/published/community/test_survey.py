@@ -10,8 +10,10 @@ from rmwbench.errors import UserError
 from rmwbench.published.community.survey import analyse, form, show
 from rmwbench.published.community.survey.read import item_of, published_figures, read
 from rmwbench.published.community.survey.scale import AGREEMENT, of, told
+from rmwbench.report.render.markdown import render_markdown
 from tests.published.importers.original import path as original
 from tests.support.command import exit_code
+from tests.support.views import pictures, texts
 
 SECRET = "my employer's secret robot"
 LEVELS = AGREEMENT.levels
@@ -50,9 +52,7 @@ def test_questions_are_found_by_their_answers(answers):
 
 def test_the_document_has_no_words_of_anybody(answers):
     doc = analyse.document(read(item_of(answers), group_by="Middleware"))
-    text = json.dumps(doc) + json.dumps(
-        [s.text + (s.table.rows if s.table else []) for s in show.view(doc).sections]
-    )
+    text = json.dumps(doc) + render_markdown(show.view(doc))
     assert SECRET not in text and "secret" not in text
     assert doc["groups"] == {"everyone": 17, "a": 8, "b": 7}  # c's two could be recognised
     assert doc["not_shown"]["columns"] == 2
@@ -107,7 +107,7 @@ def test_the_survey_of_2020():
     means = {(r["series"], r["x"]): r for r in doc["published"] if r["figure"] == "survey_mean"}
     assert round(means["Cyclone", "Q13"]["as_published"], 2) == 4.10
     assert round(means["Cyclone", "Q13"]["as_corrected"], 2) == 4.50
-    text = " ".join(line for s in show.view(doc).sections for line in s.text)
+    text = " ".join(texts(show.view(doc).sections))
     assert (
         "2 of 19 questions differ after correction (4 before it)" in text
         and "Q1, Q8, Q15, Q16" in text
@@ -185,7 +185,7 @@ def test_groups_that_are_none(answers, group, compare, words):
 def test_one_group_is_compared_with_nobody(tmp_path):
     path = table(tmp_path, [["t", "a", "Agree", "Neutral", ""]] * 6)
     doc = analyse.document(read(item_of(path), group_by="Middleware"))
-    assert doc["comparison"] is None and show.view(doc, draw=True).sections[0].pictures
+    assert doc["comparison"] is None and pictures(show.view(doc, draw=True).sections[:1])
 
 
 def test_a_group_without_an_opinion_has_no_data(tmp_path):

@@ -11,8 +11,7 @@ from markupsafe import Markup
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.render.rows import Link, choices, counts, inside, item
 from rmwbench.published.claims.state import STATES
-from rmwbench.report.html import render_page
-from rmwbench.report.page import asset
+from rmwbench.report.page import asset, render_page
 from rmwbench.whole_file import write_whole
 
 REPORT = "report.html"

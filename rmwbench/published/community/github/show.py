@@ -5,7 +5,7 @@ from typing import Any
 
 from rmwbench.published.community.far_apart import FAR_APART_DAYS
 from rmwbench.published.community.github import pictures
-from rmwbench.report.view import Picture, Section, Table, View
+from rmwbench.report.view import Picture, Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 
 _LOG = (
@@ -41,7 +41,10 @@ def view(doc: dict[str, Any], *, draw: bool = False, months: bool = True) -> Vie
         f"{max((r['until'][:10] for r in found), default='')}"
     )
     return View(
-        "Engagement on GitHub" if asked or not found else "Activity in git", lead, sections, card
+        title="Engagement on GitHub" if asked or not found else "Activity in git",
+        about=[*map(Text, lead)],
+        sections=sections,
+        card=[card],
     )
 
 
@@ -85,7 +88,7 @@ def _from_git(found: list[dict[str, Any]]) -> Section:
         ("commit", False),
         ("newest commit of", False),
     )
-    return Section("Where it was read", text, Table(columns, rows))
+    return panel("Where it was read", text, Table(columns, rows))
 
 
 def _day(stamp: str) -> date:
@@ -118,7 +121,7 @@ def _reading(asked: bool, git: bool) -> Section:
             "Lines are added plus removed ones of commits that are not merges. Releases are tags "
             "that are versions, release candidates among them, on any branch.",
         ]
-    return Section("How to read it", text, list=True)
+    return panel("How to read it", text, listed=True)
 
 
 def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
@@ -162,7 +165,7 @@ def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Sec
         )
     missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()] + missing
     known = any("no_data" not in repository[kind] for repository in found)
-    return Section(title, missing, Table(tuple(columns), rows) if known else None, drawn)
+    return panel(title, missing, Table(tuple(columns), rows) if known else None, drawn)
 
 
 def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
@@ -192,7 +195,7 @@ def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
                 title = f"{name} without an answer"
                 drawn.append(Picture(f"{kind}-answer", title, f"Lower is faster. {_LOG}", spec))
     missing = [f"no data ({reason}): {', '.join(who)}" for reason, who in reasons.items()]
-    return Section("First response", missing, Table(columns, rows) if rows else None, drawn)
+    return panel("First response", missing, Table(columns, rows) if rows else None, drawn)
 
 
 def _authors(found: list[dict[str, Any]]) -> Section:
@@ -211,8 +214,8 @@ def _authors(found: list[dict[str, Any]]) -> Section:
         ("median days to close", True),
     )
     if not rows:
-        return Section("Who opened them", ["no data: the authors' standing is not in these files"])
-    return Section("Who opened them", [], Table(columns, rows))
+        return panel("Who opened them", ["no data: the authors' standing is not in these files"])
+    return panel("Who opened them", [], Table(columns, rows))
 
 
 _FACTS = {
@@ -235,7 +238,7 @@ def _facts(found: list[dict[str, Any]]) -> Section:
     shown = [fact for fact in _FACTS if fact in known]
     rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in found]
     columns = (("repository", False), ("window", False), *((_FACTS[fact], True) for fact in shown))
-    return Section("Size and activity", _reasons(found), Table(columns, rows) if shown else None)
+    return panel("Size and activity", _reasons(found), Table(columns, rows) if shown else None)
 
 
 def _window(repository: dict[str, Any]) -> str:
@@ -307,7 +310,7 @@ def _months(found: list[dict[str, Any]], draw: bool) -> Section:
     text = ["A number in brackets is a month that is cut."]
     if "pulls_opened" in names or "issues_opened" in names:
         text.insert(0, "Closings are of what was opened in the window.")
-    return Section("Month by month", text, Table(columns, rows) if names else None, drawn)
+    return panel("Month by month", text, Table(columns, rows) if names else None, drawn)
 
 
 def _count(value: int | None) -> str:

@@ -20,7 +20,7 @@ from rmwbench.published.community.rep2004.declaration import (
 )
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS
 from rmwbench.published.community.rep2004.search import searched, sentence
-from rmwbench.report.view import Section, Table, View
+from rmwbench.report.view import Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 
 
@@ -122,7 +122,12 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
         lead.append("The documents are more than 18 months apart: they describe different times.")
     lead += [f"{sentence(found)}." for found in looked]
     if not packages:
-        return View("REP-2004 quality declarations", lead, [_searched(looked)], " · ".join(lead))
+        return View(
+            title="REP-2004 quality declarations",
+            about=[*map(Text, lead)],
+            sections=[_searched(looked)],
+            card=[" · ".join(lead)],
+        )
     columns = (("requirement", False), ("", False), *((p["package"], False) for p in packages))
     rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
     for place, item in enumerate(doc["items"]):
@@ -148,14 +153,14 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
         if i["status"] != NOT_STATED
     ]
     sections = [
-        Section("Requirements", _marks(packages), Table(columns, rows)),
-        Section(
+        panel("Requirements", _marks(packages), Table(columns, rows)),
+        panel(
             "How many",
             [f"{status}: {text}." for status, text in STATUSES.items()],
             Table((("status", False), *((p["package"], True) for p in packages)), summary),
-            list=True,
+            listed=True,
         ),
-        Section(
+        panel(
             "What the claimed level asks for and the document does not settle",
             []
             if open_rows
@@ -173,7 +178,7 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
             if open_rows
             else None,
         ),
-        Section(
+        panel(
             "Evidence",
             [
                 "All of it is what the projects say of themselves; nothing here was checked "
@@ -199,7 +204,12 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     if looked:
         sections.insert(1, _searched(looked))
     card = " · ".join(f"{p['package']} {p['date'] or ''}".strip() for p in packages)
-    return View("REP-2004 quality declarations", lead, sections, card)
+    return View(
+        title="REP-2004 quality declarations",
+        about=[*map(Text, lead)],
+        sections=sections,
+        card=[card],
+    )
 
 
 def _searched(looked: list[dict[str, Any]]) -> Section:
@@ -231,7 +241,7 @@ def _searched(looked: list[dict[str, Any]]) -> Section:
         ("looked at", False),
         ("only elsewhere", False),
     )
-    return Section("Whether there is one", text, Table(columns, rows))
+    return panel("Whether there is one", text, Table(columns, rows))
 
 
 def _marks(packages: list[dict[str, Any]]) -> list[str]:

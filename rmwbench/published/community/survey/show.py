@@ -3,7 +3,7 @@
 from typing import Any
 
 from rmwbench.published.community.survey.pictures import answers as picture
-from rmwbench.report.view import Picture, Section, Table, View
+from rmwbench.report.view import Picture, Section, Table, Text, View, panel
 
 
 def view(doc: dict[str, Any], *, draw: bool = False) -> View:
@@ -36,13 +36,13 @@ def view(doc: dict[str, Any], *, draw: bool = False) -> View:
     if draw and (spec := picture(doc)):
         reading = "Shares of those with an opinion; to the right of the zero line those who agree."
         drawn.append(Picture("answers", "Answers", reading, spec))
-    sections = [Section("Answers", [], Table(tuple(columns), rows), drawn)]
+    sections = [panel("Answers", [], Table(tuple(columns), rows), drawn)]
     if doc["comparison"]:
         sections.append(_comparison(doc))
     if doc.get("published"):
         sections.append(_published(doc["published"]))
     sections.append(
-        Section(
+        panel(
             "How to read it",
             [
                 "Answers are compared by order alone; there are no means. Those without an opinion "
@@ -54,11 +54,14 @@ def view(doc: dict[str, Any], *, draw: bool = False) -> View:
                 "People chose to answer, and chose their middleware: groups differ in more than "
                 "that.",
             ],
-            list=True,
+            listed=True,
         )
     )
     return View(
-        "Survey", lead, sections, f"{doc['people']} people · {len(doc['questions'])} questions"
+        title="Survey",
+        about=[*map(Text, lead)],
+        sections=sections,
+        card=[f"{doc['people']} people · {len(doc['questions'])} questions"],
     )
 
 
@@ -106,7 +109,7 @@ def _comparison(doc: dict[str, Any]) -> Section:
             (found["groups"][0], False),
         ),
     )
-    return Section(f"{found['groups'][0]} against {found['groups'][1]}", text, Table(columns, rows))
+    return panel(f"{found['groups'][0]} against {found['groups'][1]}", text, Table(columns, rows))
 
 
 def _published(points: list[dict[str, Any]]) -> Section:
@@ -134,7 +137,7 @@ def _published(points: list[dict[str, Any]]) -> Section:
         "Scored as documented, the difference changes its sign on "
         f"{', '.join(flips) or 'no question'}.",
     ]
-    return Section("The published figure", text, Table(columns, rows))
+    return panel("The published figure", text, Table(columns, rows))
 
 
 def _mean(value: float | None) -> str:

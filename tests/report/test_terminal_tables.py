@@ -5,7 +5,7 @@ import io
 import pytest
 from rich.console import Console
 
-from rmwbench.published.community.render import print_view
+from rmwbench.report.render.terminal import print_view
 from rmwbench.report.view import Section, Table, View
 
 NUMBERS = Table(
@@ -53,7 +53,7 @@ EVIDENCE = Table(
 
 def printed(table, width):
     out = io.StringIO()
-    print_view(View("V", [], [Section("S", [], table)], ""), Console(file=out, width=width))
+    print_view(View(title="V", sections=[Section("S", [table])]), Console(file=out, width=width))
     return out.getvalue()
 
 

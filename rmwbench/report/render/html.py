@@ -1,0 +1,57 @@
+"""A view as one HTML file that needs nothing else: styles, scripts, Vega and all data are inside."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from rmwbench.report import view as shown
+from rmwbench.report.page import render_page
+from rmwbench.report.render.markdown import pictures
+from rmwbench.report.view import Block, On, Picture, Section, View
+from rmwbench.whole_file import write_whole
+
+
+def write_html(view: View, path: Path | str) -> None:
+    """Write the page to `path`: some 3 MB where it has charts, otherwise some 100 kB."""
+    write_whole(path, render_html(view))
+
+
+def render_html(view: View) -> str:
+    """The page as text; everything that others wrote is escaped by the template."""
+    found = [
+        one
+        for one in pictures((*view.about, *view.answer, *view.sections), On.PAGE)
+        if one.spec is not None
+    ]
+    places = {id(one): place for place, one in enumerate(found)}
+    return render_page(
+        "view.html.j2",
+        [_spec(one) for one in found],
+        view=view,
+        filters=FILTERS,
+        place=lambda picture: places.get(id(picture)),
+        named=[one for one in _sections((*view.answer, *view.sections)) if one.nav],
+    )
+
+
+def _spec(picture: Picture) -> dict[str, Any]:
+    """Both variants of a chart draw the same rows: they are in the page once."""
+    wide, narrow = (
+        None if one is None else {key: value for key, value in one.items() if key != "datasets"}
+        for one in (picture.spec, picture.narrow)
+    )
+    return {"datasets": (picture.spec or {})["datasets"], "wide": wide, "narrow": narrow}
+
+
+def _sections(blocks: Iterable[Block]) -> list[Section]:
+    found = [one for one in blocks if isinstance(one, Section) and On.PAGE in one.on]
+    return [inner for one in found for inner in (one, *_sections(one.blocks))]
+
+
+FILTERS = {
+    "cell": shown.cell,
+    "row": shown.row,
+    "column": shown.column,
+    "kind": lambda block: type(block).__name__,
+    "on_page": lambda one: On.PAGE in one.on,
+}

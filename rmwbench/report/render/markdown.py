@@ -1,0 +1,191 @@
+"""A view as Markdown with its charts beside it as SVG and PNG, for wikis, issues and pull requests.
+
+Every picture carries its experiment card (suite, blocks, date, machine): it will be copied out of
+the page it was made for. Texts are escaped so that a name or a log line stays text in the renderers
+that allow HTML.
+"""
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+
+from rmwbench.report import view as shown
+from rmwbench.report.chart.drawing import svg_of
+from rmwbench.report.view import (
+    Block,
+    Cell,
+    Code,
+    Facts,
+    Items,
+    On,
+    Picture,
+    Section,
+    Table,
+    Text,
+    View,
+)
+from rmwbench.whole_file import make_directory, write_whole
+from rmwbench.words import numbers as fmt
+
+_CALLED = {"warning": "Warning:", "alarm": "Warning:"}
+NO_IMAGES: Mapping[str, str] = {}
+
+
+def write_markdown(
+    view: View, path: Path | str, *, bitmaps: bool = True, charts: Collection[str] | None = None
+) -> list[Path]:
+    """Write the text to `path` and its charts to the directory `NAME-charts` beside it; every path
+    written. The text shows the charts as SVG; `bitmaps`: as PNG too, for places that take no SVG.
+    `charts`: only those of these keys; all where None."""
+    import vl_convert
+
+    from rmwbench.report.chart.charts import with_card
+
+    path = Path(path)
+    directory = charts_directory(path)
+    make_directory(directory)
+    written, images = [path], {}
+    for picture in pictures((*view.answer, *view.sections)):
+        if picture.spec is None or (charts is not None and picture.key not in charts):
+            continue
+        card = [picture.card] if picture.card else list(view.card)
+        svg = svg_of(with_card(picture.spec, picture.title, card))
+        target = directory / f"{file_name(picture.key)}.svg"
+        write_whole(target, svg)
+        written.append(target)
+        if bitmaps:
+            write_whole(target.with_suffix(".png"), vl_convert.svg_to_png(svg, scale=1.5))
+            written.append(target.with_suffix(".png"))
+        images[picture.key] = f"{directory.name}/{target.name}"
+    write_whole(path, render_markdown(view, images))
+    return written
+
+
+def charts_directory(path: Path) -> Path:
+    """Where the charts of a report at `path` are: KEY.svg and .png, by `file_name` of its key."""
+    return path.with_name(f"{path.stem}-charts")
+
+
+def pictures(blocks: Iterable[Block], on: On = On.MARKDOWN) -> Iterator[Picture]:
+    """Of blocks and of the sections in them, in reading order."""
+    for block in blocks:
+        if on not in block.on:
+            continue
+        if isinstance(block, Picture):
+            yield block
+        elif isinstance(block, Section):
+            yield from pictures(block.blocks, on)
+
+
+def render_markdown(view: View, images: Mapping[str, str] = NO_IMAGES) -> str:
+    """The text; `images` has the relative path of each picture by its key."""
+    lines = [f"# {escape(view.title)}", ""]
+    for blocks in (view.about, view.answer, view.sections):
+        lines += render_blocks(blocks, images, level=2)
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def render_blocks(
+    blocks: Iterable[Block], images: Mapping[str, str] = NO_IMAGES, *, level: int
+) -> Iterator[str]:
+    """Lines; a section's title is a heading of `level`, and of those in it one more."""
+    for block in blocks:
+        if On.MARKDOWN not in block.on:
+            continue
+        if isinstance(block, Section):
+            yield from _section(block, images, level)
+        elif isinstance(block, Text):
+            yield from (_text(block), "")
+        elif isinstance(block, Items):
+            yield from (*(f"- {_item(one)}" for one in block.items), "")
+        elif isinstance(block, Facts):
+            yield from (*(f"- {_fact(name)}{_cell(value)}" for name, value in block.facts), "")
+        elif isinstance(block, Table):
+            yield from _table(block)
+        elif isinstance(block, Picture):
+            yield from _picture(block, images)
+        elif isinstance(block, Code):
+            yield from ("```text", block.text.replace("```", "'''"), "```", "")
+
+
+def _section(section: Section, images: Mapping[str, str], level: int) -> Iterator[str]:
+    lines = [] if section.folded else list(render_blocks(section.blocks, images, level=level + 1))
+    if lines:
+        if section.title:
+            yield from (f"{'#' * level} {escape(section.title)}", "")
+        yield from lines
+
+
+def _text(block: Text) -> str:
+    lead = block.lead or _CALLED.get(block.tone, "")
+    said = f"**{escape(lead)}** {escape(block.text)}" if lead else escape(block.text)
+    if block.tone in _CALLED:
+        return f"> {said}"
+    return f"**{said}**" if block.tone == "strong" else said
+
+
+def _item(item: Text | str) -> str:
+    return escape(item) if isinstance(item, str) else _text(item)
+
+
+def _fact(name: str) -> str:
+    return f"**{escape(name)}**: " if name else ""
+
+
+def _table(table: Table) -> Iterator[str]:
+    columns = [shown.column(one) for one in table.columns]
+    there = [n for n, one in enumerate(columns) if On.MARKDOWN in one.on]
+    if table.title:
+        yield from (f"**{escape(table.title)}**", "")
+    yield _line(escape(columns[n].title) for n in there)
+    yield _line("---:" if columns[n].right else "---" for n in there)
+    for row in map(shown.row, table.rows):
+        if row.heading:
+            yield _line([f"*{escape(row.heading)}*", *([""] * (len(there) - 1))])
+        yield _line(_cell(row.cells[n]) for n in there)
+    yield ""
+
+
+def table(heads: Sequence[str], rows: Iterable[Sequence[Cell | str]]) -> Iterator[str]:
+    """A table of texts, and the empty line behind it."""
+    return _table(Table([(head, False) for head in heads], list(rows)))
+
+
+def _cell(value: Cell | str) -> str:
+    cell = shown.cell(value)
+    text = escape(cell.text)
+    if cell.link.startswith("http"):
+        text = f"[{text}]({cell.link})"
+    elif cell.badge:
+        text = f"**{text}**"
+    return " ".join(part for part in (text, escape(cell.detail)) if part)
+
+
+def _line(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _picture(picture: Picture, images: Mapping[str, str]) -> Iterator[str]:
+    if picture.spec is not None and picture.key not in images:
+        return
+    yield from (f"**{escape(picture.title)}.** {escape(picture.reading)}", "")
+    if picture.key in images:
+        yield from (f"![{escape(picture.title)}]({images[picture.key]})", "")
+
+
+def escape(text: str) -> str:
+    """Text that stays text: Markdown's and HTML's special characters escaped, line breaks as
+    spaces. A command of ours between backticks stays code."""
+    flat = " ".join(str(text).split("\n")).strip()
+    return "".join(
+        f"`{part}`" if command else _escaped(part) for part, command in fmt.commands(flat)
+    )
+
+
+def _escaped(flat: str) -> str:
+    flat = flat.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return re.sub(r"([\\`*_\[\]|#])", r"\\\1", flat)
+
+
+def file_name(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_-]+", "-", text) or "workload"

@@ -1,0 +1,279 @@
+"""A view in a terminal, at its width: the sections, and last, where the eye is, the answer.
+
+Words and numbers are never broken: what is in two pieces cannot be copied, and a number that is cut
+is a wrong number. A table whose longest words do not fit side by side is printed in parts, each
+with the columns that tell its rows apart; where not even those leave room for one more, as a
+paragraph per row. Colour comes from rich, which is silent on pipes and under NO_COLOR; no statement
+rests on it alone.
+"""
+
+import textwrap
+from collections.abc import Sequence
+
+from rich.cells import cell_len
+from rich.console import Console
+from rich.table import Table as RichTable
+from rich.text import Text as RichText
+
+from rmwbench.report import view as shown
+from rmwbench.report.view import (
+    Block,
+    Cell,
+    Code,
+    Column,
+    Facts,
+    Items,
+    On,
+    Row,
+    Section,
+    Table,
+    Text,
+    Tone,
+    View,
+)
+from rmwbench.typed import as_typed
+from rmwbench.words import numbers as fmt
+from rmwbench.words.printable import printable
+
+STYLES: dict[Tone, str] = {
+    "good": "green",
+    "bad": "red",
+    "open": "yellow",
+    "odd": "magenta",
+    "muted": "dim",
+    "strong": "bold",
+    "warning": "yellow",
+    "alarm": "bold red",
+}
+_MARKS: dict[Tone, str] = {"warning": "! ", "alarm": "! "}
+GAP = 2
+"""Between two columns of a table."""
+_NAMES = 12
+"""The width below which facts' names are put in a column of their own."""
+
+
+def print_view(view: View, console: Console) -> None:
+    """Prints it. What it shows was written by others, so control characters are made visible."""
+    console.print()
+    _paragraph(console, view.title, style="bold")
+    _blocks(view.about, console)
+    for section in view.sections:
+        _section(section, console)
+    if any(On.TERMINAL in block.on for block in view.answer):
+        console.print()
+        _blocks(view.answer, console)
+
+
+def _section(section: Section, console: Console) -> None:
+    if section.folded or On.TERMINAL not in section.on:
+        return
+    if not any(On.TERMINAL in block.on for block in section.blocks):
+        return
+    if section.title:
+        console.print()
+        said = RichText(_plain(section.title), style="bold")
+        for cell in section.head:
+            said.append(f"  {_plain(cell.text)}", style=f"not bold {STYLES.get(cell.tone, '')}")
+        console.print(said)
+    _blocks(section.blocks, console)
+
+
+def _blocks(blocks: Sequence[Block], console: Console) -> None:
+    there = [block for block in blocks if On.TERMINAL in block.on]
+    for place, block in enumerate(there):
+        if isinstance(block, Section):
+            _section(block, console)
+        elif isinstance(block, Text):
+            _text(block, console)
+        elif isinstance(block, Items):
+            for item in block.items:
+                _item(item, block, console)
+        elif isinstance(block, Facts):
+            _facts(block, console)
+        elif isinstance(block, Table):
+            if place and isinstance(there[place - 1], Table | Facts):
+                console.print()
+            _table(block, console)
+        elif isinstance(block, Code):
+            console.print(RichText(printable(block.text)), soft_wrap=True)
+
+
+def _text(block: Text, console: Console) -> None:
+    lead = f"{block.lead} " if block.lead else ""
+    mark = _MARKS.get(block.tone, "")
+    _paragraph(console, f"{mark}{lead}{block.text}", style=STYLES.get(block.tone, ""))
+
+
+def _item(item: Text | str, items: Items, console: Console) -> None:
+    tone = item.tone if isinstance(item, Text) and item.tone else items.tone
+    text = item if isinstance(item, str) else f"{item.lead} {item.text}".strip()
+    mark = items.mark
+    _paragraph(console, text, first=RichText(f" {mark} ", style=STYLES.get(tone, "")))
+
+
+def _facts(block: Facts, console: Console) -> None:
+    names = [_plain(name) for name, _ in block.facts]
+    width = max([_NAMES - GAP, *map(cell_len, names)]) if max(map(len, names)) < 24 else _NAMES
+    for name, (_, value) in zip(names, block.facts, strict=True):
+        cell = shown.cell(value)
+        first = RichText(f"  {name:<{width}} ", style="dim")
+        _paragraph(console, cell.text, style=STYLES.get(cell.tone, ""), first=first)
+
+
+def _plain(text: str) -> str:
+    """As one types it at a prompt, without control characters."""
+    return printable(as_typed(fmt.plain(text)))
+
+
+def _paragraph(
+    console: Console, text: str, *, style: str = "", first: RichText | None = None
+) -> None:
+    """Wrapped here, with a hanging indent below what stands `first`."""
+    first = first or RichText("")
+    indent = cell_len(first.plain)
+    room = max(20, console.width - indent - 1)
+    for line in _plain(text).split("\n"):
+        pieces = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
+        for piece in pieces:
+            console.print(RichText.assemble(first, (piece, style)), no_wrap=True, crop=False)
+            first = RichText(" " * indent)
+
+
+def _table(table: Table, console: Console) -> None:
+    columns = [shown.column(one) for one in table.columns]
+    there = [n for n, one in enumerate(columns) if On.TERMINAL in one.on]
+    rows = [shown.row(one) for one in table.rows]
+    cells = [[_cell(row.cells[n], columns[n], row) for n in there] for row in rows]
+    columns = [columns[n] for n in there]
+    if table.title:
+        _paragraph(console, table.title, style="dim")
+    if table.wide:
+        _print_lines(columns, cells, console)
+        return
+    heads = [RichText(_plain(one.title)) for one in columns]
+    needed = [
+        max(map(_whole if one.right else _longest_word, column))
+        for one, column in zip(columns, zip(heads, *cells, strict=True), strict=True)
+    ]
+    wanted = [max(map(_whole, column)) for column in zip(heads, *cells, strict=True)]
+    keys = _keys([[cell.plain for cell in line] for line in cells], len(columns))
+    for n in keys:  # names stay on a line where there is room
+        needed[n] = max(needed[n], min(wanted[n], console.width // 3))
+    parts = _parts(keys, needed, console.width)
+    if parts is None:
+        _print_rows(columns, cells, console)
+        return
+    for place, part in enumerate(parts):
+        if place:
+            console.print()
+        widths = _widths(part, needed, wanted, console.width)
+        console.print(_part(columns, rows, cells, widths))
+
+
+def _cell(value: Cell | str, column: Column, row: Row) -> RichText:
+    cell = shown.cell(value)
+    style = STYLES.get(cell.tone or row.tone, "")
+    text = RichText(_plain(cell.text), style=style)
+    if cell.detail and column.detail:
+        text.append(" " if column.detail == "beside" else "\n").append(_plain(cell.detail))
+    return text
+
+
+def _whole(text: RichText) -> int:
+    return max(map(cell_len, text.plain.split("\n")))
+
+
+def _longest_word(text: RichText) -> int:
+    return max(map(cell_len, text.plain.split()), default=0)
+
+
+def _keys(rows: Sequence[Sequence[str]], columns: int) -> list[int]:
+    """The first columns, as many as make every row another; an empty cell stands for the one above
+    it."""
+    above, whole = [""] * columns, []
+    for row in rows:
+        above = [cell or before for cell, before in zip(row, above, strict=True)]
+        whole.append(above)
+    few = (n for n in range(1, columns) if len({tuple(row[:n]) for row in whole}) == len(whole))
+    return list(range(next(few, 1)))
+
+
+def _parts(keys: list[int], needed: Sequence[int], width: int) -> list[list[int]] | None:
+    """The columns of each part; None where a part would be wider than `width`."""
+    found = [list(keys)]
+    for column in range(len(keys), len(needed)):
+        if found[-1] != keys and _width(needed, [*found[-1], column]) > width:
+            found.append(list(keys))
+        found[-1].append(column)
+    return found if all(_width(needed, part) <= width for part in found) else None
+
+
+def _width(needed: Sequence[int], part: Sequence[int]) -> int:
+    return sum(needed[n] + GAP for n in part) - GAP
+
+
+def _widths(
+    part: Sequence[int], needed: Sequence[int], wanted: Sequence[int], width: int
+) -> dict[int, int]:
+    """Of each column; what is left over goes to those that want most of it."""
+    widths = {n: needed[n] for n in part}
+    room = min(width - _width(needed, part), sum(wanted[n] - needed[n] for n in part))
+    for _ in range(room):
+        widths[max(part, key=lambda n: wanted[n] / max(1, widths[n]))] += 1
+    return widths
+
+
+def _part(
+    columns: Sequence[Column],
+    rows: Sequence[Row],
+    cells: Sequence[Sequence[RichText]],
+    widths: dict[int, int],
+) -> RichTable:
+    table = RichTable(
+        box=None, padding=(0, GAP, 0, 0), header_style="dim", pad_edge=False, show_edge=False
+    )
+    for n, width in widths.items():  # set here: rich narrows columns below what they need
+        one = columns[n]
+        table.add_column(
+            RichText(_plain(one.title)), justify="right" if one.right else "left", width=width
+        )
+    for row, line in zip(rows, cells, strict=True):
+        if row.heading:
+            table.add_row(RichText(_plain(row.heading), style="dim italic"))
+        table.add_row(*(line[n] for n in widths))
+    return table
+
+
+def _print_rows(
+    columns: Sequence[Column], cells: Sequence[Sequence[RichText]], console: Console
+) -> None:
+    for line in cells:
+        told = [
+            f"{one.title}: {cell.plain}" if n else cell.plain
+            for n, (one, cell) in enumerate(zip(columns, line, strict=True))
+            if cell.plain
+        ]
+        text = textwrap.fill(
+            "; ".join(told),
+            console.width - 1,
+            initial_indent="" if line[0].plain else "  ",
+            subsequent_indent="  ",
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+        console.print(RichText(text), soft_wrap=True)
+
+
+def _print_lines(
+    columns: Sequence[Column], cells: Sequence[Sequence[RichText]], console: Console
+) -> None:
+    """A line per row, however narrow the terminal is: they are searched by the line."""
+    lines = [[one.title for one in columns]]
+    lines += [[" ".join(cell.plain.split()) for cell in line] for line in cells]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    sides = [">" if one.right else "<" for one in columns]
+    texts = (
+        "  ".join(f"{cell:{side}{n}}" for cell, side, n in zip(line, sides, widths, strict=True))
+        for line in lines
+    )
+    console.out("\n".join(text.rstrip() for text in texts), highlight=False)
