@@ -90,7 +90,9 @@ def _headed(log: str, run: str, rmw: str, mode: str, message: str) -> str:
 
 def timed(archive: Path, out: Path) -> dict[str, float]:
     """Imports it once."""
-    used = command.timed(["import", str(archive), "--out", str(out)], out.with_suffix(".pyc"))
+    used = command.timed(
+        ["published", "import", str(archive), "--out", str(out)], out.with_suffix(".pyc")
+    )
     shutil.rmtree(out, ignore_errors=True)
     return used
 

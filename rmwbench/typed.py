@@ -15,33 +15,14 @@ from pathlib import Path
 COMMAND = "RMWBENCH_COMMAND"
 """The variable that says how this program is typed, for those that start it for somebody."""
 NAME = "rmwbench"
-VERBS = (
-    *(
-        "doctor",
-        "calibrate",
-        "middlewares",
-        "candidates",
-        "suites",
-        "types",
-        "plan",
-        "run",
-        "resume",
-    ),
-    *("show", "explain", "report"),
-    *(
-        "compare",
-        "capacity",
-        "decide",
-        "query",
-        "import",
-        "community",
-        "claims",
-        "questionnaire",
-        "figures",
-    ),
-    *("evaluate", "clean"),
+NEEDED = (
+    *("doctor", "middlewares", "suites", "plan", "run", "resume"),
+    *("show", "explain", "report", "compare", "capacity", "decide"),
 )
-"""In the order of the help, which is the one in which a newcomer wants them."""
+"""What a robot engineer needs, in the order in which a newcomer wants it."""
+MORE = ("calibrate", "candidates", "types", "query", "clean", "published")
+VERBS = (*NEEDED, *MORE)
+"""In the order of the help."""
 
 _CALL = re.compile(rf"(?<![\w/.-]){NAME}(?= (?:--|(?:{'|'.join(VERBS)})\b))")
 

@@ -62,10 +62,10 @@ def commands(line: str) -> Iterator[list[str]]:
 def fault(words: list[str]) -> str | None:
     """What keeps the command from being typed."""
     command, words = verb(words[0]), words[1:]
-    if own := getattr(
-        command, "commands", {}
-    ):  # such a verb is `show` of names without one of them
+    while own := getattr(command, "commands", {}):
         named = bool(words) and words[0] in own
+        if not named and "show" not in own:  # otherwise names stand for `show` of them
+            return f"nothing is called {' '.join(words)}" if words else None
         command, words = own[words[0] if named else "show"], words[1:] if named else words
     context = typer.Context(command, info_name=command.name)
     try:
@@ -97,7 +97,8 @@ def test_every_command_that_is_shown_can_be_typed(page):
         ("rmwbench run quik", "no suite quik"),
         ("rmwbench run quick --sed 1", "No such option"),
         ("$ rmwbench show DIR --json  # for programs", None),
-        ("rmwbench claims run --budget 40m", None),
+        ("rmwbench published claims run --budget 40m", None),
+        ("rmwbench published clams", "nothing is called clams"),
     ],
 )
 def test_a_command_that_cannot_be_typed_is_found(line, why):

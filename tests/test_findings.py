@@ -44,7 +44,7 @@ def piped(command: str) -> tuple[int, str]:
         # Charts need seconds to load, once per process: those that draw run in this one.
         done = (
             _here(command, place)
-            if command.startswith("rmwbench figures")
+            if command.startswith("rmwbench published figures")
             else _typed(command, place)
         )
         written = [page.stat().st_size for page in Path(place).glob("*.html")]
@@ -91,7 +91,9 @@ def test_a_command_says_something(command):
 
 
 def test_a_point_is_a_line_and_nothing_is_cut():
-    code, out = piped(f"rmwbench import '{original.path(*DATA['DIR/build_farm'])}' --figures")
+    code, out = piped(
+        f"rmwbench published import '{original.path(*DATA['DIR/build_farm'])}' --figures"
+    )
     assert code == 0
     lines = out.splitlines()
     begin = next(n for n, line in enumerate(lines) if line.startswith("figure  "))

@@ -1,7 +1,8 @@
 """Help as plain text: what draws frames around it takes longer to import than all verbs
 together."""
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from typer.core import TyperGroup
 
@@ -13,21 +14,23 @@ HELP_OPTIONS = ["--help", "-h"]
 
 
 class PlainGroup(TyperGroup):
-    """A list of verbs, each with its whole first paragraph. `ORDER`: the verbs' order where it is
-    not that in which they were added."""
+    """A list of verbs, each with its whole first paragraph."""
 
-    ORDER: tuple[str, ...] = ()
+    SECTIONS: ClassVar[Mapping[str, Sequence[str]]] = {}
+    """Titles and their verbs in order, where not all stand below one title as they were added."""
 
     def list_commands(self, ctx: "Context") -> list[str]:
         names = super().list_commands(ctx)
-        return sorted(names, key=self.ORDER.index) if self.ORDER else names
+        order = [name for section in self.SECTIONS.values() for name in section]
+        return sorted(names, key=order.index) if order else names
 
     def format_commands(self, ctx: "Context", formatter: Any) -> None:
-        found = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
-        with formatter.section("Commands"):
-            formatter.write_dl(
-                [(name, (verb.help or "").partition("\n\n")[0]) for name, verb in found if verb]
-            )
+        for title, names in (self.SECTIONS or {"Commands": self.list_commands(ctx)}).items():
+            verbs = [(name, self.get_command(ctx, name)) for name in names]
+            with formatter.section(title):
+                formatter.write_dl(
+                    [(name, (verb.help or "").partition("\n\n")[0]) for name, verb in verbs if verb]
+                )
 
 
 class NamesOrVerbs(PlainGroup):

@@ -13,19 +13,27 @@ import select
 import sys
 from contextlib import suppress
 from importlib import import_module
-from keyword import iskeyword
-from typing import Annotated, NoReturn
+from typing import Annotated, ClassVar, NoReturn
 
 import typer
 
 from rmwbench.cli.help import HELP_OPTIONS, PlainGroup
-from rmwbench.typed import VERBS
+from rmwbench.typed import MORE, NEEDED, VERBS, as_typed
 
-FOLDERS = {
-    **dict.fromkeys(("claims", "questionnaire", "figures", "evaluate"), "evaluations"),
-    **dict.fromkeys(("doctor", "calibrate", "middlewares", "clean"), "machine"),
+MODULES = {
+    **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},
+    "published": "published.group",
 }
 """Of verbs that are not in `verbs`."""
+
+EARLIER = {
+    **{
+        verb: f"published {verb}"
+        for verb in ("claims", "figures", "import", "questionnaire", "community")
+    },
+    "evaluate": "published report",
+}
+"""Verbs that had a name of their own before 2026-12. The earlier name still runs them."""
 
 GATES = (
     "doctor",
@@ -36,8 +44,8 @@ GATES = (
     "compare",
     "capacity",
     "decide",
-    "evaluate",
-    "claims run",
+    "published report",
+    "published claims run",
 )
 """Verbs whose exit code is an answer."""
 
@@ -61,7 +69,7 @@ def _print_version(asked: bool) -> None:
 
 
 class _Verbs(PlainGroup):
-    ORDER = VERBS
+    SECTIONS: ClassVar = {"Commands": NEEDED, "More": MORE}
 
 
 def _app(asked: str) -> typer.Typer:
@@ -91,9 +99,7 @@ def _app(asked: str) -> typer.Typer:
     ) -> None: ...
 
     for verb in (asked,) if asked in VERBS else VERBS:
-        # A module may not have a keyword's name: `import` is in import_.py.
-        folder = FOLDERS.get(verb, "verbs")
-        import_module(f"{__package__}.{folder}.{verb}{'_' * iskeyword(verb)}").register(app)
+        import_module(f"{__package__}.{MODULES.get(verb, f'verbs.{verb}')}").register(app)
     return app
 
 
@@ -124,7 +130,7 @@ def main(arguments: list[str] | None = None) -> None:
         # NumPy reads it, and does not load where it is not a time
         del os.environ["SOURCE_DATE_EPOCH"]
     try:
-        _guarded(arguments)
+        _guarded(_renamed(sys.argv[1:] if arguments is None else arguments))
     except UserError as error:
         _fail(error.render())
     except KeyboardInterrupt:
@@ -156,7 +162,17 @@ def _fail(text: str) -> NoReturn:
     sys.exit(2)
 
 
-def _guarded(arguments: list[str] | None) -> None:
+def _renamed(arguments: list[str]) -> list[str]:
+    """The command line with the verb's name of today; an earlier name is answered on stderr."""
+    today = EARLIER.get(_verb(arguments))
+    if today is None:
+        return arguments
+    with suppress(OSError):
+        typer.echo(as_typed(f"`{arguments[0]}` is now `rmwbench {today}`"), err=True)
+    return [*today.split(), *arguments[1:]]
+
+
+def _guarded(arguments: list[str]) -> None:
     """Runs the verb. A reader that closed the pipe early (`| head`) has what it wanted, so that is
     a success; a verb whose exit code is an answer, and that had no time to give it, could not
     tell."""
@@ -195,17 +211,13 @@ def _forget_stdout() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _unanswered(arguments: list[str] | None) -> int:
-    return 2 if _verb(arguments) in GATES or " ".join(_words(arguments)[:2]) in GATES else 0
+def _unanswered(arguments: list[str]) -> int:
+    return 2 if any(" ".join(arguments[:words]) in GATES for words in (1, 2, 3)) else 0
 
 
-def _verb(arguments: list[str] | None) -> str:
+def _verb(arguments: list[str]) -> str:
     """The first word of the command line, which need not be a verb."""
-    return next(iter(_words(arguments)), "")
-
-
-def _words(arguments: list[str] | None) -> list[str]:
-    return sys.argv[1:] if arguments is None else arguments
+    return arguments[0] if arguments else ""
 
 
 def _stdout() -> int | None:

@@ -1,5 +1,6 @@
 """A directory of several campaigns that are run for one question, and the file in it that says what
-was asked for: what `rmwbench claims run` and `rmwbench evaluate -o` have in common."""
+was asked for: what `rmwbench published claims run` and `rmwbench published report -o` have in
+common."""
 
 import json
 from collections.abc import Callable, Mapping

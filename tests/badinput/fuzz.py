@@ -112,7 +112,7 @@ READERS = (
         ["clean", "C", "--dry-run"],
     ),
     *(
-        ["claims", "gscam-2025", "--campaign", "C", "--no-shipped"],
+        ["published", "claims", "gscam-2025", "--campaign", "C", "--no-shipped"],
         ["compare", "C", "OTHER"],
         ["clean", "C"],
     ),
@@ -138,34 +138,34 @@ OPTIONS = (
         ["compare", "C"],
         ["query"],
         ["query", "select 1", "C", "--rows"],
-        ["claims"],
-        ["claims", "--verdict"],
+        ["published", "claims"],
+        ["published", "claims", "--verdict"],
     ),
     *(
-        ["claims", "--heading"],
-        ["figures"],
-        ["figures", "--figure"],
-        ["figures", "gscam-2025", "-o"],
+        ["published", "claims", "--heading"],
+        ["published", "figures"],
+        ["published", "figures", "--figure"],
+        ["published", "figures", "gscam-2025", "-o"],
     ),
     *(
-        ["questionnaire", "--question"],
-        ["import"],
-        ["import", "--out"],
+        ["published", "questionnaire", "--question"],
+        ["published", "import"],
+        ["published", "import", "--out"],
         ["middlewares", "show"],
         ["clean"],
         [""],
     ),
     *(
-        ["community", "survey"],
-        ["community", "admission"],
-        ["community", "rep2004"],
+        ["published", "community", "survey"],
+        ["published", "community", "admission"],
+        ["published", "community", "rep2004"],
         ["capacity", "quick", "--limit"],
     ),
     *(
         ["resume"],
         ["run", "quick", "--series"],
         ["run", "quick", "--budget"],
-        ["community", "github", "--from"],
+        ["published", "community", "github", "--from"],
     ),
 )
 SQL = (
@@ -276,7 +276,7 @@ def case(draw: random.Random, material: Material) -> dict[str, Any]:
             return {
                 "input": kind,
                 **_bent_archive(draw),
-                "verb": ["import", "ARCHIVE", "--out", "OUT"],
+                "verb": ["published", "import", "ARCHIVE", "--out", "OUT"],
             }
     words = list(draw.choice(OPTIONS))
     for _ in range(draw.randrange(1, 3)):

@@ -237,7 +237,14 @@ def test_a_directory_whose_name_is_not_text_is_refused_with_the_reason(damaged, 
 @pytest.mark.parametrize("value", ["x", "-5", "1e99", "99999999999999999999"])
 def test_a_date_of_a_build_that_is_not_valid_keeps_nothing_from_working(damaged, value):
     done = subprocess.run(
-        [*COMMAND, "claims", "gscam-2025", "--no-shipped", "--json"],  # a short way to NumPy
+        [
+            *COMMAND,
+            "published",
+            "claims",
+            "gscam-2025",
+            "--no-shipped",
+            "--json",
+        ],  # a short way to NumPy
         capture_output=True,
         text=True,
         timeout=120,

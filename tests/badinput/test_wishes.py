@@ -131,8 +131,8 @@ def test_a_folder_of_suites_is_refused_with_what_is_in_it(user, verb):
 @pytest.mark.parametrize(
     ("part", "does"),
     [
-        ("galactic-2020/community", "rmwbench community"),
-        ("fastdds-2021/questionnaire", "rmwbench questionnaire"),
+        ("galactic-2020/community", "rmwbench published community"),
+        ("fastdds-2021/questionnaire", "rmwbench published questionnaire"),
     ],
 )
 def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_it_is(

@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from rmwbench.cli.main import VERBS
+from rmwbench.cli.main import EARLIER, VERBS
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError
 from tests.lab import fake_worker
@@ -53,10 +53,22 @@ def test_help_has_every_verb_in_its_order_with_a_whole_sentence():
     listed = rmwbench("--help").stdout.partition("Commands:")[2]
     assert re.findall(r"^  (\w+) ", listed, re.MULTILINE) == list(VERBS)
     assert "..." not in listed
-    assert "..." not in rmwbench("community", "--help").stdout.partition("Commands:")[2]
+    assert (
+        "..." not in rmwbench("published", "community", "--help").stdout.partition("Commands:")[2]
+    )
 
 
-@pytest.mark.parametrize("verb", ["", "run", "claims", "claims run", "middlewares show"])
+@pytest.mark.parametrize(("earlier", "today"), EARLIER.items())
+def test_an_earlier_name_runs_the_verb_of_today_and_names_it(earlier, today):
+    old, new = (rmwbench(*words.split(), "--help") for words in (earlier, today))
+    assert (old.returncode, old.stdout) == (0, new.stdout)
+    assert (old.stderr, new.stderr) == (f"`{earlier}` is now `rmwbench {today}`\n", "")
+    assert f"\n  {earlier} " not in rmwbench("--help").stdout
+
+
+@pytest.mark.parametrize(
+    "verb", ["", "run", "published claims", "published claims run", "middlewares show"]
+)
 def test_the_short_option_for_help_is_taken_by_every_verb(verb):
     short, long = (rmwbench(*verb.split(), word) for word in ("-h", "--help"))
     assert short.returncode == 0 and short.stdout == long.stdout and "-h" in short.stdout
@@ -99,7 +111,7 @@ def test_an_import_waits_for_nothing_that_it_does_not_need(tmp_path):
     log.write_text(text_2020([Second(30)] * 4, publishers=1, subscribers=0))
     program = (
         "import sys\nfrom rmwbench.cli.main import main\n"
-        f"try: main(['import', {str(log)!r}, '--out', {str(tmp_path / 'bundle')!r}])\nexcept "
+        f"try: main(['published', 'import', {str(log)!r}, '--out', {str(tmp_path / 'bundle')!r}])\nexcept "
         "SystemExit: pass\n"
         "heavy = {'altair', 'duckdb', 'scipy', 'pandas', 'polars', 'matplotlib', 'ruamel', "
         "'jinja2', 'pyroute2'}\n"
@@ -121,7 +133,7 @@ def test_an_answer_waits_for_nothing_that_it_does_not_need(verb, tmp_path):
     claims, charts are for a report; the campaign is of no published evaluation."""
     campaign = synthetic_bundle.write(tmp_path / "c", blocks=2, workloads=("camera",))
     arguments = {
-        "claims": ["claims"],
+        "claims": ["published", "claims"],
         "show": ["show", str(campaign)],
         "report": ["report", str(campaign), "-o", str(tmp_path / "r.html")],
     }[verb]

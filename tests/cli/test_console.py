@@ -58,7 +58,13 @@ def test_no_verb_makes_a_console_of_its_own():
 
 
 @pytest.mark.parametrize(
-    "verb", [["figures", "gscam-2025"], ["claims", "ga-34-stall"], ["plan", "quick"], ["doctor"]]
+    "verb",
+    [
+        ["published", "figures", "gscam-2025"],
+        ["published", "claims", "ga-34-stall"],
+        ["plan", "quick"],
+        ["doctor"],
+    ],
 )
 def test_what_goes_into_a_pipe_is_not_padded_to_a_width_that_it_has_not(capsys, monkeypatch, verb):
     monkeypatch.delenv("COLUMNS", raising=False)

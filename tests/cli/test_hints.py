@@ -59,13 +59,13 @@ def test_every_text_of_a_console_names_it_so_also_where_it_is_wrapped(monkeypatc
         table,
     ):
         console.print(text)
-    say("ledger: rmwbench claims")
+    say("ledger: rmwbench published claims")
     printed = " ".join(capsys.readouterr().out.split())
     for call in (
         "x/rmwbench doctor: it",
         "x/rmwbench show d",
         "b `x/rmwbench run",
-        "ledger: x/rmwbench claims",
+        "ledger: x/rmwbench published",
     ):
         assert call in printed
 

@@ -20,11 +20,11 @@ VERBS = {
     "report": ["report", "campaign", "--out"],
     "compare": ["compare", "campaign", "newer", "--out"],
     "compare --html": ["compare", "campaign", "newer", "--html"],
-    "claims": ["claims", "gscam-2025", "--no-shipped", "--out"],
-    "questionnaire": ["questionnaire", "--question", "audit", "--out"],
-    "figures": ["figures", "gscam-2025", "--no-shipped", "-o"],
-    "community": ["community", "admission", "--out"],
-    "community --report": ["community", "admission", "--report"],
+    "claims": ["published", "claims", "gscam-2025", "--no-shipped", "--out"],
+    "questionnaire": ["published", "questionnaire", "--question", "audit", "--out"],
+    "figures": ["published", "figures", "gscam-2025", "--no-shipped", "-o"],
+    "community": ["published", "community", "admission", "--out"],
+    "community --report": ["published", "community", "admission", "--report"],
 }
 
 
@@ -176,7 +176,8 @@ def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "verb", [["plan", "quick"], ["show", "campaign", "--json"], ["claims"], ["--version"]]
+    "verb",
+    [["plan", "quick"], ["show", "campaign", "--json"], ["published", "claims"], ["--version"]],
 )
 def test_a_full_stdout_is_one_error(place, verb):
     with open("/dev/full", "w") as full:
@@ -204,7 +205,13 @@ def test_streams_that_are_closed_are_not_a_crash_and_lend_no_file_their_number(
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    "verb", [["show", "campaign"], ["plan", "quick"], ["claims"], ["questionnaire"]]
+    "verb",
+    [
+        ["show", "campaign"],
+        ["plan", "quick"],
+        ["published", "claims"],
+        ["published", "questionnaire"],
+    ],
 )
 def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
     ascii_only = {

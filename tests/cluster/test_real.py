@@ -240,7 +240,7 @@ def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(be
     session = begin(path, "tsc", shares, {}, seed=1, budget_s=120.0, choice=NO_CHOICE, machines=3)
 
     def evaluate(*more: str) -> subprocess.CompletedProcess:
-        command = [*COMMAND, "evaluate", "tsc", "-o", str(path), *more]
+        command = [*COMMAND, "published", "report", "tsc", "-o", str(path), *more]
         return subprocess.run(
             bench.nodes.command(*command),
             capture_output=True,

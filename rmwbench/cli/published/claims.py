@@ -1,5 +1,5 @@
-"""`rmwbench claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what became of it;
-`… run` and `… plan` measure what is open."""
+"""`rmwbench published claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what
+became of it; `… run` and `… plan` measure what is open."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -21,7 +21,7 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer(
         cls=NamesOrVerbs,
         help="What seven published evaluations claim: as published, as corrected, as measured.",
-        epilog="`rmwbench claims [SOURCE|CLAIM…]` is short for `rmwbench claims show "
+        epilog="`rmwbench published claims [SOURCE|CLAIM…]` is short for `rmwbench published claims show "
         "[SOURCE|CLAIM…]`.",
     )
     group.command(

@@ -1,5 +1,5 @@
-"""`rmwbench claims run [SOURCE]`, `rmwbench claims plan [SOURCE]`, and `rmwbench resume` of what
-the first began."""
+"""`rmwbench published claims run [SOURCE]`, `rmwbench published claims plan [SOURCE]`, and
+`rmwbench resume` of what the first began."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -124,7 +124,7 @@ def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> No
             f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays"
         )
         console.print(f"go on:   {go_on}")
-        console.print(f"look:    rmwbench claims --campaign {session.directory}")
+        console.print(f"look:    rmwbench published claims --campaign {session.directory}")
         raise typer.Exit(130)
     raise typer.Exit(0 if _answer(session, files, no_report) else 2)
 
@@ -162,7 +162,7 @@ def _asked(
                 "no claim of such a verdict has an experiment",
                 where="--verdict",
                 actual=", ".join(verdicts),
-                fix="`rmwbench claims --verdict undecided` lists those that more trials may decide",
+                fix="`rmwbench published claims --verdict undecided` lists those that more trials may decide",
             )
     return names, found.files, ids
 
@@ -254,7 +254,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     for line in _told(made):
         print(line)
     print(f"report: {page}")
-    say(f"ledger: rmwbench claims --campaign {session.directory}")
+    say(f"ledger: rmwbench published claims --campaign {session.directory}")
     return good
 
 

@@ -1,5 +1,5 @@
-"""`rmwbench community github|rep2004|survey|admission`: what lies beside performance, from the
-projects and users."""
+"""`rmwbench published community github|rep2004|survey|admission`: what lies beside performance,
+from the projects and users."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -134,7 +134,7 @@ def _collected(
         raise UserError(
             "no repository named",
             expected="OWNER/NAME, OWNER/NAME=DIR with its git directory, or --from DIR",
-            fix="rmwbench community github ros2/rcl",
+            fix="rmwbench published community github ros2/rcl",
         )
     parts = [name.partition("=") for name in dict.fromkeys(names)]
     asked = {name: directory if equals else None for name, equals, directory in parts}

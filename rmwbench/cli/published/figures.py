@@ -1,5 +1,5 @@
-"""`rmwbench figures [SOURCE]`: every figure of the published evaluations, as published, as
-corrected, as measured."""
+"""`rmwbench published figures [SOURCE]`: every figure of the published evaluations, as published,
+as corrected, as measured."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -85,7 +85,7 @@ def figures(
         typer.echo(extract)
         return
     given = campaigns_in(
-        campaign or (), "figures", imported="what `rmwbench import` made goes to --data"
+        campaign or (), "figures", imported="what `rmwbench published import` made goes to --data"
     )
     given += shipped_summaries() if shipped else []
     parts = [
@@ -171,7 +171,7 @@ def _extract(
     if len(files) != 1 or not given:
         raise UserError(
             "points are extracted for one source from its data",
-            fix="rmwbench figures SOURCE --data PATH --extract FILE",
+            fix="rmwbench published figures SOURCE --data PATH --extract FILE",
         )
     missing = [kind for kind in files[0].kinds if kind not in found]
     if missing:
@@ -212,4 +212,6 @@ def _print(document: dict[str, Any]) -> None:
             f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped "
             "leaves it out."
         )
-    console.print("Points with a value. `rmwbench figures SOURCE -o page.html` draws them.")
+    console.print(
+        "Points with a value. `rmwbench published figures SOURCE -o page.html` draws them."
+    )

@@ -1,5 +1,5 @@
-"""`rmwbench import [KIND] PATH`: published data into a bundle, with its figures as published and as
-corrected."""
+"""`rmwbench published import [KIND] PATH`: published data into a bundle, with its figures as
+published and as corrected."""
 
 from pathlib import Path
 from typing import Annotated
@@ -70,20 +70,22 @@ def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
     from rmwbench.published.importers import KINDS
 
     if len(words) == 1 and words[0] in KINDS and not Path(words[0]).exists():
-        raise UserError("no path to import", where=words[0], fix=f"rmwbench import {words[0]} PATH")
+        raise UserError(
+            "no path to import", where=words[0], fix=f"rmwbench published import {words[0]} PATH"
+        )
     if "" in words:
         raise UserError(
             "an empty path",
-            expected="rmwbench import [KIND] PATH",
+            expected="rmwbench published import [KIND] PATH",
             actual="''",
             fix="name a file, a directory or an archive; `.` is the directory you are in",
         )
     if not 1 <= len(words) <= 2:
         raise UserError(
             "one path to import is needed",
-            expected="rmwbench import [KIND] PATH",
+            expected="rmwbench published import [KIND] PATH",
             actual=f"{len(words)} words",
-            fix="`rmwbench import --list` names the kinds",
+            fix="`rmwbench published import --list` names the kinds",
         )
     return (None, words[0]) if len(words) == 1 else (words[0], words[1])
 

@@ -1,5 +1,5 @@
-"""`rmwbench questionnaire`: the questions that ROS 2's technical steering committee asked in 2021,
-answered."""
+"""`rmwbench published questionnaire`: the questions that ROS 2's technical steering committee asked
+in 2021, answered."""
 
 from pathlib import Path
 from typing import Annotated, Any

@@ -82,7 +82,7 @@ def report(
 
 def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
     """The committee's report of what has been measured so far."""
-    from rmwbench.cli.published.evaluate import say_files, write
+    from rmwbench.cli.published.committee_report import say_files, write
     from rmwbench.published.committee.session import load
 
     if out is not None:

@@ -1,5 +1,5 @@
-"""`rmwbench resume DIR`: goes on with what was stopped, be it a campaign, those of `claims run`, or
-an evaluation."""
+"""`rmwbench resume DIR`: goes on with what was stopped, be it a campaign, those of `published
+claims run`, or a committee's report."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -24,15 +24,15 @@ def resume(
         Path,
         typer.Argument(
             metavar="DIR",
-            help="The campaign, or what `claims run` or `evaluate -o` began. It keeps its plan, "
-            "and no finished trial is repeated.",
+            help="The campaign, or what `published claims run` or `published report -o` began. It "
+            "keeps its plan, and no finished trial is repeated.",
         ),
     ],
     budget: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
-            help="For `claims run`: this time instead of what is left of the first; after all is "
+            help="For `published claims run`: this time instead of what is left of the first; after all is "
             "finished, for new campaigns of what is still open.",
         ),
     ] = None,
@@ -59,7 +59,7 @@ def resume(
         "what was begun keeps its plan; only the campaigns of claims get new time",
     )
     if is_evaluation(directory):
-        from rmwbench.cli.published.evaluate import go_on
+        from rmwbench.cli.published.committee_report import go_on
 
         _refuse("--no-report", no_report or None, "an evaluation ends with its document")
         go_on(directory, cluster)

@@ -68,7 +68,7 @@ def derived(
     if exclude:
         made["exclude"] = exclude
     return (
-        f"# Derived from {name} by `rmwbench claims run`: the cells that claims need.\n\n"
+        f"# Derived from {name} by `rmwbench published claims run`: the cells that claims need.\n\n"
         f"{_dumped(made)}"
     )
 

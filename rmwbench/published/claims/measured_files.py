@@ -45,6 +45,6 @@ def _read(path: Path) -> dict[str, Any]:
             where=str(path),
             expected=f"method {METHOD}",
             actual=", ".join(f"method {number}" for number in sorted(methods)),
-            fix="measure it again; `rmwbench claims run` says what is open without it",
+            fix="measure it again; `rmwbench published claims run` says what is open without it",
         )
     return found

@@ -104,7 +104,7 @@ class Data(Strict):
     (contradicted), or some."""
 
     kind: Text
-    """Of `rmwbench import --list`."""
+    """Of `rmwbench published import --list`."""
     checks: Annotated[tuple[Check, ...], Field(strict=False, min_length=1)]
 
 

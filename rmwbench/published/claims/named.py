@@ -1,4 +1,5 @@
-"""What `rmwbench claims WORD…` asks for: sources, claims files, and single claims by their ids."""
+"""What `rmwbench published claims WORD…` asks for: sources, claims files, and single claims by
+their ids."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -65,5 +66,6 @@ def _unknown(word: str, known: Iterable[str]) -> UserError:
         expected=f"one of the sources {', '.join(sources())}, the id of a claim, or the path of a "
         "claims file",
         actual=word,
-        fix=did_you_mean(word, known) or "`rmwbench claims` lists all claims with their ids",
+        fix=did_you_mean(word, known)
+        or "`rmwbench published claims` lists all claims with their ids",
     )

@@ -116,7 +116,7 @@ def counts(summary: Mapping[str, Any]) -> str:
 
 def to_do(source: str) -> str:
     """What measures the open claims of a source, or of a claims file by its path."""
-    return f"rmwbench claims run {source} --budget 30m"
+    return f"rmwbench published claims run {source} --budget 30m"
 
 
 def named(words: Iterable[str], where: str) -> frozenset[str]:

@@ -201,7 +201,7 @@ def _part(session: Session, section: Planned) -> Part:
             f"{fmt.duration(section.least_s)}"
         )
         get = (
-            f"rmwbench evaluate {session.evaluation} --budget {math.ceil(more / 60)}m -o "
+            f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
             "ANOTHER_DIR"
         )
         return Part(section=section, shown=None, why=why, get=get)

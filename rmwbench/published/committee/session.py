@@ -1,11 +1,11 @@
-"""The directory of `rmwbench evaluate -o DIR`.
+"""The directory of `rmwbench published report -o DIR`.
 
 DIR/evaluation.json           what was asked for and planned, and what could not begin
-DIR/campaigns/SECTION/        the campaign of a section, like any other DIR/comments/NAME.md
-a vendor's own comment, which the document quotes DIR/community/*.json          documents of
-`rmwbench community github|rep2004|survey --json` DIR/report.md, .html, .pdf    the document; its
-charts are those of the sections DIR/sections/SECTION.md       every table of a section, with its
-charts in DIR/sections/SECTION-charts/
+DIR/campaigns/SECTION/        the campaign of a section, like any other
+DIR/comments/NAME.md          a vendor's own comment, which the document quotes
+DIR/community/*.json          what `rmwbench published community … --json` printed
+DIR/report.md, .html, .pdf    the document; its charts are those of the sections
+DIR/sections/SECTION.md       every table of a section, its charts beside it in SECTION-charts/
 """
 
 import math
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rmwbench.published.committee.sections import Share
     from rmwbench.suite.file.candidates import Choice
 
-STATE = StateFile("evaluation.json", "rmwbench evaluate", "rmwbench/evaluation-run", 1)
+STATE = StateFile("evaluation.json", "rmwbench published report", "rmwbench/evaluation-run", 1)
 _OCCUPIED = (
     "the directory is not empty, and no evaluation was begun in it",
     "choose another with --out",

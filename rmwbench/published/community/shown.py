@@ -1,6 +1,6 @@
-"""The view of a document that a verb of `rmwbench community` printed with `--json`, whichever it
-was; and those that are shipped, because what they are about is public and was read on a day that
-they name."""
+"""The view of a document that a verb of `rmwbench published community` printed with `--json`,
+whichever it was; and those that are shipped, because what they are about is public and was read on
+a day that they name."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -27,7 +27,7 @@ SHIPPED = Path(__file__).parent / "shipped"
 
 
 def shipped(name: str) -> Path | None:
-    """The shipped document of `rmwbench community NAME`; None where there is none."""
+    """The shipped document of `rmwbench published community NAME`; None where there is none."""
     path = SHIPPED / f"{name}.json"
     return path if path.is_file() else None
 
@@ -49,7 +49,7 @@ def view_of(path: Path) -> View:
         return VIEWS[document["schema"]](document)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
-            "this is not a document of `rmwbench community … --json`",
+            "this is not a document of `rmwbench published community … --json`",
             where=str(path),
             expected="a schema of " + ", ".join(VIEWS),
             actual=str(error) or type(error).__name__,

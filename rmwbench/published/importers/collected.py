@@ -77,7 +77,7 @@ def collect(path: Path | str, kinds: Iterable[str] = ()) -> dict[str, Rows]:
                 "no published data of a wanted kind",
                 where=str(path),
                 expected=", ".join(sorted(wanted)),
-                fix="`rmwbench import --list` says what can be read",
+                fix="`rmwbench published import --list` says what can be read",
             )
         )
     return {kind: list(rows.values()) for kind, rows in found.items()}

@@ -123,7 +123,7 @@ def named(name: str) -> Kind:
         raise UserError(
             f"no kind {name!r}",
             expected=", ".join(KINDS),
-            fix=did_you_mean(name, KINDS) or "`rmwbench import --list` names them",
+            fix=did_you_mean(name, KINDS) or "`rmwbench published import --list` names them",
         )
     return KINDS[name]
 
@@ -153,7 +153,7 @@ def recognise(source: Source) -> Kind:
 
 
 _HELP = (
-    "`rmwbench import --list` says what can be imported; name the KIND to learn what is wrong "
+    "`rmwbench published import --list` says what can be imported; name the KIND to learn what is wrong "
     "with a file"
 )
 

@@ -171,7 +171,7 @@ def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None
 
 
 def measured_here(source: str) -> list[Campaign]:
-    """What the shipped campaigns answered (`rmwbench questionnaire --save`)."""
+    """What the shipped campaigns answered (`rmwbench published questionnaire --save`)."""
     return list(map(of_kept, kept_answers(source_directory(source) / ANSWERS_FILE)))
 
 

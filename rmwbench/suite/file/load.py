@@ -51,9 +51,9 @@ CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
 """A file of the user's whose candidates and sets are known besides the shipped ones, wherever those
 are named."""
 NOTHING_RUNS = {
-    "galactic-2020/community": "rmwbench community github | rep2004 | survey | admission "
+    "galactic-2020/community": "rmwbench published community github | rep2004 | survey | admission "
     "(docs/community.md)",
-    "fastdds-2021/questionnaire": "rmwbench questionnaire (docs/questionnaire.md)",
+    "fastdds-2021/questionnaire": "rmwbench published questionnaire (docs/questionnaire.md)",
 }
 """Parts of published evaluations in which no middleware runs, and the verbs that are these
 parts."""

@@ -1,4 +1,4 @@
-"""`rmwbench claims`: the ledger in each of its forms, and the page that it generates."""
+"""`rmwbench published claims`: the ledger in each of its forms, and the page that it generates."""
 
 import json
 import re
@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[3]
 
 
 def run(capsys, *arguments):
-    code = exit_code("claims", *arguments)
+    code = exit_code("published", "claims", *arguments)
     out = capsys.readouterr()
     return code, out.out, out.err
 
@@ -29,7 +29,7 @@ def test_the_page_is_up_to_date():
     there = shipped_of(files)
     document = ledger(files, shipped=there)
     made = page(document, by_suite(files, document, there))
-    assert made == written, "run `rmwbench claims --markdown > docs/claims.md`"
+    assert made == written, "run `rmwbench published claims --markdown > docs/claims.md`"
 
 
 def test_the_table_of_the_evaluations_is_up_to_date():
@@ -38,7 +38,7 @@ def test_the_table_of_the_evaluations_is_up_to_date():
     there = shipped_of(files)
     made = evaluations_table(by_suite(files, ledger(files, shipped=there), there))
     assert made in written, (
-        "put what `rmwbench claims --by-suite` prints in place of the table of docs/evaluations.md"
+        "put what `rmwbench published claims --by-suite` prints in place of the table of docs/evaluations.md"
     )
 
 
@@ -101,7 +101,7 @@ def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
         capsys, "gscam-2025", "--no-shipped", "--html", str(tmp_path / "claims.html")
     )
     assert (code, out.strip()) == (0, str(tmp_path / "claims.html"))
-    assert "rmwbench claims run" in (tmp_path / "claims.html").read_text()
+    assert "rmwbench published claims run" in (tmp_path / "claims.html").read_text()
 
 
 def test_the_terminal_says_verdicts_and_reasons(capsys):
@@ -143,7 +143,7 @@ def test_a_campaign_gives_todays_answer():
 
 def test_names_are_those_of_show_and_the_other_verbs_are_listed(capsys):
     code, out, _ = run(capsys, "--help")
-    listed = re.findall(r"^  (\w+) ", out.partition("Commands:")[2], re.MULTILINE)
+    listed = re.findall(r"^  (\w+)  ", out.partition("Commands:")[2], re.MULTILINE)
     assert code == 0 and listed == ["show", "plan", "run"]
     code, out, _ = run(capsys, "fd-w1-address", "--no-shipped")
     assert (code, out) == (

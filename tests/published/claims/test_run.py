@@ -1,5 +1,5 @@
-"""`rmwbench claims run` from the plan to the ledger, over synthetic arms of known truth; stopped,
-and resumed."""
+"""`rmwbench published claims run` from the plan to the ledger, over synthetic arms of known truth;
+stopped, and resumed."""
 
 import json
 from pathlib import Path
@@ -80,7 +80,7 @@ def cli(capsys, *arguments):
 
 
 def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys):
-    code, out, _ = cli(capsys, "claims", "plan", claims, "--budget", "1m", "--json")
+    code, out, _ = cli(capsys, "published", "claims", "plan", claims, "--budget", "1m", "--json")
     document = json.loads(out)
     assert (code, document["schema"]) == (0, "rmwbench/claims-plan")
     (suite,) = document["suites"]
@@ -94,9 +94,9 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
         and "no ROS 2 is sourced" in document["refused"][0]["reason"]
     )
     assert suite["share_s"] == pytest.approx(60.0, abs=0.1)
-    code, out, _ = cli(capsys, "claims", "plan", claims, "--budget", "2s", "--json")
+    code, out, _ = cli(capsys, "published", "claims", "plan", claims, "--budget", "2s", "--json")
     assert {one["claim"] for one in json.loads(out)["left_out"]} == {"planted", "reversed"}
-    code, out, _ = cli(capsys, "claims", "plan", claims)
+    code, out, _ = cli(capsys, "published", "claims", "plan", claims)
     assert "2 claims in 1 suites, 2 cells" in out and "elsewhere: " in out
 
 
@@ -113,7 +113,7 @@ def test_only_what_was_asked_for_would_run(capsys):
         claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"
     }
     code, out, _ = cli(
-        capsys, "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json"
+        capsys, "published", "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json"
     )
     document = json.loads(out)
     assert (
@@ -123,10 +123,10 @@ def test_only_what_was_asked_for_would_run(capsys):
     assert undecided <= {one for suite in document["suites"] for one in suite["claims"]} | {
         x["claim"] for x in told
     }
-    code, out, _ = cli(capsys, "claims", "plan", "fd-qt-fast", "--json")
+    code, out, _ = cli(capsys, "published", "claims", "plan", "fd-qt-fast", "--json")
     assert [suite["claims"] for suite in json.loads(out)["suites"]] == [["fd-qt-fast"]]
     for wrong in (["--verdict", "opinion"], ["no-such"]):
-        code, out, err = cli(capsys, "claims", "plan", *wrong)
+        code, out, err = cli(capsys, "published", "claims", "plan", *wrong)
         assert code == 2 and out == "" and "do: " in err
 
 
@@ -153,7 +153,7 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         return original(order, workers, host)
 
     monkeypatch.setattr(running, "run_trial", stopping)
-    code, _, err = cli(capsys, "claims", "run", claims, "--budget", "2m", "--out", out)
+    code, _, err = cli(capsys, "published", "claims", "run", claims, "--budget", "2m", "--out", out)
     assert code == 130 and f"rmwbench resume {out}" in err
     assert 1 <= len(Bundle(out / "planted").trials("done")) <= 3, (
         "three began; a busy machine may void one"
@@ -179,7 +179,13 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     assert shown.campaign.trials.planned == 2 * lines[0]["blocks"]
     _judged_as_shown(bundle, of_shown(shown))
     code, text, _ = cli(
-        capsys, "figures", "rclcpp-intraprocess-2019", "--no-shipped", "--campaign", out
+        capsys,
+        "published",
+        "figures",
+        "rclcpp-intraprocess-2019",
+        "--no-shipped",
+        "--campaign",
+        out,
     )
     assert code == 0 and "measured none" in text, (
         "the directory is read, and no figure asks for its cells"
@@ -216,7 +222,9 @@ def _what_is_settled_runs_no_more(capsys, out):
 def test_a_suite_that_cannot_run_costs_itself_only(claims, capsys, tmp_path):
     suite = tmp_path / "planted.yaml"
     suite.write_text(SUITE.replace("latency: constant ns=300000", "latency: no such law"))
-    code, _, err = cli(capsys, "claims", "run", claims, "--budget", "1m", "--out", tmp_path / "out")
+    code, _, err = cli(
+        capsys, "published", "claims", "run", claims, "--budget", "1m", "--out", tmp_path / "out"
+    )
     assert code == 2 and "planted cannot be run here: " in err and "latency" in err
     assert json.loads((tmp_path / "out" / "claims.json").read_text())["campaigns"] == {}
 
@@ -225,7 +233,7 @@ def test_a_directory_that_is_taken_is_refused(claims, capsys, tmp_path):
     taken = tmp_path / "taken"
     taken.mkdir()
     (taken / "x").write_text("mine")
-    code, _, err = cli(capsys, "claims", "run", claims, "--out", taken)
+    code, _, err = cli(capsys, "published", "claims", "run", claims, "--out", taken)
     assert code == 2 and "not empty" in err and (taken / "x").read_text() == "mine"
-    code, _, err = cli(capsys, "claims", "run", "nobody")
+    code, _, err = cli(capsys, "published", "claims", "run", "nobody")
     assert code == 2 and "no source and no claim is called `nobody`" in err

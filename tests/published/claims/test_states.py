@@ -158,7 +158,7 @@ def test_an_undecided_answer_whose_interval_does_not_say_why_gives_its_reason():
 def test_open_is_printed_with_what_to_do(capsys):
     code, out, _ = run(capsys, "pa-one-lat-unique", "--no-shipped")
     text = " ".join(out.split())
-    do = "rmwbench claims run rclcpp-intraprocess-2019 --budget 30m"
+    do = "rmwbench published claims run rclcpp-intraprocess-2019 --budget 30m"
     assert code == 0 and f"here open (nothing measured yet: {do})" in text
     made = ledger([FILES["rclcpp-intraprocess-2019"]])
     (found,) = [claim for claim in claims_of(made) if claim["id"] == "pa-one-lat-unique"]
@@ -176,7 +176,7 @@ def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):
     code, out, _ = run(capsys, str(path), "one")
     assert (
         code == 0
-        and f"rmwbench claims run {path} --budget 30m" in " ".join(out.split())
+        and f"rmwbench published claims run {path} --budget 30m" in " ".join(out.split())
         and "two" not in out
     )
 

@@ -41,7 +41,9 @@ def report(session):
             get="",
             opens=True,
         ),
-        Beside(title="How the projects answer", view=None, get="rmwbench community github"),
+        Beside(
+            title="How the projects answer", view=None, get="rmwbench published community github"
+        ),
     ]
     return gather(session, TITLE, beside, evaluations.NEEDS)
 
@@ -62,7 +64,7 @@ def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, 
     assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
     summary = section(text, "Summary")
     assert (
-        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench evaluate tsc "
+        "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench published report tsc "
         "--budget 25m" in summary
     )
     assert (
@@ -234,7 +236,7 @@ def test_a_printer_that_fails_says_why(tmp_path):
 
 def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
     (tmp_path / "github.json").write_text('{"schema": "rmwbench/show"}')
-    with pytest.raises(UserError, match="not a document of `rmwbench community"):
+    with pytest.raises(UserError, match="not a document of `rmwbench published community"):
         view_of(tmp_path / "github.json")
 
 
@@ -253,7 +255,7 @@ def error_of(capsys, *words):
 @pytest.mark.usefixtures("no_printer")
 def test_the_verb_writes_the_report_of_what_is_finished(session, capsys):
     # two sections are not measured
-    assert exit_code("evaluate", "tsc", "-o", session.directory, "--json") == 1
+    assert exit_code("published", "report", "tsc", "-o", session.directory, "--json") == 1
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "rmwbench/evaluation"
     assert [one["section"] for one in document["sections"] if one["campaign"]] == [
@@ -300,7 +302,7 @@ def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     ],
 )
 def test_an_evaluation_that_was_begun_keeps_its_plan(session, capsys, words, says):
-    assert says in error_of(capsys, "evaluate", "tsc", "-o", session.directory, *words)
+    assert says in error_of(capsys, "published", "report", "tsc", "-o", session.directory, *words)
 
 
 def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys, monkeypatch):
@@ -308,15 +310,15 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys, monkeypat
     planning = "rmwbench.published.committee.sections.costs"
     monkeypatch.setattr(planning, lambda *_: pytest.fail("it was planned"))
     (tmp_path / "mine.txt").write_text("mine")
-    said = error_of(capsys, "evaluate", "tsc", "-o", tmp_path, "--budget", "2h")
+    said = error_of(capsys, "published", "report", "tsc", "-o", tmp_path, "--budget", "2h")
     assert "no evaluation was begun in it" in said
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
 def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
     (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
-    assert "not a directory of `rmwbench evaluate`" in error_of(
-        capsys, "evaluate", "tsc", "-o", tmp_path
+    assert "not a directory of `rmwbench published report`" in error_of(
+        capsys, "published", "report", "tsc", "-o", tmp_path
     )
 
 

@@ -89,7 +89,7 @@ def test_machines_share_whole_blocks_and_wait_for_the_look():
     [(["--cluster", "auto"], "how many machines?"), (["--cluster", "0"], "how many machines?")],
 )
 def test_machines_to_plan_for_are_a_number(words, says):
-    done = rmwbench("evaluate", "tsc", *words)
+    done = rmwbench("published", "report", "tsc", *words)
     assert done.returncode == 2 and says in done.stderr, done.stderr
 
 
@@ -154,13 +154,13 @@ def test_every_section_is_a_suite_that_exists():
 
 
 def test_an_unknown_name_is_one_error():
-    done = rmwbench("evaluate", "tcs")
+    done = rmwbench("published", "report", "tcs")
     assert done.returncode == 2 and "did you mean `tsc`?" in done.stderr
 
 
 @pytest.mark.parametrize("budget", ["1m"])
 def test_what_does_not_fit_is_named_with_what_it_would_take(budget):
-    done = rmwbench("evaluate", "tsc", "--budget", budget, "--json", timeout=300)
+    done = rmwbench("published", "report", "tsc", "--budget", budget, "--json", timeout=300)
     assert done.returncode == 1, done.stderr
     document = json.loads(done.stdout)
     assert document["schema"] == "rmwbench/evaluate-plan" and document["estimated_s"] <= 60

@@ -148,7 +148,7 @@ def test_bad_files_say_where(candidates, old, new, words):
 
 
 def test_ours_has_evidence_for_whatever_it_says(capsys):
-    assert exit_code("community", "admission", "--json") == 0
+    assert exit_code("published", "community", "admission", "--json") == 0
     doc = json.loads(capsys.readouterr().out)
     assert doc["source"] == str(OURS) and len(doc["candidates"]) >= 5
     for candidate in doc["candidates"]:

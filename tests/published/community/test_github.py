@@ -340,7 +340,7 @@ def test_the_tables_of_2020():
 
 
 def run(*arguments):
-    return exit_code("community", "github", *arguments)
+    return exit_code("published", "community", "github", *arguments)
 
 
 def test_the_verb_asks_saves_and_shows(wheels, base, tmp_path, capsys, monkeypatch):

@@ -422,7 +422,7 @@ def test_the_verb(tmp_path, capsys):
         ([str(tmp_path / "none.md")], 2),
         ([str(path), "--date", "soon"], 2),
     ):
-        assert exit_code("community", "rep2004", *arguments) == code
+        assert exit_code("published", "community", "rep2004", *arguments) == code
         shown = capsys.readouterr()
         if "--json" in arguments:
             (package,) = json.loads(shown.out)["packages"]

@@ -73,7 +73,10 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
     )
     file.write_text(f"{claim}\n## Version Scheme [1.i]\n\nIt is semver.\n")
     assert (
-        exit_code("community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json") == 0
+        exit_code(
+            "published", "community", "rep2004", f"axle={file}", f"acme/wheels={git.path}", "--json"
+        )
+        == 0
     )
     doc = json.loads(capsys.readouterr().out)
     assert [p["package"] for p in doc["packages"]] == ["axle"] and len(doc["searched"]) == 1

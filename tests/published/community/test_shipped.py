@@ -5,8 +5,8 @@ import json
 import re
 
 import pytest
+from rmwbench.cli.published.committee_report import _beside
 
-from rmwbench.cli.published.evaluate import _beside
 from rmwbench.published.committee.session import begin
 from rmwbench.published.community.shown import SHIPPED, shipped, view_of
 from rmwbench.suite.file.candidates import NO_CHOICE
@@ -80,7 +80,8 @@ def test_a_committees_report_has_them_until_others_are_given(tmp_path):
     assert shown is not None
     told = texts(shown.about)[-1]
     assert (
-        "Shipped with rmwbench" in told and "`rmwbench community github OWNER/NAME… --json`" in told
+        "Shipped with rmwbench" in told
+        and "`rmwbench published community github OWNER/NAME… --json`" in told
     )
     assert str(session.directory / "community" / "github.json") in told
     assert any("is not 0" in text for text in texts(shown.sections[:1]))

@@ -201,7 +201,7 @@ def test_a_group_without_an_opinion_has_no_data(tmp_path):
 
 
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
-    assert exit_code("community", "survey", "--form", tmp_path / "form") == 0
+    assert exit_code("published", "community", "survey", "--form", tmp_path / "form") == 0
     blank = tmp_path / "form" / "survey.csv"
     assert (tmp_path / "form" / "survey.md").read_text().count("☐") == 6 * len(form.STATEMENTS)
     header = next(csv.reader(blank.open(newline="")))
@@ -227,7 +227,9 @@ def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     with pytest.raises(UserError, match="a form already"):
         form.write(tmp_path / "form")
     capsys.readouterr()
-    assert exit_code("community", "survey", blank, "--group", "Middleware", "--json") == 0
+    assert (
+        exit_code("published", "community", "survey", blank, "--group", "Middleware", "--json") == 0
+    )
     doc = json.loads(capsys.readouterr().out)
     # nobody had an opinion on the first
     assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])
@@ -237,7 +239,14 @@ def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
 def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
     assert (
         exit_code(
-            "community", "survey", answers, "--group", "Middleware", "--report", tmp_path / "p.html"
+            "published",
+            "community",
+            "survey",
+            answers,
+            "--group",
+            "Middleware",
+            "--report",
+            tmp_path / "p.html",
         )
         == 0
     )
@@ -248,4 +257,4 @@ def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
         and "secret" not in (tmp_path / "p.html").read_text()
     )
     for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
-        assert exit_code("community", "survey", *arguments) == 2
+        assert exit_code("published", "community", "survey", *arguments) == 2

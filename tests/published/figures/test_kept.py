@@ -1,5 +1,5 @@
-"""`rmwbench claims --save` keeps the cells that a source's figures draw: their measured panels can
-be shipped."""
+"""`rmwbench published claims --save` keeps the cells that a source's figures draw: their measured
+panels can be shipped."""
 
 from dataclasses import replace
 

@@ -611,7 +611,7 @@ def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
 
 
 def run(capsys, *arguments):
-    code = exit_code("figures", *arguments)
+    code = exit_code("published", "figures", *arguments)
     out = capsys.readouterr()
     return code, out.out, out.err
 

@@ -279,5 +279,7 @@ def test_the_extracted_points_are_small():
 def test_the_extracted_points_are_those_of_the_data(name):
     found = collect(original(DATA[name]), FILES[name].kinds)
     made = written(found, FILES[name].imported())
-    fix = f"run `rmwbench figures {name} --data PATH --extract {published_file(name).name}`"
+    fix = (
+        f"run `rmwbench published figures {name} --data PATH --extract {published_file(name).name}`"
+    )
     assert made == published_file(name).read_text(encoding="utf-8"), fix

@@ -113,7 +113,7 @@ def test_verbs_that_need_messages_say_so(mininet, rmwbench):
 
 def test_the_verb_imports_and_prints_both_columns(tmp_path, rmwbench):
     source = place(tmp_path, "gscam")
-    done = rmwbench("import", source, "--figures", cwd=tmp_path)
+    done = rmwbench("published", "import", source, "--figures", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "as published" in done.stdout and "as corrected" in done.stdout
     (made,) = (tmp_path / "campaigns").iterdir()
@@ -124,7 +124,7 @@ def test_the_verb_imports_and_prints_both_columns(tmp_path, rmwbench):
 
 
 def test_the_list_names_every_kind(rmwbench):
-    done = rmwbench("import", "--list")
+    done = rmwbench("published", "import", "--list")
     assert done.returncode == 0 and all(kind in done.stdout for kind in KINDS)
 
 
@@ -141,7 +141,7 @@ def test_the_list_names_every_kind(rmwbench):
 )
 def test_what_is_typed_wrong_is_one_error(words, said, tmp_path, rmwbench):
     place(tmp_path, "gscam")
-    done = rmwbench("import", *words, cwd=tmp_path)
+    done = rmwbench("published", "import", *words, cwd=tmp_path)
     assert (
         done.returncode == 2
         and done.stderr.count("error: ") == 1

@@ -252,7 +252,9 @@ def test_an_empty_path_is_not_the_directory_one_is_in(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError, match="no path"):
         Source("")
-    done = subprocess.run([*RMWBENCH, "import", ""], capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [*RMWBENCH, "published", "import", ""], capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 2 and "an empty path" in done.stderr
 
 
@@ -366,7 +368,7 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
     }
     (tmp_path / "x.tar").write_bytes(tar(many))
     process = subprocess.Popen(
-        [*RMWBENCH, "import", "x.tar", "--out", "out"],
+        [*RMWBENCH, "published", "import", "x.tar", "--out", "out"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -388,7 +390,7 @@ def test_a_signal_leaves_nothing_behind(number, tmp_path):
 def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path):
     put(tmp_path / "in", encoded("gscam")[1])
     done = subprocess.run(
-        [*RMWBENCH, "import", "in", "--out", "out"],
+        [*RMWBENCH, "published", "import", "in", "--out", "out"],
         cwd=tmp_path,
         capture_output=True,
         text=True,
@@ -410,7 +412,7 @@ def test_a_locale_of_ascii_alone(tmp_path):
         "PYTHONCOERCECLOCALE": "0",
     }
     done = subprocess.run(
-        [*RMWBENCH, "import", "in", "--out", "out", "--figures"],
+        [*RMWBENCH, "published", "import", "in", "--out", "out", "--figures"],
         cwd=tmp_path,
         env=bare,
         capture_output=True,

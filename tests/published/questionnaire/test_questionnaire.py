@@ -114,7 +114,7 @@ def test_the_page_is_up_to_date():
     written = (ROOT / "docs/questionnaire.md").read_text(encoding="utf-8")
     assert (
         page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True) == written
-    ), "run `rmwbench questionnaire --markdown > docs/questionnaire.md`"
+    ), "run `rmwbench published questionnaire --markdown > docs/questionnaire.md`"
 
 
 def taken(**about):
@@ -262,7 +262,7 @@ def test_a_question_has_one_id():
 
 
 def run(capsys, *arguments):
-    code = exit_code("questionnaire", *arguments)
+    code = exit_code("published", "questionnaire", *arguments)
     out = capsys.readouterr()
     return code, out.out, out.err
 

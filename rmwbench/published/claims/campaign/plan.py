@@ -1,4 +1,4 @@
-"""What `rmwbench claims run` would run within a budget, and what it could not decide."""
+"""What `rmwbench published claims run` would run within a budget, and what it could not decide."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -42,7 +42,7 @@ class ClaimsPlan:
         return {suite: self.offer(suite).block_s(names) for suite, names in self.picked.items()}
 
     def document(self) -> dict[str, Any]:
-        """For `rmwbench claims plan --json` (docs/formats/claims.md)."""
+        """For `rmwbench published claims plan --json` (docs/formats/claims.md)."""
         shares = shares_s(self.blocks_s(), self.budget_s) if self.picked else {}
         return {
             "schema": SCHEMA,

@@ -1,5 +1,5 @@
-"""The directory of `rmwbench claims run`: claims.json, and per suite a campaign with the suite it
-was derived from.
+"""The directory of `rmwbench published claims run`: claims.json, and per suite a campaign with the
+suite it was derived from.
 
 DIR/claims.json                 what was asked for, and the time that is used up
 DIR/galactic-2020-pubsub.yaml   the derived suite
@@ -15,7 +15,7 @@ from typing import Any
 from rmwbench.bundle import Bundle
 from rmwbench.published.state_file import StateFile, make_empty
 
-STATE = StateFile("claims.json", "rmwbench claims run", "rmwbench/claims-run", 1)
+STATE = StateFile("claims.json", "rmwbench published claims run", "rmwbench/claims-run", 1)
 
 
 @dataclass

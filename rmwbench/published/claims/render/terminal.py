@@ -143,16 +143,23 @@ def _summary(document: Mapping[str, Any], width: int, depth: Depth) -> Iterator[
             for c in source["claims"]
             if c["state"] == "open"
         )
-        run = next(iter(runs)) if len(runs) == 1 else "rmwbench claims run SOURCE --budget 30m"
+        run = (
+            next(iter(runs))
+            if len(runs) == 1
+            else "rmwbench published claims run SOURCE --budget 30m"
+        )
         yield from _wrapped(
             width, 0, f"What is open has an experiment, which nothing has run yet: {run}", ""
         )
     if depth == "brief":
         yield from _wrapped(
-            width, 0, "With reasons: rmwbench claims SOURCE, --heading TEXT or --verdict NAME", ""
+            width,
+            0,
+            "With reasons: rmwbench published claims SOURCE, --heading TEXT or --verdict NAME",
+            "",
         )
     if depth != "cells":
-        yield from _wrapped(width, 0, "With every cell: rmwbench claims CLAIM", "")
+        yield from _wrapped(width, 0, "With every cell: rmwbench published claims CLAIM", "")
 
 
 def _plain(markdown: str) -> str:

@@ -18,7 +18,7 @@ from rmwbench.published.community.github.project import Commit, History, Project
 from rmwbench.published.community.repository import GitFailed, Repository, opened
 
 NOT_IN_GIT = "git does not hold it"
-LICENCE = "not read from a text; `rmwbench community admission` has licences with their evidence"
+LICENCE = "not read from a text; `rmwbench published community admission` has licences with their evidence"
 SIZE = "not counted from git"
 NO_TAGS = "no tags here: a clone without them looks like a project without releases"
 VERSION = re.compile(r"(?:rel|release)?[-_/]?v?\d+(?:\.\d+)+[-+._0-9a-z]*", re.IGNORECASE)

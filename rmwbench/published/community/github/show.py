@@ -63,7 +63,7 @@ def _from_git(found: list[dict[str, Any]]) -> Section:
     text = [
         "These were read from git histories, where GitHub's API was not asked: of issues, pull "
         "requests, first responses, stars and forks a history holds nothing, so there is no data "
-        "on them, which is not 0. With access to the API `rmwbench community github OWNER/NAME…` "
+        "on them, which is not 0. With access to the API `rmwbench published community github OWNER/NAME…` "
         "gives them, of today.",
         "A window ends with the newest commit that the copy of the history has. What happened "
         "since is not in it, and quiet days after that commit are not either.",

@@ -83,7 +83,10 @@ def read(source: Source, out: Published) -> None:
         other = "subscriber's" if end == "p" else "publisher's"
         what = f"the {other} log of {rmw} at {rate} Hz, run {run}, is missing"
         raise malformed(
-            log.where, what, "two logs per run", fix="`rmwbench import perf-test` reads single logs"
+            log.where,
+            what,
+            "two logs per run",
+            fix="`rmwbench published import perf-test` reads single logs",
         )
     for (rmw, rate), (_, cell) in sorted(cells.items(), key=lambda entry: entry[0]):
         _figures(out, f"{rmw} {rate} Hz", rate, cell)

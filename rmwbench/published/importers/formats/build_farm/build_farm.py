@@ -176,7 +176,7 @@ def _results(source: Source, wanted: int) -> Iterator[Result]:
     for item in source:
         other = _connext_of(item)
         if other not in (None, wanted):
-            fix = f"`rmwbench import tsc-{other}-build-farm`"
+            fix = f"`rmwbench published import tsc-{other}-build-farm`"
             raise malformed(
                 item.where, f"a file of the build of {other}", f"of {wanted}", f"of {other}", fix
             )

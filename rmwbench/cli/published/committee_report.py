@@ -1,5 +1,5 @@
-"""`rmwbench evaluate tsc --budget TIME [-o DIR]`: a committee's report, planned over a budget,
-measured and written."""
+"""`rmwbench published report tsc --budget TIME [-o DIR]`: a committee's report, planned over a
+budget, measured and written."""
 
 import functools
 import math
@@ -35,16 +35,16 @@ COMMUNITY = (
 
 def register(app: typer.Typer) -> None:
     app.command(
-        name="evaluate",
+        name="report",
         help="A committee's report: plan its sections over a budget; with -o DIR run them and "
         "write the document.",
         epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: "
         "nothing is, 130: stopped. `rmwbench resume DIR` goes on where it was stopped, and writes "
         "the document anew.",
-    )(evaluate)
+    )(report)
 
 
-def evaluate(
+def report(
     evaluation: Annotated[
         str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")
     ] = "tsc",
@@ -135,7 +135,7 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
             expected="a number of machines to plan for; an address is asked once -o DIR says where "
             "the report goes",
             actual=cluster,
-            fix="rmwbench evaluate tsc --cluster 8",
+            fix="rmwbench published report tsc --cluster 8",
         )
     from rmwbench.cluster import start
 
@@ -162,7 +162,7 @@ def _new(
             where="--budget",
             expected=f"at least {min((one.cost.least_s for one in shares), default=0.0):.0f}s",
             actual=f"{budget_s:g}s",
-            fix=f"rmwbench evaluate {evaluation} shows what each section takes",
+            fix=f"rmwbench published report {evaluation} shows what each section takes",
         )
     unable = {
         one.name: (one.title, one.suite, absent[one.name])
@@ -295,13 +295,13 @@ def _beside(session: "Session") -> "list[Beside]":
         Beside(
             title="Admission of candidates",
             view=bar,
-            get="rmwbench community admission",
+            get="rmwbench published community admission",
             opens=True,
         )
     ]
     for name, title, arguments in COMMUNITY:
         given = place / f"{name}.json"
-        command = f"rmwbench community {name} {arguments} --json"
+        command = f"rmwbench published community {name} {arguments} --json"
         ours = shipped(name)
         view = (
             view_of(given)
@@ -391,7 +391,7 @@ def _print(doc: dict[str, Any]) -> None:
         console.print(Text(f"! {name} cannot run here: {reason}"))
     budget = math.ceil(doc["budget_s"])
     where = " --cluster ADDRESS" if doc["machines"] else ""
-    command = f"rmwbench evaluate {doc['evaluation']} --budget {budget}s{where} -o DIR"
+    command = f"rmwbench published report {doc['evaluation']} --budget {budget}s{where} -o DIR"
     console.print(Text(f"\nTo run it and write the report: {command}"))
     told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
     console.print(Text(f"Nothing runs in {told}."))
