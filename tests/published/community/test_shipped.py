@@ -5,8 +5,8 @@ import json
 import re
 
 import pytest
-from rmwbench.cli.published.committee_report import _beside
 
+from rmwbench.cli.published.committee_report import _beside
 from rmwbench.published.committee.session import begin
 from rmwbench.published.community.shown import SHIPPED, shipped, view_of
 from rmwbench.suite.file.candidates import NO_CHOICE
