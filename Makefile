@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel site demo test test-rest test-all check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
+.PHONY: help preflight wheel site demo test test-rest test-all rare check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
 .PHONY: lint-python lint-text lint-cpp lint-rust types test-rust test-rust-rest rust-suites rust-suites-rest test-python test-untimed test-long
 .PHONY: test-traffic test-traffic-rest test-smoke test-timed-rest
 
@@ -10,10 +10,9 @@ RUN = RMWBENCH_COMMAND=.venv/bin/rmwbench $(UV) run --quiet --no-sync
 unexport PYTHONDONTWRITEBYTECODE
 # Outside the clone, keyed by the compiler and the clone's place: a fresh clone in the same place finds what the last one built.
 CARGO = . setup/rust-here; cd native && CARGO_TARGET_DIR="$$(./target-dir)" cargo
-# Each worker's Cargo.toml says to which set it belongs, and which packages it needs.
+# The first set are the crates of native/middlewares; those of native/rare are built and tested by `make rare` alone.
 FIRST_SET = $(shell setup/crates first)
-# Workers that only `make test-all` builds and tests.
-OPTIONAL = $(shell setup/crates optional)
+RARE = $(shell setup/crates rare)
 
 # Programs that only `make bench` runs: `make test` compiles them, so that they do not rot.
 BENCH = bench bench-floor bench-iceoryx2 bench-zenoh bench-cyclonedds bench-fastdds
@@ -28,7 +27,8 @@ help:
 	@echo "make check     style, types, words, and all short tests that need no traffic: the first part of make test"
 	@echo "make test-rest what make test leaves out: whole campaigns, every arm's conformance, all that takes long (half an hour)"
 	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"
-	@echo "make test-all  all of it, the tests of the other workers, which it builds, and of a Ray cluster"
+	@echo "make rare      build and test the workers of native/rare, such as LCM and ROS 1; RARE=lcm for one"
+	@echo "make test-all  all of make test, make test-rest, make rare, and the tests of a Ray cluster"
 	@echo "make preflight what this machine will do with both, in a second, changing nothing"
 	@echo "make bench     how fast the instrument itself is, against bare programs (15 to 45 minutes)"
 	@echo "make fuzz      5 000 bad inputs to the command line; FUZZ=\"--cases 500 --keep\" for others"
@@ -191,9 +191,11 @@ test-timed-rest:
 test-python:
 	$(EVERY) lint-python test-untimed test-long test-traffic test-traffic-rest test-smoke test-timed-rest
 
-test-all: test test-rest
-	@setup/apt all
-	@for name in $(OPTIONAL); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
+rare: setup-run
+	@setup/apt rare
+	@for name in $(RARE); do ($(CARGO) test --release --quiet --locked -p rmwbench-$$name && cargo clippy --release --quiet --locked --all-targets -p rmwbench-$$name -- -D warnings) || exit 1; done
+
+test-all: test test-rest rare
 	@$(UV) sync --quiet --frozen --extra cluster
 	@$(RUN) pytest -m "timing or traffic" tests/cluster -rfER
 

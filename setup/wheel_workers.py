@@ -65,7 +65,7 @@ def _built(native: Path, built: Path) -> Iterator[Path]:
         table = package.get("metadata", {}).get("rmwbench", {})
         if "tool" in table and table["tool"] != "worker-library":
             wanted.append((package["name"], True))
-        elif table.get("first_set"):
+        elif crate.parent.parent.name == "middlewares":
             wanted.append((package["name"], False))
     for name, needed in wanted:
         if (built / name).is_file():

@@ -11,7 +11,7 @@ from rmwbench.suite.workload.message_type import message_type, message_type_name
 from tests.ros2 import sourced
 
 ROOT = Path(__file__).resolve().parents[2]
-LIST = ROOT / "native" / "middlewares" / "hiroz" / "src" / "type_hashes.txt"
+LIST = ROOT / "native" / "rare" / "hiroz" / "src" / "type_hashes.txt"
 HASHES = dict(line.split(" ") for line in LIST.read_text().splitlines())
 
 

@@ -4,8 +4,9 @@ its Cargo.toml.
 So a new middleware is one new directory: nothing on this side lists names, packages or headers. The
 keys: `middleware` (name), `summary` (one line), `apt` (Debian packages it needs), `probe_headers`
 (headers whose presence makes the packages unnecessary), `prefix_env` (variable that names another
-installation), `first_set` (built when no name is given), `build_minutes` (on 2 cores). The table
-`newest` in it is of the version that Debian's newest source package has, built beside the system's.
+installation), `build_minutes` (on 2 cores). The table `newest` in it is of the version that
+Debian's newest source package has, built beside the system's. The crates of `middlewares/` are the
+first set, built when no name is given; those of `rare/` are built by name.
 """
 
 import os
@@ -18,6 +19,9 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import workspace
+
+FIRST_SET = "middlewares"
+"""The folder of the crates that are built when no name is given."""
 
 CORES = 2
 """Of the machine that all minutes were measured on."""
@@ -81,7 +85,8 @@ def recipes() -> dict[str, Recipe]:
     root = workspace.root()
     if root is None:
         return {}
-    found = (_recipe(path) for path in sorted(root.glob("middlewares/*/Cargo.toml")))
+    crates = [*root.glob(f"{FIRST_SET}/*/Cargo.toml"), *root.glob("rare/*/Cargo.toml")]
+    found = (_recipe(path) for path in sorted(crates, key=lambda path: path.parent.name))
     return {recipe.middleware: recipe for recipe in found}
 
 
@@ -96,7 +101,7 @@ def _recipe(path: Path) -> Recipe:
             apt=tuple(table.get("apt", ())),
             probe_headers=tuple(table.get("probe_headers", ())),
             prefix_env=table.get("prefix_env"),
-            first_set=bool(table.get("first_set", False)),
+            first_set=path.parent.parent.name == FIRST_SET,
             build_minutes=table.get("build_minutes"),
             newest=_newest(table["newest"]) if "newest" in table else None,
         )

@@ -18,8 +18,9 @@ PREFIX = "rmwbench-"
 @cache
 def shipped_middlewares() -> tuple[str, ...]:
     """Those of the first set first, the others by name."""
-    native = Path(__file__).resolve().parents[3] / "native" / "middlewares"
-    crates = filter(None, map(_name, sorted(native.glob("*/Cargo.toml"))))
+    native = Path(__file__).resolve().parents[3] / "native"
+    found = [*native.glob("middlewares/*/Cargo.toml"), *native.glob("rare/*/Cargo.toml")]
+    crates = filter(None, map(_name, sorted(found, key=lambda path: path.parent.name)))
     return tuple(
         dict.fromkeys(
             [*FIRST_SET, *crates, *(name.removeprefix(PREFIX) for name in python_programs())]

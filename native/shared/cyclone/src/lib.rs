@@ -1,6 +1,6 @@
 //! What the workers of both releases of Cyclone DDS are made of.
 //!
-//! `middlewares/cyclonedds` (11, through the crate cyclors) and `middlewares/cyclonedds-0.10`
+//! `middlewares/cyclonedds` (11, through the crate cyclors) and `rare/cyclonedds-0.10`
 //! (Debian's) link different libraries with the same C functions ([`sys`]) and bring what differs
 //! as a type with the traits [`Settings`](domain::Settings) (the configuration),
 //! [`Message`](intake::Message) (taking), [`Types`](session::Types) and
