@@ -84,7 +84,9 @@ def show(
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")
     ] = False,
-    markdown: Annotated[bool, typer.Option("--markdown", help="Print docs/claims.md.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Print the ledger as Markdown.")
+    ] = False,
     suites: Annotated[
         bool,
         typer.Option(

@@ -35,12 +35,8 @@ def questionnaire(
     ] = None,
     out: Out = None,
     html: Html = None,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print it as Markdown (docs/questionnaire.md).")
-    ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print the document (docs/questionnaire.md).")
-    ] = False,
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print it as Markdown.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the document.")] = False,
     save: Annotated[
         Path | None,
         typer.Option(

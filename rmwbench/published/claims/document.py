@@ -1,4 +1,4 @@
-"""The ledger of claims as one document, for `--json`, the terminal and docs/claims.md. Pure."""
+"""The ledger of claims as one document, for `--json`, the terminal and the Markdown page. Pure."""
 
 import math
 from collections import Counter

@@ -1,4 +1,4 @@
-"""docs/claims.md from the ledger document: a table per source. Pure; a test keeps the page up to
+"""The ledger as Markdown, for the site: a table per source. Pure; a test keeps the page up to
 date."""
 
 from collections import Counter

@@ -1,4 +1,4 @@
-"""Questions, evidence and campaigns -> the questionnaire's document (docs/questionnaire.md), from
+"""Questions, evidence and campaigns -> the questionnaire's document, from
 which all its forms are made. Pure.
 
 An answer that was measured is a metric of an arm in a cell, as the campaign's own report has it:

@@ -1,4 +1,4 @@
-"""The questionnaire of a published evaluation, as data (docs/questionnaire.md): what was asked of
+"""The questionnaire of a published evaluation, as data: what was asked of
 each middleware, which measurements answer it, and what no measurement can answer, with its
 evidence.
 

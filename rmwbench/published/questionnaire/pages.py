@@ -1,6 +1,5 @@
-"""The questionnaire's document as pages: Markdown for docs/questionnaire.md (a test keeps it up to
-date) or a report of one's own, and one HTML file without any script, readable on a phone and on
-paper."""
+"""The questionnaire's document as pages: Markdown for the site (`make site`) or a report of one's
+own, and one HTML file without any script, readable on a phone and on paper."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -39,7 +38,7 @@ GENERATED = (
 
 
 def page(document: Mapping[str, Any], *, generated: bool = False) -> str:
-    """The whole page, ending in one newline; `generated`: it is docs/questionnaire.md."""
+    """The whole page, ending in one newline; `generated`: it is the page of the site."""
     return "\n".join(_lines(document, generated)).rstrip() + "\n"
 
 

@@ -53,7 +53,7 @@ are named."""
 NOTHING_RUNS = {
     "galactic-2020/community": "rmwbench published community github | rep2004 | survey | admission "
     "(docs/community.md)",
-    "fastdds-2021/questionnaire": "rmwbench published questionnaire (docs/questionnaire.md)",
+    "fastdds-2021/questionnaire": "rmwbench published questionnaire",
 }
 """Parts of published evaluations in which no middleware runs, and the verbs that are these
 parts."""
