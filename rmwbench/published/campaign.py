@@ -1,6 +1,5 @@
-"""A campaign as claims, figures and a questionnaire take it: one that was shown, one under way
-(claims/campaign/judge.py), or what a shipped file kept of one (claims/measured.py,
-questionnaire/model.py)."""
+"""A campaign as claims, figures and a questionnaire take it: one that was shown, one under way, or
+what a shipped file kept of one (claims/measured.py, questionnaire/model.py)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,6 +12,9 @@ from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.results.model import Fact, Metric
 
 if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
+    from pathlib import Path
+
+    from rmwbench.analysis.metrics.aggregate import Trial
     from rmwbench.results import shown
 
 
@@ -145,6 +147,22 @@ def of_shown(found: "shown.Shown", asked: Sequence[str] | None = None) -> Campai
         asked=None if asked is None else tuple(asked),
         titles={name: entry.title for name, entry in found.glossary.items()},
     )
+
+
+class RunningCampaign:
+    """A campaign that still runs. A trial is read once, however often one looks."""
+
+    def __init__(self, directory: "Path"):
+        self._directory = directory
+        self._known: dict[int, Trial] = {}
+
+    def campaign(self) -> Campaign:
+        """With all trials that its journal has by now. Raises UserError for what cannot be
+        measured."""
+        from rmwbench.bundle import Bundle
+        from rmwbench.results.show import summarise
+
+        return of_shown(summarise(Bundle(self._directory), known=self._known))
 
 
 def _workload(found: "shown.Workload") -> Workload:

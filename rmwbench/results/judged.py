@@ -4,7 +4,7 @@ trials: what `show` and `explain` answer from.
 
 import math
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -54,18 +54,25 @@ class Judged:
     machine_bound: Mapping[str, list[int]]
 
 
-def judged(bundle: Bundle, selection: Selection | None = None) -> Judged:
+def judged(
+    bundle: Bundle,
+    selection: Selection | None = None,
+    known: MutableMapping[int, Trial] | None = None,
+) -> Judged:
     """Reads every record once; memory is one trial's columns. `selection`: cells of the bundle that
-    are judged among themselves, as if it had no others. UserError for a broken bundle, and for an
-    imported one, which has no records."""
+    are judged among themselves, as if it had no others. `known`: the trials that were measured
+    before, by their numbers; the others are measured and put there. UserError for a broken bundle,
+    and for an imported one, which has no records."""
     refuse_imported(bundle)
     small = Small(bundle)
     plan, lines, cells = _asked(bundle, selection)
+    known = {} if known is None else known
     measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
-    for evidence in bundle.evidence(
-        (x for x in lines if x.status == "done" and x.cell in measured), small
-    ):
-        measured[evidence.cell].append(measure_trial(evidence))
+    done = [x for x in lines if x.status == "done" and x.cell in measured]
+    for evidence in bundle.evidence((x for x in done if x.trial not in known), small):
+        known[evidence.trial] = measure_trial(evidence)
+    for line in done:
+        measured[line.cell].append(known[line.trial])
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
     rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
 

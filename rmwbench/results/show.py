@@ -3,10 +3,11 @@ Markdown are rendered. Same bundle, same answer.
 """
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
@@ -51,13 +52,17 @@ if TYPE_CHECKING:  # what reads suites takes long to import
 
 
 def summarise(
-    bundle: Bundle, limits: "LimitsFile | None" = None, selection: Selection | None = None
+    bundle: Bundle,
+    limits: "LimitsFile | None" = None,
+    selection: Selection | None = None,
+    known: MutableMapping[int, Trial] | None = None,
 ) -> Shown:
     """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
     for an imported one, which has no records. `limits` take the place of the suite's own;
-    `selection`: cells of the bundle that are judged among themselves.
+    `selection`: cells of the bundle that are judged among themselves. `known` as in `judged`, for
+    whoever looks at a campaign again while it runs.
     """
-    found = judged(bundle, selection)
+    found = judged(bundle, selection, known)
     small, measured, arms = found.small, found.measured, found.arms
     level = replace(found.rules, alpha=found.at.alpha)
     here = machine(bundle)

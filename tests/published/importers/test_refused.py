@@ -169,32 +169,6 @@ def test_a_table_of_a_header_only_is_one_error(name, file):
         read(kind, files)
 
 
-def test_a_survey_without_one_question_is_not_renumbered(monkeypatch):
-    """The questions of the sample stand for those of 2020."""
-    import hashlib
-
-    from rmwbench.published.importers.formats import survey
-
-    kind, files = encoded("survey")
-    known = tuple(hashlib.sha256(f"Question {n}.".encode()).hexdigest()[:12] for n in range(6))
-    monkeypatch.setattr(survey, "KNOWN_QUESTIONS", known)
-    read(kind, files)
-    rows = [line.split(b",") for line in files["survey.csv"].rstrip(b"\n").split(b"\n")]
-    column = next(i for i, cell in enumerate(rows[0]) if b"Question 2" in cell)
-    shorter = {
-        "survey.csv": b"\n".join(b",".join(r[:column] + r[column + 1 :]) for r in rows) + b"\n"
-    }
-    with pytest.raises(UserError, match="Q3 missing"):
-        read(kind, shorter)
-    swapped = (
-        files["survey.csv"]
-        .replace(b"Question 2.", b"Question X.")
-        .replace(b"Question 3.", b"Question 2.")
-    )
-    with pytest.raises(UserError, match="not all questions"):
-        read(kind, {"survey.csv": swapped.replace(b"Question X.", b"Question 3.")})
-
-
 def test_a_negative_latency_of_one_log_is_of_two_clocks():
     """`perf-test` reads logs of two hosts too: the latency has no corrected value, and the note
     says why."""

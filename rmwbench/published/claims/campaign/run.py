@@ -19,10 +19,10 @@ from rmwbench.campaign.run import Campaign
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import Campaign as Measured
+from rmwbench.published.campaign import RunningCampaign
 from rmwbench.published.claims.campaign.choose import chosen, shares_s
 from rmwbench.published.claims.campaign.gather import Asked, Gathered, Offer
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
-from rmwbench.published.claims.campaign.judge import Judge
 from rmwbench.published.claims.campaign.session import Session
 from rmwbench.published.claims.cells import Need, needed
 from rmwbench.published.claims.derived_suite import place_of
@@ -71,11 +71,7 @@ def settled_by(
 
 def settled_in(sources: Sequence[Claims], session: Session) -> dict[str, str]:
     """Claims that the campaigns of the session decide."""
-    campaigns = []
-    for name, one in session.campaigns.items():
-        asked = [claim for file in sources for claim in file.items if claim.id in one["claims"]]
-        metrics = {name for claim in asked for test in claim.tests for name in test.metrics}
-        campaigns.append(Judge(Bundle(session.directory / name), metrics).campaign())
+    campaigns = [RunningCampaign(session.directory / name).campaign() for name in session.campaigns]
     return settled_by(sources, campaigns, "these campaigns")
 
 
@@ -186,10 +182,8 @@ class Runner:
             for key, need in needs.items()
             if (one := self._asked[key])
         ]
-        metrics = {name for one in wanted for test in one.claim.tests for name in test.metrics}
-        campaign.hold = ClaimsHold(
-            wanted, Judge(Bundle(self._session.directory / name), metrics).campaign, share_s
-        )
+        under_way = RunningCampaign(self._session.directory / name)
+        campaign.hold = ClaimsHold(wanted, under_way.campaign, share_s)
         self._console.print(
             f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(campaign.plan.cells)} cells, "
             f"up to {duration_text(share_s)}; {duration_text(max(0.0, self.left_s))} left in all"
