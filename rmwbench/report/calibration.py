@@ -1,96 +1,108 @@
-"""A calibration in the terminal, in full."""
+"""What `rmwbench calibrate` shows: what failed in a table, the machine's noise and the instrument's
+own costs, and last the answer in one sentence."""
 
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from collections.abc import Iterator
 
+from rmwbench.report.view import Block, Column, Row, Section, Table, Text, Tone, View
 from rmwbench.results.machine.calibration import exit_code, own_text
-from rmwbench.results.machine.model import Calibrated, Cost
+from rmwbench.results.machine.model import AA, Calibrated, Cost
 from rmwbench.results.model import Metric
 from rmwbench.words import numbers as fmt
 
+ANSWERS: tuple[Tone, ...] = ("good", "bad", "open")
+"""By exit code."""
+TRUTHS = tuple(Column(head) for head in ("truth", "arm", "outcome", "what", "expected", "found"))
 
-def print_calibration(answer: Calibrated, console: Console) -> None:
-    """The whole of a calibration: what failed in a table, then the answer in one sentence."""
-    truths, aa, own = answer.truths, answer.aa, answer.own_cost
-    odd = [truth for truth in truths.list_ or () if truth.outcome != "recovered"]
+
+def view(answer: Calibrated) -> View:
+    odd = _odd(answer)
+    tests: list[Block] = [*_pairs(answer.aa)]
+    tests += [
+        Text(f"not tested: {missing.what}: {missing.why}", "muted") for missing in answer.not_tested
+    ]
     if odd:
-        table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim", pad_edge=False)
-        for name in ("truth", "arm", "outcome", "what", "expected", "found"):
-            table.add_column(name, overflow="fold")
-        for truth in odd:
-            checks = [check for check in truth.checks if check.outcome != "recovered"]
-            rows = [(c.what, c.expected, c.found) for c in checks] or [(truth.reason or "", "", "")]
-            for what, expected, found in rows:
-                style = "red" if truth.outcome == "failed" else "yellow"
-                cells = (
-                    truth.truth,
-                    f"{truth.workload}: {truth.arm}",
-                    truth.outcome,
-                    what,
-                    expected,
-                    found,
-                )
-                table.add_row(*(Text(str(cell)) for cell in cells), style=style)
-        console.print(table)
-        console.print()
+        tests.insert(0, Table(TRUTHS, odd))
+    return View(
+        title="Calibration",
+        sections=[Section("", tests), Section("", [*_noise(answer.aa), *_costs(answer)])],
+        answer=[
+            Text(
+                f"took {fmt.duration(answer.wall_s)}; stored as {answer.stored}",
+                "muted",
+            ),
+            Text(sentence(answer), ANSWERS[exit_code(answer)]),
+        ],
+    )
+
+
+def sentence(answer: Calibrated) -> str:
+    truths, aa = answer.truths, answer.aa
+    failed = f" ({truths.failed} failed, {truths.unknown} could not tell)" if _odd(answer) else ""
+    unknown = f" ({aa.unknown} could not tell)" if aa.unknown else ""
+    return (
+        f"recovered {truths.recovered} of {truths.total} injected truths{failed}; "
+        f"A/A declared different in {aa.different} of {aa.total}{unknown}"
+    )
+
+
+def _odd(answer: Calibrated) -> list[Row]:
+    rows = []
+    for truth in answer.truths.list_ or ():
+        if truth.outcome == "recovered":
+            continue
+        tone: Tone = "bad" if truth.outcome == "failed" else "open"
+        checks = [check for check in truth.checks if check.outcome != "recovered"]
+        lines = [(one.what, one.expected, one.found) for one in checks]
+        for line in lines or [(truth.reason or "", "", "")]:
+            arm = f"{truth.workload}: {truth.arm}"
+            rows.append(Row([truth.truth, arm, truth.outcome, *map(str, line)], tone=tone))
+    return rows
+
+
+def _pairs(aa: AA) -> Iterator[Text]:
     for pair in aa.pairs or ():
+        name = f"A/A {pair.middleware} {pair.workload}"
         if pair.outcome != "no difference":
-            console.print(
-                Text(f"A/A {pair.middleware} {pair.workload}: {pair.outcome}, {pair.reason}")
-            )
+            yield Text(f"{name}: {pair.outcome}, {pair.reason}")
         if pair.unconfirmed:
-            text = (
-                f"A/A {pair.middleware} {pair.workload}: different at first, not again "
-                f"({pair.unconfirmed})"
-            )
-            console.print(Text(text))
-    for missing in answer.not_tested:
-        console.print(Text(f"not tested: {missing.what}: {missing.why}", style="dim"))
-    text = (
-        f"recovered {truths.recovered} of {truths.total} injected truths"
-        + (f" ({truths.failed} failed, {truths.unknown} could not tell)" if odd else "")
-        + f"; A/A declared different in {aa.different} of {aa.total}"
-        + (f" ({aa.unknown} could not tell)" if aa.unknown else "")
-    )
-    console.print(Text(text, style=("bold green", "bold red", "bold yellow")[exit_code(answer)]))
-    console.print(
-        Text(
-            f"{truths.checks} checks, {fmt.counted(truths.void_trials or 0, 'trial')} void by the "
-            "machine"
-        )
-    )
+            yield Text(f"{name}: different at first, not again ({pair.unconfirmed})")
+
+
+def _noise(aa: AA) -> Iterator[Text]:
     floor = aa.floor or {}
     if (whole := floor.get("all")) is not None:
-        text = f"A/A noise at {aa.floor_blocks} blocks: {_percent(whole)}"
-        sizes = [
+        sizes = ", ".join(
             f"{name} {_percent(value)}"
             for name, value in floor.items()
             if name != "all" and value is not None
-        ]
-        console.print(
-            Text(f"{text} ({', '.join(sizes)}): a smaller difference is told with a warning")
+        )
+        yield Text(
+            f"A/A noise at {aa.floor_blocks} blocks: {_percent(whole)} ({sizes}): a smaller "
+            "difference is told with a warning"
         )
     for size in ("small", "large"):
-        own_floors = [
+        own = [
             f"{pair.middleware} {_percent(of.value)} [{_percent(of.low)} to {_percent(of.high)}]"
             for pair in aa.pairs or ()
             if pair.workload == size and (of := pair.floor)
         ]
-        if own_floors:
-            console.print(Text(f"  each arm's own, {size}: {', '.join(own_floors)}", style="dim"))
+        if own:
+            yield Text(f"each arm's own, {size}: {', '.join(own)}", "muted")
+
+
+def _costs(answer: Calibrated) -> Iterator[Text]:
+    truths, own = answer.truths, answer.own_cost
+    void = fmt.counted(truths.void_trials or 0, "trial")
+    yield Text(f"{truths.checks} checks, {void} void by the machine")
     if text := own_text(own):
-        console.print(Text(text))
+        yield Text(text)
     costs = [
         f"{title} {fmt.metric(_metric(cost)).full}"
         for cost, title in ((own.clock_read, "a reading of the clock"), (own.record, "a record"))
         if cost is not None and cost.value is not None
     ]
     if costs:
-        console.print(Text(", ".join(costs)))
-    console.print(
-        Text(f"took {fmt.duration(answer.wall_s)}; stored as {answer.stored}", style="dim")
-    )
+        yield Text(", ".join(costs))
 
 
 def _metric(cost: Cost) -> Metric:

@@ -1,107 +1,90 @@
-"""An imported bundle in the terminal."""
+"""What is shown of an imported bundle: where it comes from, its figures in numbers of points, the
+known errors of the original, and what it has no data for."""
 
 from collections.abc import Iterable
 
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-
+from rmwbench.report.view import Block, Column, Items, On, Section, Table, Text, View
 from rmwbench.results.imported import ImportedBundle, Point, Summary
-from rmwbench.words.printable import printable
+
+POINT = (
+    Column("figure"),
+    Column("series"),
+    Column("x"),
+    Column("unit"),
+    Column("as published", right=True),
+    Column("as corrected", right=True),
+    Column("n", right=True),
+    Column("note"),
+)
+SUMMARY = (
+    Column("figure"),
+    Column("unit"),
+    Column("points", right=True),
+    Column("changed", right=True),
+    Column("no data", right=True),
+)
 
 
-def print_imported(answer: ImportedBundle, console: Console, *, figures: bool = False) -> None:
-    """Print it; with `figures` every point instead of a line per figure."""
-    answer = printable(answer)
+def view(answer: ImportedBundle, *, figures: bool = False) -> View:
+    """With `figures` every point instead of a line per figure."""
     imported, source = answer.imported, answer.imported.source
-    console.print()
-    console.print(Text(imported.title, style="bold"))
     counts = (
         f"{answer.cells} cells, {answer.trials} trials, {answer.windows} windows, "
         f"{len(answer.figures)} figure points"
     )
-    console.print(
+    about: list[Block] = [
         Text(f"{imported.kind}, imported from {source.name} ({source.files} files): {counts}")
-    )
+    ]
     if source.skipped:
         why = "an archive is imported by itself, links and pipes are not read"
-        console.print(Text(f"skipped ({why}): {', '.join(source.skipped)}"))
+        about.append(Text(f"skipped ({why}): {', '.join(source.skipped)}"))
     if source.checked:
-        console.print(
+        about.append(
             Text(f"{source.checked} files agree with the list of checksums that comes with them")
         )
-    console.print(Text(f"bundle: {answer.campaign.directory}", style="dim"))
-    console.print()
-    if figures:
-        console.out("\n".join(_points(answer.figures)), highlight=False)
-        console.print()
-    else:
-        console.print(_lines(answer.summary))
-    _list(
-        console,
-        "Known errors of the original",
-        [(e.name, e.text) for e in imported.errors],
+    about.append(Text(f"bundle: {answer.campaign.directory}", "muted"))
+    table = _points(answer.figures) if figures else _summary(answer.summary)
+    lists = (
+        ("Known errors of the original", [f"{one.name}: {one.text}" for one in imported.errors]),
+        ("No data", [f"{one.metric}: {one.no_data}" for one in imported.limits]),
     )
-    _list(console, "No data", [(x.metric, x.no_data) for x in imported.limits])
-
-
-def _lines(summary: Iterable[Summary]) -> Table:
-    table = _table(
-        ("figure", False), ("unit", False), ("points", True), ("changed", True), ("no data", True)
+    return View(
+        title=imported.title,
+        about=about,
+        sections=[
+            Section("Figures", [table]),
+            *(Section(title, [Items(texts)]) for title, texts in lists if texts),
+        ],
     )
-    for line in summary:
-        changed = str(line.changed) if line.changed else ""
-        missing = str(line.no_data) if line.no_data else ""
-        table.add_row(
-            *(Text(x) for x in (line.figure, line.unit, str(line.points), changed, missing))
-        )
-    return table
 
 
-POINT = ("figure", "series", "x", "unit", "as published", "as corrected", "n", "note")
-NUMBERS = ("as published", "as corrected", "n")
+def _summary(found: Iterable[Summary]) -> Table:
+    rows = [
+        [
+            line.figure,
+            line.unit,
+            str(line.points),
+            str(line.changed or ""),
+            str(line.no_data or ""),
+        ]
+        for line in found
+    ]
+    return Table(SUMMARY, rows)
 
 
-def _points(points: Iterable[Point]) -> list[str]:
-    """A line per point, however narrow the terminal is: there are thousands, and they are searched
-    by the line."""
-    lines: list[tuple[str, ...]] = [POINT]
-    for point in points:
-        published = "–" if point.as_published is None else f"{point.as_published:.6g}"
-        corrected = "no data" if point.as_corrected is None else f"{point.as_corrected:.6g}"
-        count = "" if point.count is None else str(point.count)
-        cells = (
+def _points(points: Iterable[Point]) -> Table:
+    """There are thousands, and they are searched by the line."""
+    rows = [
+        [
             point.figure,
             point.series,
             point.x,
             point.unit,
-            published,
-            corrected,
-            count,
+            "–" if point.as_published is None else f"{point.as_published:.6g}",
+            "no data" if point.as_corrected is None else f"{point.as_corrected:.6g}",
+            "" if point.count is None else str(point.count),
             point.note or "",
-        )
-        lines.append(tuple(" ".join(cell.split()) for cell in cells))
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    sides = [">" if name in NUMBERS else "<" for name in POINT]
-    return [
-        "  ".join(
-            f"{cell:{side}{width}}" for cell, side, width in zip(line, sides, widths, strict=True)
-        ).rstrip()
-        for line in lines
+        ]
+        for point in points
     ]
-
-
-def _table(*columns: tuple[str, bool]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for name, right in columns:
-        table.add_column(name, justify="right" if right else "left", overflow="fold")
-    return table
-
-
-def _list(console: Console, title: str, entries: list[tuple[str, str]]) -> None:
-    if entries:
-        console.print(Text(title, style="bold"))
-        for name, text in entries:
-            console.print(Text(f"  – {name}: {text}"))
-        console.print()
+    return Table(POINT, rows, wide=True, on=On.TERMINAL)

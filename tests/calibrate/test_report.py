@@ -3,9 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
-from rmwbench.report.calibration import print_calibration
+from rmwbench.report.calibration import view
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.machine.calibration import (
     FLEET,
     NEVER,
@@ -127,9 +127,7 @@ def test_the_exit_code_is_yes_no_or_could_not_tell(changes, code):
 
 
 def printed(found):
-    console = Console(width=120, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
-    print_calibration(found, console)
-    return console.export_text()
+    return render_markdown(view(found))
 
 
 def test_what_failed_is_a_table_and_the_answer_one_sentence():

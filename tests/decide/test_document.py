@@ -1,19 +1,17 @@
 """Campaigns and a limits file -> the decision: pooling, machines, cases, exit codes, and what is
 drawn of it."""
 
-import io
 import json
 from dataclasses import replace
 
 import pytest
 from pydantic import TypeAdapter
-from rich.console import Console
 
 from rmwbench.analysis.decide.answer import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.report.decide.html import render_html
-from rmwbench.report.decide.terminal import print_decide
+from rmwbench.report.decide import view
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.decide import words
 from rmwbench.results.decide.document import summarise
 from rmwbench.results.decide.gather import Arm, Case, Machine, Seen, candidate
@@ -24,6 +22,7 @@ from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
 from tests.support.command import rmwbench
 from tests.support.typed import typed
+from tests.support.views import cells, section, tables, texts
 
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
 FLOOR = synthetic_bundle.ARMS[0]
@@ -261,22 +260,16 @@ def test_a_failing_arm_says_how_often(tmp_path):
     assert one.outcome != "meets"
 
 
-def test_it_can_be_read_in_a_terminal_and_on_a_page(tmp_path):
+def test_its_view_has_the_candidates_every_case_and_where_the_answer_flips(tmp_path):
     answer = decided(tmp_path, campaign(tmp_path, levels=2))
-    console = Console(record=True, width=140, file=io.StringIO())
-    print_decide(answer, console)
-    text = console.export_text()
-    assert len(answer.machines[0].cases) == 2
-    page = render_html(answer)
-    for shown in (text, page):
-        for said in (
-            FAST.arm,
-            "imu [level=0]",
-            "misses",
-            "Along level",
-        ):
-            assert said in shown
-    assert "<script" not in page
+    shown = view(answer)
+    assert texts(shown.answer) == [answer.text]
+    candidates, cases = tables(shown.sections)
+    assert [(row[0], row[1]) for row in cells(candidates)] == [*outcomes(answer).items()]
+    assert [row[0] for row in cells(cases)] == [one.case for one in answer.machines[0].cases]
+    assert len(cells(cases)) == 2
+    (along,) = section(shown, "Where the answer flips").blocks
+    assert along.lead.startswith("Along level")
 
 
 def test_the_same_campaign_twice_is_refused(tmp_path, imu):
@@ -305,7 +298,7 @@ def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_pa
     (tmp_path / "limits.yaml").write_text("limits: a\ntopics: {data: {loss: 0.1}}\n")
     found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
     assert set(outcomes(found).values()) == {"unknown"}
-    render_html(found)
+    render_markdown(view(found))
 
 
 def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):

@@ -37,7 +37,8 @@ def calibrate(
     ] = 1,
 ) -> None:
     from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
-    from rmwbench.report.calibration import print_calibration
+    from rmwbench.report import calibration
+    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.machine.calibration import exit_code
     from rmwbench.results.model import document as as_document
     from rmwbench.results.show import summarise
@@ -65,5 +66,5 @@ def calibrate(
     if as_json:
         print_json(as_document(answer))
     else:
-        print_calibration(answer, stdout_console())
+        print_view(calibration.view(answer), stdout_console())
     raise typer.Exit(exit_code(answer))

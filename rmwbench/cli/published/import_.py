@@ -50,7 +50,8 @@ def import_(
         return
     from rmwbench.bundle import Bundle
     from rmwbench.published.importers import import_published
-    from rmwbench.report.imported import print_imported
+    from rmwbench.report import imported
+    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.imported import summarise
 
     kind, path = _kind_and_path(words or [])
@@ -62,7 +63,7 @@ def import_(
 
         print_json(document(found))
     else:
-        print_imported(found, stdout_console(), figures=figures)
+        print_view(imported.view(found, figures=figures), stdout_console())
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:

@@ -52,8 +52,8 @@ def decide(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
-    from rmwbench.report.decide.html import write_html
-    from rmwbench.report.decide.terminal import print_decide
+    from rmwbench.report.decide import view
+    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.decide.document import summarise
     from rmwbench.results.model import document
     from rmwbench.suite.file.limits_file import read_limits
@@ -76,10 +76,12 @@ def decide(
     bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
     found = summarise(bundles, asked)
     if out is not None:
-        write_html(found, out)
+        from rmwbench.report.render.html import write_html
+
+        write_html(view(found), out)
         stderr_console().print(f"page: {out}", markup=False)
     if as_json:
         print_json(document(found))
     else:
-        print_decide(found, stdout_console())
+        print_view(view(found), stdout_console())
     raise typer.Exit(EXIT_CODES[found.outcome])

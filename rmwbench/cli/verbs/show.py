@@ -97,7 +97,8 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.report.imported import print_imported
+    from rmwbench.report import imported
+    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.imported import summarise
     from rmwbench.results.model import document
 
@@ -105,4 +106,4 @@ def _imported(bundle: "Bundle", as_json: bool) -> None:
     if as_json:
         print_json(document(answer))
         return
-    print_imported(answer, stdout_console())
+    print_view(imported.view(answer), stdout_console())

@@ -48,6 +48,8 @@ STYLES: dict[Tone, str] = {
 _MARKS: dict[Tone, str] = {"warning": "! ", "alarm": "! "}
 GAP = 2
 """Between two columns of a table."""
+_SHORT = 16
+"""Cells of up to so many columns stay on a line where there is room."""
 _NAMES = 12
 """The width below which facts' names are put in a column of their own."""
 
@@ -159,6 +161,9 @@ def _table(table: Table, console: Console) -> None:
     keys = _keys([[cell.plain for cell in line] for line in cells], len(columns))
     for n in keys:  # names stay on a line where there is room
         needed[n] = max(needed[n], min(wanted[n], console.width // 3))
+    short = [max(few, min(all_, _SHORT)) for few, all_ in zip(needed, wanted, strict=True)]
+    if _width(short, range(len(short))) <= console.width:
+        needed = short
     parts = _parts(keys, needed, console.width)
     if parts is None:
         _print_rows(columns, cells, console)

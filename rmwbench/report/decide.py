@@ -1,0 +1,118 @@
+"""What `rmwbench decide` shows: whom to take, then of each machine its candidates with why, each
+case where there are several, and where along a factor the answer flips."""
+
+from collections.abc import Iterable, Mapping
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report.view import Block, Cell, Column, Items, On, Section, Table, Text, Tone, View
+from rmwbench.results.decide import words
+from rmwbench.results.decide.model import Along, Answer, Decided, Limit, Machine, Met
+
+TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
+CANDIDATES = (
+    Column("candidate"),
+    Column("all limits"),
+    Column("P(all)", right=True),
+    Column("blocks", right=True),
+    Column("because"),
+)
+
+
+def view(found: Decided) -> View:
+    limits, rules = found.limits, found.rules
+    asked = [_limits(limits.acceptable)]
+    asked += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
+    meaning = (
+        f"Limits {limits.name}: {'; '.join(asked)}. P(all) is the probability that a candidate "
+        f"meets every limit. All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
+        f"fewer than {rules.min_blocks} blocks decide nothing."
+    )
+    left_out = [
+        Text(f"{summary}: none of its cells is what the limits are of", "warning")
+        for summary in found.left_out
+    ]
+    return View(
+        title=f"Which middleware for {limits.title or limits.name}?",
+        about=[Text(meaning, "muted", on=On.DOCUMENT), *left_out],
+        answer=[Text(found.text, "strong")],
+        sections=[_machine(machine) for machine in found.machines],
+        card=[f"limits {limits.name}"],
+    )
+
+
+def _limits(limits: Iterable[Limit]) -> str:
+    return "; ".join(
+        f"{GLOSSARY[one.metric].title} at most {words.amount(one.at_most, one.metric)}"
+        for one in limits
+    )
+
+
+def _machine(machine: Machine) -> Section:
+    candidates = [
+        [
+            one.arm,
+            _outcome(one),
+            words.probability(one.probability),
+            str(one.blocks),
+            words.reason(one),
+        ]
+        for one in machine.candidates
+    ]
+    several = len(machine.cases) > 1
+    every = [
+        Section(
+            f"Every limit of {one.arm}",
+            [Items([_met(met, several) for met in one.limits])],
+            folded=True,
+        )
+        for one in machine.candidates
+    ]
+    blocks: list[Block] = [
+        Text(", ".join(machine.campaigns), "muted"),
+        Table(CANDIDATES, candidates),
+        *every,
+    ]
+    if several:
+        blocks.append(Section("Case by case", [_cases(machine)]))
+    if machine.along:
+        along = [_along(one) for one in machine.along]
+        blocks.append(Section("Where the answer flips", along))
+    return Section(machine.summary, blocks, look="panel")
+
+
+def _outcome(one: Answer) -> Cell:
+    return Cell(one.outcome, TONES[one.outcome])
+
+
+def _met(met: Met, several: bool) -> str:
+    case = f"{met.case}: " if several else ""
+    why = f": {met.no_data}" if met.no_data else ""
+    return (
+        f"{case}{words.measured(met)} ({met.outcome}, P {words.probability(met.probability)}, "
+        f"{words.observed(met)}{why})"
+    )
+
+
+def _cases(machine: Machine) -> Table:
+    """Which case each candidate meets."""
+    arms = [one.arm for one in machine.candidates]
+    rows = []
+    for case in machine.cases:
+        by = {one.arm: one for one in case.candidates}
+        rows.append([case.case, *(_short(by.get(arm)) for arm in arms)])
+    return Table([Column(head) for head in ("case", *arms)], rows)
+
+
+def _short(one: Answer | None) -> Cell:
+    if one is None:
+        return Cell("–", "muted")
+    chance = "" if one.probability is None else f" {words.probability(one.probability)}"
+    return Cell(f"{one.outcome}{chance}", TONES[one.outcome])
+
+
+def _along(along: Along) -> Text:
+    fixed = "".join(f", {name}={level}" for name, level in along.fixed.items())
+    said = [*(words.flip(one, along) for one in along.flips), *words.only(along)]
+    return Text(
+        "; ".join(said) or words.NO_FLIP, lead=f"Along {along.factor} ({along.workload}{fixed}):"
+    )
