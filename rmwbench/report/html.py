@@ -16,13 +16,13 @@ from markupsafe import Markup
 
 from rmwbench.report import columns, topic_rows
 from rmwbench.report.chart import style as look
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.chain import chains
 from rmwbench.report.chart.workload import card, figures, of_topic
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.explain.figures import explained
 from rmwbench.report.explain.links import links
 from rmwbench.report.page import asset, render_page
+from rmwbench.report.view import Picture
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what, by_what_whole
@@ -174,7 +174,7 @@ def _topic(number: int, place: int, topic: Topic, specs: list[dict[str, Any]]) -
     }
 
 
-def _drawing(figure: Figure, specs: list[dict[str, Any]]) -> dict[str, Any]:
+def _drawing(figure: Picture, specs: list[dict[str, Any]]) -> dict[str, Any]:
     """A figure and the place of its chart in `specs`, to which it is added; None where it has no
     chart."""
     if figure.spec is None:

@@ -11,12 +11,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 from rmwbench.report import columns, topic_rows
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.drawing import svg_of
 from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.marks import Told, marks
 from rmwbench.report.marks import notes as marked_notes
+from rmwbench.report.view import Picture
 from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what_whole
@@ -76,7 +76,7 @@ def charts_directory(path: Path) -> Path:
 
 def render_markdown(
     doc: Shown,
-    drawn: dict[str, list[Figure]],
+    drawn: dict[str, list[Picture]],
     images: dict[tuple[str, str], str],
     evaluated: Evaluated = NOT_EVALUATED,
 ) -> str:
@@ -222,7 +222,7 @@ def outcome_lines(doc: Shown) -> Iterable[str]:
 def _workload(
     doc: Shown,
     workload: Workload,
-    drawn: list[Figure],
+    drawn: list[Picture],
     images: dict[tuple[str, str], str],
     told: Told,
 ) -> Iterable[str]:

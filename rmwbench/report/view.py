@@ -142,7 +142,7 @@ class Table(Block):
     wide: bool = False
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Key:
     """An entry of a picture's legend: the kind of its colour, how well that is known, its name, and
     what it means."""

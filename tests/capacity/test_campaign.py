@@ -9,13 +9,13 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.html import render_html
-from rmwbench.report.capacity.markdown import write_markdown
-from rmwbench.report.capacity.terminal import print_capacity
+from rmwbench.report.capacity.view import view
+from rmwbench.report.render.terminal import print_view
 from rmwbench.results.capacity.document import summarise
 from rmwbench.results.capacity.model import Searched
 from rmwbench.results.model import document as as_document
 from tests.capacity.simulated import Law, campaign
+from tests.support.views import cells, of_view, pictures, section, tables
 
 pytestmark = pytest.mark.long
 
@@ -121,21 +121,16 @@ def test_the_curve_below_the_capacity_has_three_trials_a_level(searched):
         assert max(level.held + level.failed for level in near) >= 3
 
 
-def test_terminal_page_and_markdown_say_the_same(searched, tmp_path):
+def test_its_view_has_an_answer_and_a_curve_of_each_arm(searched):
     document = searched[3]
-    wide, narrow = (Console(width=width, record=True, file=io.StringIO()) for width in (160, 80))
-    for console in (wide, narrow):
-        print_capacity(document, console)
-    text = wide.export_text()
-    html = render_html(document)
-    written = write_markdown(document, tmp_path / "report.md")
-    markdown = (tmp_path / "report.md").read_text()
-    for found in document.arms:
-        for page in (text, html, markdown):
-            assert found.arm in page
-    assert "unstable" in text and "unstable" in html and "unstable" in markdown
-    assert "≥ 20.0 kHz" in text and "≥ 20.0 kHz" in html
-    assert {path.suffix for path in written} == {".md", ".svg", ".png"}
+    shown = view(document, draw=True)
+    answers, *curves = tables([*shown.answer, section(shown, "Level by level")])
+    assert [row[0] for row in cells(answers)] == [one.arm for one in document.arms]
+    assert "≥ 20.0 kHz" in [row[1] for row in cells(answers)]
+    assert any("unstable" in row for table in curves for row in cells(table))
+    assert {one.key for one in pictures(of_view(shown))} == {"capacities", "curve", "loss"}
+    narrow = Console(width=80, record=True, file=io.StringIO())
+    print_view(shown, narrow)
     assert max(len(line) for line in narrow.export_text().splitlines()) <= 80
 
 

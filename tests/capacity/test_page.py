@@ -4,7 +4,8 @@ in the dark."""
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.html import write_html
+from rmwbench.report.capacity.view import view
+from rmwbench.report.render.html import write_html
 from rmwbench.results.capacity.document import summarise
 from tests.capacity.simulated import Law, campaign
 from tests.report.test_browser import Visit
@@ -25,7 +26,7 @@ def url(tmp_path_factory):
     made, _ = campaign(directory, LAWS, most=4_000.0, resolution=0.1)
     with made.writer:
         made.run()
-    write_html(summarise(Bundle(directory)), directory / "report.html")
+    write_html(view(summarise(Bundle(directory)), draw=True), directory / "report.html")
     return (directory / "report.html").as_uri()
 
 
@@ -40,10 +41,11 @@ def test_it_draws_everything_and_stays_quiet_and_inside(browser, url, width, sch
 
 def test_the_answers_are_text_and_the_levels_open(browser, url):
     visit = Visit(browser, url)
-    row = visit.page.locator("tr[data-arm='serves 1 kHz']")
+    row = visit.page.locator(".capacities tbody tr", has_text="serves 1 kHz")
     assert "Hz" in row.locator(".capacity").inner_text() and "queue grew" in row.inner_text()
-    visit.page.locator("#levels details.arm summary").first.click()
-    table = visit.page.locator("#levels details.arm").first.locator("table.levels").first
+    table = visit.page.locator("#levels table.plain").first
     assert table.is_visible() and "unstable" in table.inner_text()
+    visit.page.locator("#levels details summary").first.click()
+    assert visit.page.locator("#levels details table").first.is_visible()
     assert "<script>" in visit.page.locator("tbody").first.inner_text()  # a name is text
     visit.context.close()

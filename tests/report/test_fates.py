@@ -1,11 +1,13 @@
 """What did not arrive: its column, its sentence and its limit have one word and one number."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
 from rmwbench.report import columns, topic_rows
-from rmwbench.report.capacity import rows
+from rmwbench.report.capacity.view import curve
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
@@ -14,6 +16,7 @@ from rmwbench.results.shown import Shown, Workload
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
+from tests.support.views import cells, heads
 
 P50 = "response_latency_p50"
 
@@ -139,15 +142,12 @@ def test_a_level_of_a_search_has_the_fates_that_there_are():
     held = {**level, "metrics": level["metrics"] | {"never_sent_share": metric(0.28)}}
     levels = [typed(Level, level), typed(Level, held)]
 
-    class Found:
-        pass
-
-    one = Found()
-    one.levels = levels[:1]
-    assert "lost" in rows.rows(one, search)[0].cells
-    assert "never sent" not in rows.rows(one, search)[0].cells
+    one = SimpleNamespace(levels=levels[:1])
+    assert "lost" in heads(curve(one, search)) and "never sent" not in heads(curve(one, search))
     one.levels = levels
-    assert [row.cells["never sent"] for row in rows.rows(one, search)] == ["0 %", "28.0 %"]
+    table = curve(one, search)
+    place = heads(table).index("never sent")
+    assert [row[place] for row in cells(table)] == ["0 %", "28.0 %"]
 
 
 def test_each_fate_is_a_limit():

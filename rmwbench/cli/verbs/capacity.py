@@ -129,12 +129,13 @@ def capacity(
     if as_json:
         print_json(document(found))
     else:
-        from rmwbench.report.capacity.html import write_html
-        from rmwbench.report.capacity.terminal import print_capacity
+        from rmwbench.report.capacity.view import view
+        from rmwbench.report.render.html import write_html
+        from rmwbench.report.render.terminal import print_view
 
-        print_capacity(found, stdout_console())
         path = directory / "report.html"
-        write_html(found, path)
+        write_html(view(found, draw=True), path)
+        print_view(view(found), stdout_console())
         typer.echo(f"report: {path}")
     if stopped_by:
         console.print(

@@ -131,11 +131,13 @@ def _check(kind: Format, path: Path) -> None:
 
 
 def _write_capacity(kind: Format, bundle: "Bundle", path: Path) -> None:
-    from rmwbench.report.capacity.html import write_html
-    from rmwbench.report.capacity.markdown import write_markdown
+    from rmwbench.report.capacity.view import view
+    from rmwbench.report.render.html import write_html
+    from rmwbench.report.render.markdown import write_markdown
     from rmwbench.results.capacity.document import summarise
 
-    (write_html if kind is Format.html else write_markdown)(summarise(bundle), path)
+    made = view(summarise(bundle), draw=True)
+    (write_html if kind is Format.html else write_markdown)(made, path)
 
 
 def _write(kind: Format, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:

@@ -85,7 +85,8 @@ def show(
 
 
 def _capacity(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.report.capacity.terminal import print_capacity
+    from rmwbench.report.capacity.view import view
+    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.capacity.document import summarise
     from rmwbench.results.model import document
 
@@ -93,7 +94,7 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
     if as_json:
         print_json(document(found))
     else:
-        print_capacity(found, stdout_console())
+        print_view(view(found), stdout_console())
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:

@@ -13,11 +13,11 @@ from typing import Any, Protocol
 
 import altair as alt
 
-from rmwbench.report.capacity.rows import FEWEST_TRIALS, latency
+from rmwbench.report.capacity.view import FEWEST_TRIALS, latency
 from rmwbench.report.chart import charts
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
 from rmwbench.report.chart.style import looks
+from rmwbench.report.view import Picture
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Search, Searched
 from rmwbench.words import numbers as fmt
@@ -36,7 +36,7 @@ class Draw(Protocol):
     def __call__(self, found: Searched, *, narrow: bool = False) -> Spec | None: ...
 
 
-def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
+def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
     """The figures in reading order; one without data has no specification."""
     search = found.search
     tail = _percentile(search.curve[1])
@@ -46,7 +46,7 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
         return draw(found, narrow=True) if phone else None
 
     return [
-        Figure(
+        Picture(
             "capacities",
             "Capacity",
             f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
@@ -55,7 +55,7 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
             wide=True,
             narrow=narrow(capacities),
         ),
-        Figure(
+        Picture(
             "curve",
             f"Latency against {search.title}",
             f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: "
@@ -66,7 +66,7 @@ def figures(found: Searched, *, phone: bool = False) -> list[Figure]:
             wide=True,
             narrow=narrow(curve),
         ),
-        Figure(
+        Picture(
             "loss",
             f"Loss against {search.title}",
             "Share of the messages sent that were lost.",

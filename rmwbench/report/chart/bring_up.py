@@ -6,9 +6,9 @@ from collections.abc import Iterator
 import altair as alt
 
 from rmwbench.report.chart import charts
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.charts import MUTED, TEXT, Spec
 from rmwbench.report.chart.style import looks
+from rmwbench.report.view import Picture
 from rmwbench.results.shown import Workload
 
 _READING = (
@@ -17,9 +17,9 @@ _READING = (
 _HEIGHT = 300
 
 
-def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
+def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
     """In reading order; a chart without data has no specification."""
-    yield Figure(
+    yield Picture(
         "comparison",
         "Time until all nodes are active",
         f"{_READING} An arm of which a node was never active in half of its trials has no dot.",
@@ -29,7 +29,7 @@ def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
         if phone
         else None,
     )
-    yield Figure(
+    yield Picture(
         "up",
         "Nodes up",
         "How many nodes are active after how long, the mean over trials. A curve that ends below "
@@ -47,7 +47,7 @@ def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
             if phone
             else None
         )
-        yield Figure(key, title, f"Manager and daemons included. {_READING}", spec, True, narrow)
+        yield Picture(key, title, f"Manager and daemons included. {_READING}", spec, True, narrow)
 
 
 def up(workload: Workload) -> Spec | None:

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import altair as alt
 
 from rmwbench.report.chart import charts, style
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.charts import Spec
-from rmwbench.report.explain.figures import Explained, Table
+from rmwbench.report.explain.figures import numbers, with_legend
 from rmwbench.report.explain.shares import COUNTED, INFERRED, Key, percent
+from rmwbench.report.view import Picture
 from rmwbench.results.explain.model import Chain
 from rmwbench.results.shown import Workload
 from rmwbench.words import numbers as fmt
@@ -47,7 +47,7 @@ LAYER_LOOKS = {
 _HEIGHT, _PALER = 18, 0.6
 
 
-def chains(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
+def chains(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
     """The figures of a workload that relays or traces; nothing for any other."""
     if any(arm.chain for arm in workload.arms):
         yield _along(workload, phone)
@@ -55,7 +55,7 @@ def chains(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
         yield _by_layer(workload, phone)
 
 
-def _along(workload: Workload, phone: bool) -> Explained:
+def _along(workload: Workload, phone: bool) -> Picture:
     chains = [(arm.arm, arm.chain) for arm in workload.arms if arm.chain]
     parts = {name: list(_parts(chain)) for name, chain in chains}
     reading = (
@@ -77,13 +77,13 @@ def _along(workload: Workload, phone: bool) -> Explained:
     ]
     spec, narrow = _draw(workload, parts), _draw(workload, parts, narrow=True) if phone else None
     keys = [Key(kind, COUNTED, name, words) for kind, name, words in KINDS.values()]
-    figure = Figure(
+    figure = Picture(
         "chain", "Where the time goes along the chain", reading, spec, wide=True, narrow=narrow
     )
-    return Explained(figure, keys, (Table("Part by part", columns, rows, 2),))
+    return with_legend(figure, keys, (numbers("Part by part", columns, rows, 2),))
 
 
-def _by_layer(workload: Workload, phone: bool) -> Explained:
+def _by_layer(workload: Workload, phone: bool) -> Picture:
     arms = [(arm.arm, arm.layers) for arm in workload.arms if arm.layers]
     parts = {
         name: [
@@ -108,9 +108,11 @@ def _by_layer(workload: Workload, phone: bool) -> Explained:
         if name in seen
     ]
     spec, narrow = _draw(workload, parts), _draw(workload, parts, narrow=True) if phone else None
-    figure = Figure("layers", "Which layer takes the time", reading, spec, wide=True, narrow=narrow)
-    return Explained(
-        figure, keys, (Table("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),)
+    figure = Picture(
+        "layers", "Which layer takes the time", reading, spec, wide=True, narrow=narrow
+    )
+    return with_legend(
+        figure, keys, (numbers("Layer by layer", ("arm", "layer", "time", "share"), rows, 2),)
     )
 
 

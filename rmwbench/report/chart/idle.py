@@ -4,7 +4,7 @@ with intervals."""
 from collections.abc import Iterator
 
 from rmwbench.report.chart import charts
-from rmwbench.report.chart.captioned import Figure
+from rmwbench.report.view import Picture
 from rmwbench.results.shown import Workload
 
 _READING = (
@@ -39,7 +39,7 @@ FIGURES = {
 """Metric → key, title, axis, and what it is of. The primary one comes first."""
 
 
-def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
+def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
     primary = workload.primary_metric
     for metric in dict.fromkeys((primary, *FIGURES)):
         if metric not in FIGURES:
@@ -47,7 +47,7 @@ def figures(workload: Workload, *, phone: bool) -> Iterator[Figure]:
         key, title, axis, what = FIGURES[metric]
         spec = charts.comparison(workload, axis, metric=metric)
         narrow = charts.comparison(workload, axis, metric=metric, narrow=True) if phone else None
-        yield Figure(
+        yield Picture(
             "comparison" if metric == primary else key,
             title,
             f"{what} {_READING}",

@@ -15,14 +15,14 @@ from rmwbench.report import columns
 from rmwbench.report.chart import bring_up as bring_up_chart
 from rmwbench.report.chart import charts as pictures
 from rmwbench.report.chart import idle, over_time
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.chart.charts import Spec
+from rmwbench.report.view import Picture
 from rmwbench.results.shown import AnyArm, Arm, Part, Shown, Topic, Workload
 from rmwbench.results.workload import chart_points
 from rmwbench.words import numbers as fmt
 
 
-def figures(workload: Workload, *, phone: bool = False) -> Iterator[Figure]:
+def figures(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
     """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
     without any data has no specification."""
 
@@ -39,7 +39,7 @@ def figures(workload: Workload, *, phone: bool = False) -> Iterator[Figure]:
         yield from latencies(workload, phone=phone)
     over = over_time.delivered(workload)
     if over is not None:  # of campaigns with several hosts or an interruption alone
-        yield Figure(
+        yield Picture(
             "delivered",
             "Delivered per second",
             "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the "
@@ -50,14 +50,14 @@ def figures(workload: Workload, *, phone: bool = False) -> Iterator[Figure]:
         )
     if not workload.topics:
         yield from _fates(workload, phone)
-    yield Figure(
+    yield Picture(
         "cpu",
         "Processor time per message",
         f"Of each message delivered. {_PARTS}",
         pictures.parts(workload, _processor, "cpu_per_message", "CPU time per message"),
         narrow=narrow(pictures.parts, _processor, "cpu_per_message", "CPU time per message"),
     )
-    yield Figure(
+    yield Picture(
         "memory",
         "Memory",
         f"Proportional set size, without shared segments and the recorder. {_PARTS}",
@@ -109,13 +109,13 @@ def _value(arm: Arm, metric: str) -> float:
     return fmt.finite(arm.value(metric)) or 0.0
 
 
-def of_topic(topic: Topic, *, phone: bool = False) -> Iterator[Figure]:
+def of_topic(topic: Topic, *, phone: bool = False) -> Iterator[Picture]:
     """The same of one topic that is judged by itself."""
     yield from latencies(topic, phone=phone)
     yield from _fates(topic, phone)
 
 
-def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
+def latencies(part: Part, *, phone: bool = False) -> Iterator[Picture]:
     """What messages took, of a workload or of one of its topics."""
 
     def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
@@ -125,7 +125,7 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
         ", median"
     )
     title = _title(part)
-    yield Figure(
+    yield Picture(
         "comparison",
         title,
         f"Dot: {_dot(part)}. Line: its interval; where two lines overlap widely, the order is "
@@ -135,7 +135,7 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
         wide=True,
         narrow=narrow(pictures.comparison, _lower(title)),
     )
-    yield Figure(
+    yield Picture(
         "spectrum",
         "Latency at every percentile",
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat "
@@ -144,14 +144,14 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Figure]:
         pictures.spectrum(part, latency),
         narrow=narrow(pictures.spectrum, latency),
     )
-    yield Figure(
+    yield Picture(
         "ecdf",
         "How many arrived within a time",
         "Further left is faster, steeper is steadier. Of a curve that ends below 100 % the rest did not arrive.",
         pictures.ecdf(part),
         narrow=narrow(pictures.ecdf),
     )
-    yield Figure(
+    yield Picture(
         "series",
         "One trial, message by message",
         "Each dot is a message; a red mark at the top edge is a message that never arrived. One "
@@ -234,13 +234,13 @@ _FATES = (
 )
 
 
-def _fates(part: Part, phone: bool) -> Iterator[Figure]:
+def _fates(part: Part, phone: bool) -> Iterator[Picture]:
     """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
     for fate in _FATES:
         metric = columns.chosen(part, fate.column) or fate.column.metrics[0]
         spec = pictures.fate(part, metric, fate.axis)
         if spec is not None:
-            yield Figure(
+            yield Picture(
                 fate.column.key,
                 fate.title,
                 f"Bar: {fate.reading}. Line: its interval.",
@@ -249,7 +249,7 @@ def _fates(part: Part, phone: bool) -> Iterator[Figure]:
                 narrow=pictures.fate(part, metric, fate.axis, narrow=True) if phone else None,
             )
         elif fate.column is columns.LOSS:
-            yield Figure("loss", fate.title, _none_lost(part, metric), None, wide=True)
+            yield Picture("loss", fate.title, _none_lost(part, metric), None, wide=True)
 
 
 def _none_lost(part: Part, metric: str) -> str:

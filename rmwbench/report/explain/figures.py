@@ -4,12 +4,12 @@ sentence says so.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
-from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, Key, percent
+from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, percent
+from rmwbench.report.view import Column, Key, Picture, Table
 from rmwbench.results.shown import Arm, Workload
 from rmwbench.results.workload.losses import measure, slow
 from rmwbench.words import numbers as fmt
@@ -18,26 +18,17 @@ PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flig
 WORST = 3
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of texts under a title; columns from `numbers` on are numbers."""
-
-    title: str
-    columns: Sequence[str]
-    rows: Sequence[Sequence[str]]
-    numbers: int
+def with_legend(picture: Picture, keys: Sequence[Key], tables: Sequence[Table]) -> Picture:
+    return replace(picture, keys=keys, tables=tables)
 
 
-@dataclass(frozen=True)
-class Explained:
-    """A figure, its legend in order, and the same as tables."""
-
-    figure: Figure
-    keys: Sequence[Key]
-    tables: Sequence[Table]
+def numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> Table:
+    """A table whose columns from `first` on are numbers."""
+    columns = [Column(head, right=n >= first) for n, head in enumerate(heads)]
+    return Table(columns, rows, title)
 
 
-def explained(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
+def explained(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
     """Paths, losses and causes of a workload."""
     arms = workload.arms
     yield _paths(arms, phone)
@@ -47,9 +38,9 @@ def explained(workload: Workload, *, phone: bool = False) -> Iterator[Explained]
 
 def _figure(
     key: str, title: str, reading: str, bars: list[Bar], axis: str, phone: bool, *, wide: bool
-) -> Figure:
+) -> Picture:
     spec = draw(bars, axis)
-    return Figure(
+    return Picture(
         key,
         title,
         reading,
@@ -59,15 +50,11 @@ def _figure(
     )
 
 
-def _paths(arms: Sequence[Arm], phone: bool) -> Explained:
+def _paths(arms: Sequence[Arm], phone: bool) -> Picture:
     bars = shares.paths(arms)
     title = "Where the bytes went"
     if not bars:
-        return Explained(
-            Figure("paths", title, "No data: nobody looked at the paths of these trials.", None),
-            (),
-            (),
-        )
+        return Picture("paths", title, "No data: nobody looked at the paths of these trials.", None)
     reading = "The share of the payload that took each path."
     known = {part.known for bar in bars for part in bar.parts}
     keys = shares.path_keys(bars)
@@ -91,15 +78,15 @@ def _paths(arms: Sequence[Arm], phone: bool) -> Explained:
         for arm in arms
         for one in arm.paths
     ]
-    table = Table("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
-    return Explained(
+    table = numbers("", ("arm", "path", "interface", "how it is known", "share"), rows, 4)
+    return with_legend(
         _figure("paths", title, reading, bars, "share of the payload", phone, wide=False),
         keys,
         (table,),
     )
 
 
-def _places(arms: Sequence[Arm], phone: bool) -> Explained:
+def _places(arms: Sequence[Arm], phone: bool) -> Picture:
     bars = shares.places(arms)
     title = "Where messages went missing"
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow(arm.losses)))
@@ -109,7 +96,7 @@ def _places(arms: Sequence[Arm], phone: bool) -> Explained:
         nowhere = f"Nowhere: no arm{of} misses a message.{under_way}"
         if not done:
             nowhere = "No data: no trial was done."
-        return Explained(Figure("places", title, nowhere, None, wide=True), (), ())
+        return Picture("places", title, nowhere, None, wide=True)
     reading = (
         "The share of the wanted messages that did not arrive sound and in time, only of arms that "
         "miss some. Filled: counted there. Outlined: at most so many, because the place counts "
@@ -128,19 +115,19 @@ def _places(arms: Sequence[Arm], phone: bool) -> Explained:
             share = percent(losses.not_located / losses.wanted)
             count = fmt.counted(losses.not_located, "message")
             rows.append((arm.arm, "not located", "", count, share))
-    table = Table("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
+    table = numbers("", ("arm", "place", "what it means", "messages", "of the wanted"), rows, 4)
     figure = _figure(
         "places", title, reading, bars, "share of the wanted messages", phone, wide=True
     )
-    return Explained(figure, shares.place_keys(arms), (table,))
+    return with_legend(figure, shares.place_keys(arms), (table,))
 
 
-def _causes(arms: Sequence[Arm], phone: bool) -> Explained:
+def _causes(arms: Sequence[Arm], phone: bool) -> Picture:
     bars = shares.causes(arms)
     title = "Why the slowest were slow"
     if not bars:
         reading = "No arm has a message that took twice its median, or too few arrived to say."
-        return Explained(Figure("causes", title, reading, None), (), ())
+        return Picture("causes", title, reading, None)
     reading = (
         "The slowest messages of each arm's worst trial by their cause; the number is the slowest "
         "of all. A cause is named where evidence covers half of what the message took beyond the "
@@ -167,15 +154,15 @@ def _causes(arms: Sequence[Arm], phone: bool) -> Explained:
     if unwatched:
         reading += f" Not watched: {', '.join(unwatched)}."
     tables = (
-        Table(
+        numbers(
             f"The {WORST} slowest of each arm",
             ("arm", "message", "cause", *PHASES.values(), "together"),
             worst,
             3,
         ),
-        Table("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
+        numbers("All by cause", ("arm", "cause", "messages", "share"), rows, 2),
     )
     figure = _figure(
         "causes", title, reading, bars, "share of the slowest messages", phone, wide=False
     )
-    return Explained(figure, shares.cause_keys(arms), tables)
+    return with_legend(figure, shares.cause_keys(arms), tables)

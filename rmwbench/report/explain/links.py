@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
-from rmwbench.report.chart.captioned import Figure
 from rmwbench.report.explain.charts import shares as draw
-from rmwbench.report.explain.figures import Explained, Table
+from rmwbench.report.explain.figures import numbers, with_legend
 from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
+from rmwbench.report.view import Picture, Table
 from rmwbench.results.shown import Arm, Workload
 from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.words import numbers as fmt
@@ -28,7 +28,7 @@ KINDS = {
 SEEN = 0.002
 
 
-def links(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
+def links(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
     """Of a workload whose hosts are behind links; nothing for any other."""
     arms = [arm for arm in workload.arms if arm.network]
     if not arms:
@@ -45,8 +45,8 @@ def links(workload: Workload, *, phone: bool = False) -> Iterator[Explained]:
         Key(kind, COUNTED, name, words) for name, (kind, words) in KINDS.items() if name in seen
     ]
     tables = [table for table in (_sent(arms), _lost(arms), _recovered(arms)) if table.rows]
-    yield Explained(
-        Figure("links", "What crossed the links", reading, spec, wide=True, narrow=narrow),
+    yield with_legend(
+        Picture("links", "What crossed the links", reading, spec, wide=True, narrow=narrow),
         keys,
         tables,
     )
@@ -86,7 +86,7 @@ def _sent(arms: Sequence[Arm]) -> Table:
         if arm.network
         for one in arm.network.sent
     ]
-    return Table(
+    return numbers(
         "Who sent what",
         ("arm", "from", "what", "frames", "bytes per second", "of all bytes"),
         found,
@@ -107,7 +107,7 @@ def _lost(arms: Sequence[Arm]) -> Table:
         if arm.network
         for one in arm.network.links
     ]
-    return Table(
+    return numbers(
         "What each link lost", ("arm", "link", "frames lost to", "let through", "lost"), found, 3
     )
 
@@ -121,6 +121,6 @@ def _reasons(verdicts: Mapping[str, int]) -> str:
 
 def _recovered(arms: Sequence[Arm]) -> Table:
     found = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
-    return Table(
+    return numbers(
         "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4
     )

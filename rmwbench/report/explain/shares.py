@@ -10,6 +10,7 @@ part is says how well it is known.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rmwbench.report.view import Key
 from rmwbench.results.explain.model import Losses
 from rmwbench.results.shown import Arm, PathShare
 from rmwbench.results.workload.losses import measure
@@ -95,16 +96,6 @@ class Bar:
     arm: str
     parts: Sequence[Part]
     beside: str
-
-
-@dataclass(frozen=True)
-class Key:
-    """An entry of a legend: the look of a part, its name, and what it means."""
-
-    kind: str
-    known: str
-    name: str
-    words: str
 
 
 def percent(share: float) -> str:

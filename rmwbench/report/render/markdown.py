@@ -109,7 +109,11 @@ def render_blocks(
 
 
 def _section(section: Section, images: Mapping[str, str], level: int) -> Iterator[str]:
-    lines = [] if section.folded else list(render_blocks(section.blocks, images, level=level + 1))
+    lines = (
+        []
+        if section.folded
+        else list(render_blocks(section.blocks, images, level=level + bool(section.title)))
+    )
     if lines:
         if section.title:
             yield from (f"{'#' * level} {escape(section.title)}", "")

@@ -93,7 +93,7 @@ def _blocks(blocks: Sequence[Block], console: Console) -> None:
         elif isinstance(block, Facts):
             _facts(block, console)
         elif isinstance(block, Table):
-            if place and isinstance(there[place - 1], Table | Facts):
+            if place and isinstance(there[place - 1], Table | Facts | Section):
                 console.print()
             _table(block, console)
         elif isinstance(block, Code):
