@@ -250,7 +250,7 @@ def test_where_no_trial_was_done_nobody_knows_what_was_lost(shown):
             for arm, n in zip(workload.arms, done, strict=True)
         )
         found = explained(replace(workload, arms=arms))
-        return next(one.figure.reading for one in found if one.figure.key == "places")
+        return next(one.reading for one in found if one.key == "places")
 
     count = len(workload.arms)
     assert said([6] * count) == "Nowhere: no arm misses a message."
