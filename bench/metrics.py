@@ -32,6 +32,7 @@ def generate(directory: Path, messages: int) -> None:
     duplicated, a few failed publishes.
     """
     from rmwbench.bundle import BundleWriter
+    from rmwbench.bundle.journal_lines import TrialEnded
     from rmwbench.bundle.schema import table_from_columns, table_from_rows
 
     rng = np.random.default_rng(1)
@@ -109,7 +110,8 @@ def generate(directory: Path, messages: int) -> None:
             "received": received,
         }
         writer.finish_trial(
-            trial=0, cell=0, block=0, status="done", reason=None, finished_utc="", tables=tables
+            TrialEnded(trial=0, cell=0, block=0, status="done", reason=None, finished_utc=""),
+            tables,
         )
 
 

@@ -4,7 +4,7 @@ The journal, the table `events` and `show --json` hold the code beside a text fo
 decision is taken from the code; a better wording of the text changes nothing.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -86,8 +86,3 @@ class Reason:
 def joined(reasons: Iterable[Reason]) -> str:
     """The text of several reasons, as a trial's `reason` has it."""
     return "; ".join(reason.text for reason in reasons)
-
-
-def codes_of(line: Mapping[str, Any]) -> tuple[str, ...]:
-    """The codes of a journal line, each once and in order; empty for a bundle that has none."""
-    return tuple(dict.fromkeys(reason["code"] for reason in line.get("reasons") or ()))

@@ -9,9 +9,18 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from rmwbench.bundle.document import check_line
+from rmwbench.bundle.journal_lines import (
+    CampaignFinished,
+    CampaignResumed,
+    Line,
+    ResourceCreated,
+    ResourceRemoved,
+    TablesMerged,
+    TablesWritten,
+    TrialEnded,
+    read_line,
+)
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 
@@ -23,45 +32,40 @@ class Journal:
     """What the lines say. `trials` maps trial number to its last line; `lines` holds every line in
     order."""
 
-    lines: list[dict[str, Any]] = field(default_factory=list)
-    trials: dict[int, dict[str, Any]] = field(default_factory=dict)
+    lines: list[Line] = field(default_factory=list)
+    trials: dict[int, TrialEnded] = field(default_factory=dict)
     whole_campaign: set[str] = field(default_factory=set)
-    merged: list[dict[str, Any]] = field(default_factory=list)
+    merged: list[TablesMerged] = field(default_factory=list)
     finished: bool = False
 
-    def add(self, line: dict[str, Any]) -> None:
+    def add(self, line: Line) -> None:
         self.lines.append(line)
-        match line.get("type"):
-            case "trial":
-                self.trials[line["trial"]] = line
+        match line:
+            case TrialEnded():
+                self.trials[line.trial] = line
                 # What was merged before a trial ran again has its old rows.
-                self.merged = [m for m in self.merged if not _holds(m, line["trial"])]
-            case "merged":
+                self.merged = [
+                    merge
+                    for merge in self.merged
+                    if not any(merge.holds(table, line.trial) for table in merge.tables)
+                ]
+            case TablesMerged():
                 self.merged.append(line)
-            case "tables":
-                self.whole_campaign.update(line["tables"])
-            case "finished":
+            case TablesWritten():
+                self.whole_campaign.update(line.tables)
+            case CampaignFinished():
                 self.finished = True
-            case "resumed":
+            case CampaignResumed():
                 self.finished = False
 
-    def left_behind(self) -> list[dict[str, Any]]:
-        """The `created` lines without a `removed` line for the same resource."""
-        removed = {
-            json.dumps(line.get("resource"), sort_keys=True)
-            for line in self.lines
-            if line.get("type") == "removed"
-        }
+    def left_behind(self) -> list[ResourceCreated]:
+        """What was created and not removed again."""
+        removed = [line.resource for line in self.lines if isinstance(line, ResourceRemoved)]
         return [
             line
             for line in self.lines
-            if line.get("type") == "created"
-            and json.dumps(line.get("resource"), sort_keys=True) not in removed
+            if isinstance(line, ResourceCreated) and line.resource not in removed
         ]
-
-
-def _holds(merged: dict[str, Any], trial: int) -> bool:
-    return any(low <= trial <= high for ranges in merged["tables"].values() for low, high in ranges)
 
 
 def load(directory: Path) -> Journal:
@@ -84,9 +88,7 @@ def load(directory: Path) -> Journal:
     complete, _, _ = raw.rpartition(b"\n")
     for number, text in enumerate(complete.split(b"\n") if complete else [], start=1):
         try:
-            line = parse_json(text)
-            check_line(line)
-            journal.add(line)
+            journal.add(read_line(parse_json(text)))
         except (ValueError, KeyError, TypeError) as error:
             raise UserError(
                 "unreadable journal line",
@@ -99,10 +101,10 @@ def load(directory: Path) -> Journal:
     return journal
 
 
-def append(directory: Path, line: dict[str, Any]) -> None:
+def append(directory: Path, line: Line) -> None:
     """Appends one line and flushes it to disk. A cut last line of an earlier crash is removed
     first."""
-    text = json.dumps(line, ensure_ascii=False, separators=(", ", ": ")) + "\n"
+    text = json.dumps(line.document(), ensure_ascii=False, separators=(", ", ": ")) + "\n"
     with open(directory / NAME, "a+b") as file:
         size = file.seek(0, os.SEEK_END)
         if size:

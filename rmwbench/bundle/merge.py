@@ -8,7 +8,7 @@ does too. Files that are large enough to be read well by themselves are not merg
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -43,10 +43,10 @@ def covered(journal: Journal, directory: Path, table: str) -> list[tuple[Path, s
     """The merged files of a table that exist, each with the trials whose rows it holds."""
     found = []
     for line in journal.merged:
-        path = path_of(directory, table, line["merge"])
-        if table in line["tables"] and (line.get("only") or path.exists()):
+        path = path_of(directory, table, line.merge)
+        if table in line.tables and (line.only or path.exists()):
             found.append(
-                (path, {n for low, high in line["tables"][table] for n in range(low, high + 1)})
+                (path, {n for low, high in line.tables[table] for n in range(low, high + 1)})
             )
     return found
 
@@ -55,10 +55,8 @@ def packed(journal: Journal, directory: Path, table: str, trial: int) -> Path | 
     """The file that holds this trial's rows and of which no copy exists (`only`): an imported
     bundle has no others."""
     for line in journal.merged:
-        if line.get("only") and any(
-            low <= trial <= high for low, high in line["tables"].get(table, ())
-        ):
-            return path_of(directory, table, line["merge"])
+        if line.only and line.holds(table, trial):
+            return path_of(directory, table, line.merge)
     return None
 
 
@@ -101,7 +99,7 @@ def groups(parts: Iterable[tuple[int, pa.Table]]) -> Iterator[tuple[list[int], p
 
 
 def write(
-    path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: object
+    path: Path, schema: pa.Schema, lots: Iterable[tuple[list[int], pa.Table]], **options: Any
 ) -> Ranges:
     """One row group per lot; returns which trials the file holds."""
     held: list[int] = []

@@ -20,6 +20,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
+from rmwbench.bundle.journal_lines import (
+    CampaignFinished,
+    Line,
+    TablesMerged,
+    TablesWritten,
+    TrialEnded,
+)
 from rmwbench.bundle.schema import SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN, table_from_rows
 from rmwbench.bundle.write import encoding, flush
 from rmwbench.errors import UserError
@@ -47,7 +54,7 @@ class PackedWriter:
         self._writers: dict[str, pq.ParquetWriter] = {}
         self._pending: dict[str, list[pa.Table]] = {}
         self._held: dict[str, list[int]] = {}
-        self._lines: list[dict[str, Any]] = []
+        self._lines: list[TrialEnded] = []
         self._finished = False
         self._made = [p for p in self._partial.parents if not p.exists()]
 
@@ -128,9 +135,16 @@ class PackedWriter:
         """Names the next trial and the tables that have rows of it; its number. `failed` is why it
         has no result."""
         number = self.trials
-        line = {"type": "trial", "trial": number, "cell": cell, "block": block}
-        line |= {"status": "failed" if failed else "done", "reason": failed}
-        self._lines.append(line | {"tables": list(tables), "finished_utc": None})
+        self._lines.append(
+            TrialEnded(
+                trial=number,
+                cell=cell,
+                block=block,
+                status="failed" if failed else "done",
+                reason=failed,
+                tables=tuple(tables),
+            )
+        )
         return number
 
     def rows(self, name: str, table: pa.Table, trials: Iterable[int]) -> None:
@@ -153,13 +167,13 @@ class PackedWriter:
             self._write(name)
         for writer in self._writers.values():
             writer.close()
-        lines = [{"type": "tables", "tables": list(whole)}, *self._lines]
+        lines: list[Line] = [TablesWritten(tables=tuple(whole)), *self._lines]
         if self._held:
-            held = {name: merge.ranges(trials) for name, trials in self._held.items()}
-            lines.append({"type": "merged", "merge": 0, "only": True, "tables": held})
-        lines.append({"type": "finished"})
+            held = {name: tuple(merge.ranges(trials)) for name, trials in self._held.items()}
+            lines.append(TablesMerged(merge=0, only=True, tables=held))
+        lines.append(CampaignFinished())
         (self._partial / journal.NAME).write_bytes(
-            _text("".join(json.dumps(x, ensure_ascii=False) + "\n" for x in lines))
+            _text("".join(json.dumps(x.document(), ensure_ascii=False) + "\n" for x in lines))
         )
         document = {"schema": SCHEMA, "version": VERSION, **campaign}
         (self._partial / "campaign.json").write_bytes(

@@ -16,9 +16,18 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
-from rmwbench.bundle.document import check_campaign
+from rmwbench.bundle.campaign_json import CampaignDocument, read_campaign
+from rmwbench.bundle.journal_lines import (
+    CampaignFinished,
+    CampaignResumed,
+    CellsDropped,
+    CellUnsupported,
+    Line,
+    LookTaken,
+    TrialEnded,
+)
 from rmwbench.bundle.schema import ADDED, SCHEMA, TABLES, VERSION, WHOLE_CAMPAIGN
-from rmwbench.codes import Code, FailedBy, codes_of
+from rmwbench.codes import Code, FailedBy
 from rmwbench.errors import UserError, nearest
 from rmwbench.input_file import parse_json, read_input
 
@@ -65,10 +74,15 @@ class Bundle:
         """The finished trials by number, all or those of one status. A trial that was spoilt by the
         machine takes its block along, and so does the end of a campaign that was resumed: those
         that their lines name are void as well."""
-        spoilt = {n: line for line in self.journal.lines for n in line.get("voids") or ()}
+        spoilt = {
+            number: line
+            for line in self.journal.lines
+            if isinstance(line, TrialEnded | CampaignResumed)
+            for number in line.voids
+        }
         judged = _judged_before(self.journal.lines)
         lines = [
-            replace(_with_its_block(_trial_line(n, line), spoilt.get(n)), judged_before=judged[n])
+            replace(_with_its_block(_trial_line(line), spoilt.get(n)), judged_before=judged[n])
             for n, line in sorted(self.journal.trials.items())
         ]
         return [t for t in lines if status is None or t.status == status]
@@ -78,33 +92,39 @@ class Bundle:
         """After how many blocks looks found that time was over, each the end of a campaign that may
         have been resumed."""
         return tuple(
-            x["blocks"] for x in self.journal.lines if x.get("type") == "look" and x.get("ended")
+            line.blocks for line in self.journal.lines if isinstance(line, LookTaken) and line.ended
         )
 
     @property
     def host(self) -> str | None:
         """What its trials ran on, in words; None where they were not run by rmwbench, or before
         this was kept."""
-        kind = ((self.campaign.get("plan") or {}).get("host") or {}).get("kind")
+        kind = self.campaign.plan.host.kind
         return {"own": "namespaces of their own", "shared": "the shared host"}.get(kind or "")
 
     @property
     def unsupported(self) -> dict[int, str]:
         """Cells that were not run because their middleware cannot do what they ask for, with the
         reason."""
-        planned = (self.campaign.get("plan") or {}).get("unsupported") or ()
-        found = [
-            *planned,
-            *(line for line in self.journal.lines if line.get("type") == "unsupported"),
-        ]
-        return {row["cell"]: row["reason"] for row in found}
+        planned = {one.cell: one.reason for one in self.campaign.plan.unsupported}
+        return planned | {
+            line.cell: line.reason
+            for line in self.journal.lines
+            if isinstance(line, CellUnsupported)
+        }
 
     @property
     def dropped(self) -> dict[int, int]:
         """Cell -> the number of blocks after which it was not run any more, because nobody needed
         it or for time."""
-        lines = (line for line in self.journal.lines if line.get("type") == "dropped")
-        return {cell: line["blocks"] for line in lines for cell in line["cells"]}
+        lines = (line for line in self.journal.lines if isinstance(line, CellsDropped))
+        return {cell: line.blocks for line in lines for cell in line.cells}
+
+    @property
+    def last_look(self) -> LookTaken | None:
+        """The last look that was taken at the campaign."""
+        looks = (line for line in reversed(self.journal.lines) if isinstance(line, LookTaken))
+        return next(looks, None)
 
     def reload(self) -> None:
         """Reads the journal again: a campaign that is being written has more trials by now."""
@@ -128,7 +148,7 @@ class Bundle:
         return [path for path, _ in merged] + [
             self._path(name, n)
             for n, line in sorted(self.journal.trials.items())
-            if name in (line.get("tables") or ()) and n not in held
+            if name in line.tables and n not in held
         ]
 
     def tables(self) -> list[str]:
@@ -294,9 +314,7 @@ class Bundle:
         return [
             self._path(name, n)
             for n, line in sorted(self.journal.trials.items())
-            if name not in WHOLE_CAMPAIGN
-            and name in (line.get("tables") or ())
-            and not self._packed(name, n)
+            if name not in WHOLE_CAMPAIGN and name in line.tables and not self._packed(name, n)
         ]
 
     def _schema(self, name: str) -> pa.Schema:
@@ -323,7 +341,7 @@ class Bundle:
         if trial is None or name in WHOLE_CAMPAIGN or name not in TABLES:
             return self.paths(name)
         line = self.journal.trials.get(trial)
-        return [self._path(name, trial)] if line and name in (line.get("tables") or ()) else []
+        return [self._path(name, trial)] if line and name in line.tables else []
 
     def _path(self, name: str, trial: int) -> Path:
         return self.directory / "tables" / name / f"{trial:06d}.parquet"
@@ -416,39 +434,39 @@ def _refuse_other_json(table: pa.Table) -> None:
             raise pa.ArrowInvalid(f"column {name} has a value that is not a JSON {kind}")
 
 
-def _trial_line(number: int, line: dict[str, Any]) -> TrialLine:
+def _trial_line(line: TrialEnded) -> TrialLine:
     return TrialLine(
-        number,
-        line["cell"],
-        line["block"],
-        line["status"],
-        line.get("reason"),
-        tuple(line.get("tables") or ()),
-        line.get("repeats"),
-        line.get("cause"),
-        FailedBy(line["failed_by"]) if line.get("failed_by") else None,
-        codes_of(line),
+        line.trial,
+        line.cell,
+        line.block,
+        line.status,
+        line.reason,
+        line.tables,
+        line.repeats,
+        line.cause,
+        line.failed_by,
+        line.codes,
     )
 
 
-def _judged_before(lines: Iterable[dict[str, Any]]) -> dict[int, int]:
+def _judged_before(lines: Iterable[Line]) -> dict[int, int]:
     """Trial -> after how many blocks its campaign had been judged before it ran: by looks, or at
     its end where it has none."""
     found: dict[int, int] = {}
     looked = blocks = judged = 0
     for line in lines:
-        match line.get("type"):
-            case "trial":
-                found[line["trial"]] = judged
-                blocks = max(blocks, line["block"] + 1)
-            case "look":
-                looked = judged = max(judged, line["blocks"])
-            case "finished" if not looked:
+        match line:
+            case TrialEnded():
+                found[line.trial] = judged
+                blocks = max(blocks, line.block + 1)
+            case LookTaken():
+                looked = judged = max(judged, line.blocks)
+            case CampaignFinished() if not looked:
                 judged = blocks
     return found
 
 
-def _with_its_block(trial: TrialLine, by: dict[str, Any] | None) -> TrialLine:
+def _with_its_block(trial: TrialLine, by: TrialEnded | CampaignResumed | None) -> TrialLine:
     """The trial as it counts where `by`, the journal's line of another trial of its block or of a
     resume, voided it."""
     if by is None:
@@ -458,8 +476,8 @@ def _with_its_block(trial: TrialLine, by: dict[str, Any] | None) -> TrialLine:
     )
     why = (
         "is void, since the campaign was stopped within it"
-        if by["type"] == "resumed"
-        else f"is void with trial {by['trial']} ({by.get('reason')})"
+        if isinstance(by, CampaignResumed)
+        else f"is void with trial {by.trial} ({by.reason})"
     )
     return replace(
         trial,
@@ -600,7 +618,7 @@ def refuse_bytes(directory: Path) -> None:
         ) from None
 
 
-def _campaign(directory: Path) -> dict[str, Any]:
+def _campaign(directory: Path) -> CampaignDocument:
     path = directory / "campaign.json"
     try:
         document = parse_json(read_input(path))
@@ -636,7 +654,7 @@ def _campaign(directory: Path) -> dict[str, Any]:
             fix="use the rmwbench release that wrote it, or a newer one",
         )
     try:
-        check_campaign(document)
+        return read_campaign(document)
     except ValueError as error:
         raise UserError(
             "campaign.json does not have what its format says",
@@ -645,7 +663,6 @@ def _campaign(directory: Path) -> dict[str, Any]:
             actual=str(error),
             fix="restore the campaign from a copy",
         ) from None
-    return document
 
 
 def _refuse_irregular(path: Path) -> None:

@@ -9,7 +9,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
+from rmwbench.bundle.journal_lines import Line, NoteWritten, TablesMerged, TablesWritten, TrialEnded
 from rmwbench.bundle.schema import (
     ROWS_PER_GROUP,
     SCHEMA,
@@ -164,7 +165,7 @@ class BundleWriter:
         from rmwbench.bundle.read import Bundle
 
         bundle = Bundle(self.directory)
-        number = 1 + max((line["merge"] for line in bundle.journal.merged), default=-1)
+        number = 1 + max((line.merge for line in bundle.journal.merged), default=-1)
         held = {}
         for name, trials in merge.candidates(bundle).items():
             path = merge.path_of(self.directory, name, number)
@@ -172,70 +173,28 @@ class BundleWriter:
                 lots = merge.groups((n, bundle.table(name, n)) for n in trials)
                 held[name] = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
         if held:
-            self.append({"type": "merged", "merge": number, "tables": held})
+            self.append(TablesMerged(merge=number, tables=held))
         return list(held)
 
     def finish_trial(
-        self,
-        *,
-        trial: int,
-        cell: int,
-        block: int,
-        status: str,
-        reason: str | None,
-        finished_utc: str,
-        tables: Mapping[str, pa.Table | Mapping[str, Any]],
-        cause: str | None = None,
-        repeats: int | None = None,
-        failed_by: str | None = None,
-        reasons: Sequence[Mapping[str, Any]] = (),
-        again: bool | None = None,
-        voids: Sequence[int] = (),
+        self, ended: TrialEnded, tables: Mapping[str, pa.Table | Mapping[str, Any]]
     ) -> None:
-        """Writes a trial's tables and then its journal line. `status` is `done`, `failed`, `void`,
-        or `settling` of one with a longer window, which no block has.
-
-        `cause` is `machine` where the machine alone made it void, `no match` where it failed before
-        its window, `repeats` the number of such a trial whose place this one
-        takes, `failed_by` who is at fault for a failure, and `reasons` the codes with the texts
-        that `reason` joins (rmwbench/codes.py); `again` says of a trial that the machine spoilt
-        whether its block runs again, and `voids` are the block's trials that are void with it. The
-        line has none of them where it is None or empty.
-        """
-        if status not in ("done", "failed", "void", "settling"):
-            raise ValueError(f"status {status}")
-        if status != "done" and not reason:
-            raise ValueError(f"a {status} trial needs its reason")
-        names = self.write_tables(trial, tables)
-        more = {
-            "cause": cause,
-            "failed_by": failed_by,
-            "reasons": list(reasons) or None,
-            "repeats": repeats,
-            "again": again,
-            "voids": list(voids) or None,
-        }
-        self.append(
-            {
-                "type": "trial",
-                "trial": trial,
-                "cell": cell,
-                "block": block,
-                "status": status,
-                "reason": reason,
-                "tables": names,
-                "finished_utc": finished_utc,
-            }
-            | {name: value for name, value in more.items() if value is not None}
-        )
+        """Writes a trial's tables and then its journal line."""
+        if ended.status != "done" and not ended.reason:
+            raise ValueError(f"a {ended.status} trial needs its reason")
+        names = self.write_tables(ended.trial, tables)
+        self.append(ended.model_copy(update={"tables": tuple(names)}))
 
     def write_whole_campaign(self, tables: Mapping[str, pa.Table | Mapping[str, Any]]) -> None:
         """Writes `cells` or `machine` and the journal line that names them."""
-        self.append({"type": "tables", "tables": self.write_tables(None, tables)})
+        self.append(TablesWritten(tables=tuple(self.write_tables(None, tables))))
 
-    def append(self, line: Mapping[str, Any]) -> None:
+    def append(self, line: Line) -> None:
         """Appends a journal line, durable on return."""
-        journal.append(self.directory, dict(line))
+        journal.append(self.directory, line)
+
+    def note(self, text: str) -> None:
+        self.append(NoteWritten(text=text))
 
     def add_file(self, content: bytes) -> str:
         """Stores a configuration or log by its content; returns its SHA-256 in hexadecimal."""

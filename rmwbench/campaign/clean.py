@@ -8,6 +8,7 @@ import shutil
 from pathlib import Path
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import ResourceRemoved
 from rmwbench.campaign.trial.beside.recording import PARTIAL_BAGS
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
@@ -20,7 +21,7 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     files = bundle.unnamed()
     bags = sorted(directory.glob(PARTIAL_BAGS))
     for line in open_ends:
-        if marker.lives(str(line["resource"].get("marker", ""))):
+        if marker.lives(str(line.resource.get("marker", ""))):
             raise UserError(
                 "this campaign still runs",
                 where=str(directory),
@@ -29,7 +30,7 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     found = [f"{path}, which no journal line names" for path in files]
     found += [f"{path}, a bag that was being recorded" for path in bags]
     found += [
-        f"the journal's open end for {line['resource'].get('kind', 'a resource')}"
+        f"the journal's open end for {line.resource.get('kind', 'a resource')}"
         for line in open_ends
     ]
     if found and not dry_run:
@@ -38,5 +39,5 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
             for path in bags:
                 shutil.rmtree(path, ignore_errors=True)
             for line in open_ends:
-                writer.append({"type": "removed", "resource": line["resource"]})
+                writer.append(ResourceRemoved(resource=line.resource))
     return found

@@ -17,19 +17,23 @@ stopped begins anew, since its arms are compared because they ran one right afte
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from rmwbench.bundle.journal_lines import (
+    CampaignResumed,
+    CellsDropped,
+    CellUnsupported,
+    Line,
+    LookTaken,
+    TrialEnded,
+)
 from rmwbench.campaign.plan.plan import Plan, Trial
 
 UNSUPPORTED = "unsupported"
-"""Status of a trial whose worker said that its middleware cannot do this, and type of the journal's
-line about its cell: neither done nor failed, and not tried again."""
-
-DROPPED = "dropped"
-"""Type of the journal's line about cells that need not run any more: what they were run for is
-decided, or there is no time."""
+"""Status of a trial whose worker said that its middleware cannot do this: neither done nor failed,
+and not tried again."""
 
 MOST_REPEATS = 4
 """Per block of a comparison. Where one trial in twenty is spoilt by itself, every other block of
@@ -63,7 +67,7 @@ class Course:
     alone. `begins_block`: whether the next trial is the first of another block, or none is left;
     `late`: whether only blocks are left that were put off."""
 
-    def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = ()):
+    def __init__(self, plan: Plan, journal: Iterable[Line] = ()):
         self.plan = plan
         self.spoilt: Spoilt | None = None
         self.begins_block = True
@@ -81,28 +85,28 @@ class Course:
         unable: set[int] = set()
         keys: dict[int, Key] = {}  # of each trial that has run
         for line in journal:
-            match line.get("type"):
-                case "trial":
-                    place = line["cell"], line["block"]
-                    key = keys[line["trial"]] = self._key_at(*place)
-                    ran[place] = line["trial"]
+            match line:
+                case TrialEnded():
+                    place = line.cell, line.block
+                    key = keys[line.trial] = self._key_at(*place)
+                    ran[place] = line.trial
                     counts.setdefault(key, set()).add(place)
-                    if line.get("again") is not None:
+                    if line.again is not None:
                         counts[key].clear()
-                        self._repeats[key] += line["again"]
+                        self._repeats[key] += line.again
                     # given up then; who goes on has time, and a quieter machine perhaps
-                    if line.get("again") is False:
+                    if line.again is False:
                         del self._repeats[key]
-                case "resumed":
-                    for cut in {keys[n] for n in line.get("voids") or () if n in keys}:
+                case CampaignResumed():
+                    for cut in {keys[n] for n in line.voids if n in keys}:
                         counts[cut].clear()
-                case "unsupported":
-                    unable.add(line["cell"])
-                case "dropped":
-                    unable.update(line["cells"])
-                case "look":
-                    self._looked.add(line["blocks"])
-                    self._decided = line.get("stop") == "decided"
+                case CellUnsupported():
+                    unable.add(line.cell)
+                case CellsDropped():
+                    unable.update(line.cells)
+                case LookTaken():
+                    self._looked.add(line.blocks)
+                    self._decided = line.stop == "decided"
                     # a fixed design that time ended is judged once more at its own end
                     self._looks = plan.judged_after
         self._number = max([len(plan.trials), *ran.values()])

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.verdicts import sequential
@@ -20,6 +19,7 @@ from rmwbench.analysis.verdicts.interim import Looks, leaving
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.journal_lines import LookTaken, OpenComparison
 from rmwbench.campaign.plan.plan import Plan
 
 
@@ -61,32 +61,29 @@ class Look:
         minutes = [found.minutes for found in self.open]
         return None if not minutes or None in minutes else max(minutes)
 
-    def line(self, plan: Plan, stop: str | None) -> dict[str, Any]:
-        """The journal's line (docs/formats/bundle.md). `stop`: why the campaign ends here, or
-        None."""
-        minutes = self.minutes_to_decide
-        return {
-            "type": "look",
-            "blocks": self.blocks,
-            "looks": list(plan.judged_after),
-            "alpha": round(self.alpha, 6),
-            "ended": self.ended,
-            "decided": self.decided,
-            "of": self.of,
-            "open": [
-                {
-                    "comparison": o.comparison,
-                    "arm": o.arm,
-                    "reason": o.reason,
-                    "minutes": _rounded(o.minutes),
-                }
-                for o in self.open
-            ],
-            "minutes_to_decide": _rounded(minutes),
-            "verdicts": self.verdicts,
-            "stop": stop,
-            "took_ns": self.took_ns,
-        }
+    def line(self, plan: Plan, stop: str | None) -> LookTaken:
+        """The journal's line. `stop`: why the campaign ends here, or None."""
+        return LookTaken(
+            blocks=self.blocks,
+            looks=plan.judged_after,
+            alpha=round(self.alpha, 6),
+            ended=self.ended,
+            decided=self.decided,
+            of=self.of,
+            open=tuple(
+                OpenComparison(
+                    comparison=one.comparison,
+                    arm=one.arm,
+                    reason=one.reason,
+                    minutes=_rounded(one.minutes),
+                )
+                for one in self.open
+            ),
+            minutes_to_decide=_rounded(self.minutes_to_decide),
+            verdicts=self.verdicts,
+            stop=stop,
+            took_ns=self.took_ns,
+        )
 
 
 class Judge:

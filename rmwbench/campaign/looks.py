@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign.course import DROPPED, Course
+from rmwbench.bundle.journal_lines import CellsDropped
+from rmwbench.campaign.course import Course
 from rmwbench.campaign.interim import Judge, Look
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.progress import Progress
@@ -53,7 +54,7 @@ class InterimLooks:
         try:
             look = self._judging(blocks, minutes_per_block, over)
         except UserError as error:  # the report will say it too; what was run is not lost for it
-            self._writer.append({"type": "note", "text": f"look after block {blocks}: {error}"})
+            self._writer.note(f"look after block {blocks}: {error}")
             course.looked(blocks, decided=False)
             return
         stop = "time" if over else "maximum" if blocks == self._plan.blocks else None
@@ -73,7 +74,7 @@ class InterimLooks:
         still = {trial.cell for trial in course.rest}
         if cells := [cell for cell in look.leaving if cell in still]:
             self._writer.append(
-                {"type": DROPPED, "blocks": course.blocks_done, "cells": cells, "why": "decided"}
+                CellsDropped(blocks=course.blocks_done, cells=tuple(cells), why="decided")
             )
             course.drop(cells)
             progress.say(f"decided, and not run any more: {len(cells)} of {len(still)} cells")

@@ -13,13 +13,21 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.campaign.course import DROPPED, UNSUPPORTED, Course, Spoilt
+from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.journal_lines import (
+    CampaignFinished,
+    CellsDropped,
+    CellUnsupported,
+    ResourceCreated,
+    ResourceRemoved,
+)
+from rmwbench.campaign.course import UNSUPPORTED, Course, Spoilt
 from rmwbench.campaign.looks import InterimLooks, Judging
 from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
 from rmwbench.campaign.plan import buffers
@@ -115,7 +123,7 @@ class Campaign:
     course: Course
     workers: Mapping[str, Worker]
     writer: BundleWriter
-    described: Mapping[str, Any]
+    described: MachineDocument
     judge: Judging | None = None
     hold: Hold | None = None
     _started_s: float = field(default_factory=time.monotonic)
@@ -141,11 +149,11 @@ class Campaign:
         if self.plan.cut is not None:
             progress.say(escape(self.plan.cut.text))
         progress.unsupported(self.plan.unsupported)
-        for text in buffers.told(self.plan.cells, self.workers, self.described.get("sysctls", {})):
+        for text in buffers.told(self.plan.cells, self.workers, self.described.sysctls):
             progress.say(f"not granted: {escape(as_typed(text))}")
         tally = Tally()
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
-        self.writer.append({"type": "created", "resource": hosts})
+        self.writer.append(ResourceCreated(resource=hosts))
         host, current = first_host, None
         stopped_by = None
         self._started_s = time.monotonic()
@@ -170,12 +178,9 @@ class Campaign:
                     host = self._host(following) if following else None
                     if result.status == UNSUPPORTED:
                         self.writer.append(
-                            {
-                                "type": UNSUPPORTED,
-                                "cell": current.cell,
-                                "trial": current.trial,
-                                "reason": result.reason,
-                            }
+                            CellUnsupported(
+                                cell=current.cell, trial=current.trial, reason=result.reason
+                            )
                         )
                     else:
                         write_trial(self.writer, result, current.repeats, self.course.spoilt)
@@ -198,19 +203,14 @@ class Campaign:
                     host.close()
                 progress.close()
             if stopped_by and current:
-                self.writer.append(
-                    {
-                        "type": "note",
-                        "text": f"{stopped_by} in trial {current.trial}, which was discarded",
-                    }
-                )
-            self.writer.append({"type": "removed", "resource": hosts})
+                self.writer.note(f"{stopped_by} in trial {current.trial}, which was discarded")
+            self.writer.append(ResourceRemoved(resource=hosts))
             self.writer.write_whole_campaign(
                 {"machine": machine_table(self.described, machine.state())}
             )
             self.writer.merge()
             if not stopped_by:
-                self.writer.append({"type": "finished"})
+                self.writer.append(CampaignFinished())
         return tally.ending(stopped_by)
 
     def _settling(self, progress: Progress) -> Settling:
@@ -259,7 +259,7 @@ class Campaign:
             if cells := sorted(
                 cell for cell, found in dropped.cells.items() if found == why and cell in next_s
             ):
-                self.writer.append({"type": DROPPED, "blocks": blocks, "cells": cells, "why": why})
+                self.writer.append(CellsDropped(blocks=blocks, cells=tuple(cells), why=why))
         self.course.drop(dropped.cells)
         if dropped.text:
             progress.say(escape(dropped.text))
@@ -278,7 +278,7 @@ class Campaign:
             f"{self.plan.blocks - self.course.blocks_done} of {self.plan.blocks} blocks left out: "
             f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s(self.plan))} allowed"
         )
-        self.writer.append({"type": "note", "text": text})
+        self.writer.note(text)
         progress.say(f"{text}; `rmwbench resume` runs them")
 
     def _give_up(self, progress: Progress) -> None:
@@ -292,7 +292,7 @@ class Campaign:
                 f"no time for {counted(count, 'block')} of a comparison that the machine "
                 "spoilt twice"
             )
-            self.writer.append({"type": "note", "text": text})
+            self.writer.note(text)
             progress.say(
                 f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}, for its numbers: "
                 "verdicts that were given stay"

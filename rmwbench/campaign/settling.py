@@ -62,7 +62,7 @@ class Settling:
         result = run_trial(replace(self.order(trial), cell=cell), self.workers)
         if result.status != "done":
             text = f"a longer window for {cell.arm.name} ended {result.status}: {result.reason}"
-            self.writer.append({"type": "note", "text": text})
+            self.writer.note(text)
             return False
         reason = f"its window was {steady_s:g} s long, to see whether its latency settles"
         write_trial(self.writer, replace(result, status=SETTLING, reason=reason))

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
+from rmwbench.bundle.journal_lines import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan import decidable, overload, preflight, shared_host, unsupported
@@ -175,10 +177,10 @@ def new_campaign(
     )
     document |= lab.document()
     writer = BundleWriter.create(directory, document)
-    cells = cells_table(plan, workers, document["machine"]["sysctls"])
-    whole = {"cells": cells, "machine": machine_table(document["machine"], None)}
-    writer.write_whole_campaign(whole)
-    return Campaign(name, plan, Course(plan), workers, writer, document["machine"])
+    described = MachineDocument.model_validate(document["machine"])
+    cells = cells_table(plan, workers, described.sysctls)
+    writer.write_whole_campaign({"cells": cells, "machine": machine_table(described, None)})
+    return Campaign(name, plan, Course(plan), workers, writer, described)
 
 
 def checked(
@@ -224,15 +226,14 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
     directory = writer.directory
     bundle = Bundle(directory)
     stored = bundle.campaign
-    if ("cluster" in stored) != ("cluster" in lab.document()):
+    on_cluster = stored.cluster is not None
+    if on_cluster != ("cluster" in lab.document()):
         raise UserError(
             "this campaign began on the machines of a cluster"
-            if "cluster" in stored
+            if on_cluster
             else "this campaign began here",
             where=str(directory),
-            fix="resume it with --cluster ADDRESS"
-            if "cluster" in stored
-            else "resume it without --cluster",
+            fix="resume it with --cluster ADDRESS" if on_cluster else "resume it without --cluster",
         )
     request, text, choice, plan = _planned(bundle, lab.host())
     course = Course(plan, bundle.journal.lines)
@@ -247,22 +248,22 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
     elif (
         not bundle.journal.finished
     ):  # it was killed between its last trial and the line that says so
-        writer.append({"type": "finished"})
-    return Campaign(stored["campaign"], plan, course, workers, writer, stored["machine"])
+        writer.append(CampaignFinished())
+    return Campaign(stored.campaign, plan, course, workers, writer, stored.machine)
 
 
 def resumed_course(
-    writer: BundleWriter, plan: Plan, course: Course, lines: Sequence[Mapping[str, Any]]
+    writer: BundleWriter, plan: Plan, course: Course, lines: Sequence[Line]
 ) -> Course:
     """What is left of a course that was stopped, and the journal's line about that. A block that it
     was stopped in runs again as a whole."""
-    voids: dict[str, Any] = {"type": "resumed"} | ({"voids": course.cut} if course.cut else {})
-    course = Course(plan, [*lines, voids])
+    resumed = CampaignResumed(voids=course.cut)
+    course = Course(plan, [*lines, resumed])
     left = {
         "trials_left": len(course.rest) + len(course.later),
         "kernel": machine.describe()["kernel"]["release"],
     }
-    writer.append(voids | left)
+    writer.append(resumed.model_copy(update=left))
     return course
 
 
@@ -279,19 +280,17 @@ def _planned(bundle: Bundle, host: Kind) -> tuple[Request, str, Choice, Plan]:
     today, and what was found impossible then."""
     stored = bundle.campaign
     try:
-        request = Request.of_document(stored["request"])
-        text = stored["suite"]["text"]
+        request = Request.of_document(stored.request)
+        text = stored.suite.text
     except (KeyError, TypeError, AttributeError):
         raise UserError(
             "this campaign cannot be resumed: it was not made by `rmwbench run`",
             where=str(bundle.directory),
         ) from None
-    before = stored.get("plan") or {}
-    lacking = {row["cell"]: row["reason"] for row in before.get("unsupported") or ()}
-    looks = (before.get("blocks") or {}).get("looks") or ()
+    lacking = {one.cell: one.reason for one in stored.plan.unsupported}
     choice = Choice(written=request.written)
     plan = Planner(text, request.suite_file, choice).plan(
-        request, lacking, looks=tuple(looks), host=host
+        request, lacking, looks=stored.plan.blocks.looks, host=host
     )
     return request, text, choice, plan
 
@@ -303,11 +302,7 @@ def _places(request: Request, text: str, plan: Plan, choice: Choice) -> Places:
 def _check_same(
     bundle: Bundle, plan: Plan, workers: Mapping[str, Worker], described: Mapping[str, Any]
 ) -> None:
-    host = (
-        (bundle.campaign["plan"].get("host") or {}).get("kind", OWN)
-        if "plan" in bundle.campaign
-        else OWN
-    )
+    host = bundle.campaign.plan.host.kind or OWN
     if host != plan.host.name:
         raise UserError(
             "trials would run on another kind of host than when this campaign began",
@@ -329,7 +324,7 @@ def _check_same(
                 "campaign",
             )
     _check_same_workers(bundle, workers)
-    hardware, here = bundle.campaign["machine"]["hardware"], described["hardware"]
+    hardware, here = bundle.campaign.machine.hardware, described["hardware"]
     for key in ("cpu_model", "cores_usable", "memory_bytes"):
         if not _alike(key, hardware.get(key), here[key]):
             raise UserError(
@@ -344,18 +339,19 @@ def _check_same(
 def _check_same_workers(bundle: Bundle, workers: Mapping[str, Worker]) -> None:
     """Version and build: whatever a worker says of itself now, it must have said when the campaign
     began."""
-    before = {one["middleware"]: one for one in bundle.campaign.get("middlewares", [])}
+    before = {one.middleware: one for one in bundle.campaign.middlewares}
     for name, worker in workers.items():
-        then, now = before.get(name, {}), worker.description or {}
-        if then.get("version") != now.get("version"):
+        now = DescribedMiddleware.model_validate({"middleware": name, **(worker.description or {})})
+        then = before.get(name) or DescribedMiddleware(middleware=name)
+        if then.version != now.version:
             raise UserError(
                 f"{name} is another version than when this campaign began",
                 where=str(bundle.directory),
-                expected=str(then.get("version")),
-                actual=str(now.get("version")),
+                expected=str(then.version),
+                actual=str(now.version),
                 fix="build the old version again, or start a new campaign",
             )
-        if found := unlike(then, now):
+        if found := unlike(then.document(), now.document()):
             raise UserError(
                 f"{name} is another build than when this campaign began",
                 where=str(bundle.directory),

@@ -16,7 +16,7 @@ acceptable, and so is an open one that may be all but REACHED."""
 
 def limits(bundle: "Bundle") -> bool:
     """Whether the campaign's suite says what is acceptable."""
-    return bool((bundle.campaign.get("plan") or {}).get("outcomes"))
+    return bundle.campaign.plan.outcomes is not None
 
 
 def exit_code(shown: "Shown") -> int:
@@ -34,8 +34,7 @@ def own_failed(bundle: "Bundle") -> bool:
     """Whether an arm of the user's own failed in every trial: what was asked is not answered then,
     whatever the others did. Own is what neither ships as a candidate nor stands in a shipped
     suite."""
-    plan = bundle.campaign.get("plan") or {}
-    arms = {cell["cell"]: cell["arm"]["name"] for cell in plan.get("cells") or ()}
+    arms = {cell["cell"]: cell["arm"]["name"] for cell in bundle.campaign.plan.cells}
     statuses: dict[str, set[str]] = {}
     for trial in bundle.trials():
         statuses.setdefault(arms[trial.cell], set()).add(trial.status)
@@ -47,7 +46,7 @@ def _shipped(bundle: "Bundle") -> set[str]:
     from rmwbench.suite.file import load
     from rmwbench.suite.file.places import suites_directory
 
-    suite = Path((bundle.campaign.get("request") or {}).get("suite_file") or "")
+    suite = Path((bundle.campaign.request or {}).get("suite_file") or "")
     found = set(load.shipped_candidates().known)
     if suite.is_relative_to(suites_directory()):
         found |= {arm["name"] for arm in load.plain(load.read(suite), where=str(suite))["arms"]}

@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import CampaignFinished, CellUnsupported
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.campaign.course import UNSUPPORTED
 from rmwbench.campaign.looks import InterimLooks, Judging
@@ -109,7 +110,7 @@ class ClusterCampaign:
                 self._write_machines(ends={} if self._running else self._states())
                 self.writer.merge()
                 if not stopped_by and not self._running and not self._complete and self._over:
-                    self.writer.append({"type": "finished"})
+                    self.writer.append(CampaignFinished())
                 if self.copy:
                     self.copy.update()
         return self._tally.ending(stopped_by)
@@ -153,9 +154,7 @@ class ClusterCampaign:
             return
         if status == UNSUPPORTED and trial.cell not in self._unsupported:
             self._unsupported.add(trial.cell)
-            self.writer.append(
-                {"type": UNSUPPORTED, "cell": trial.cell, "trial": trial.trial, "reason": reason}
-            )
+            self.writer.append(CellUnsupported(cell=trial.cell, trial=trial.trial, reason=reason))
         under_way = self.course.running[remote.name]
         may_repeat = cause == "machine" and self._may_repeat_on(under_way, progress)
         part = self.course.ended(remote.name, status, cause, may_repeat)
@@ -311,10 +310,10 @@ class ClusterCampaign:
             text = (
                 f"{signal} in trials {', '.join(map(str, trials))}; discarded: {'; '.join(parts)}"
             )
-            self.writer.append({"type": "note", "text": text})
+            self.writer.note(text)
 
     def _tell(self, text: str, progress: ClusterProgress) -> None:
-        self.writer.append({"type": "note", "text": text})
+        self.writer.note(text)
         progress.say(escape(text))
 
     def _elapsed_s(self) -> float:

@@ -10,10 +10,10 @@ then has as many machines as parts, and a small campaign whole blocks.
 
 import heapq
 from collections import deque
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any
 
+from rmwbench.bundle.journal_lines import Line
 from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Course, Key, Spoilt
 from rmwbench.campaign.plan.plan import Plan, Trial
 
@@ -38,7 +38,7 @@ class Schedule(Course):
     or, where its results were lost with their machine, put back by `again`. The looks are the
     course's, and so is that a part which the bundle has in part only begins anew."""
 
-    def __init__(self, plan: Plan, journal: Iterable[Mapping[str, Any]] = ()):
+    def __init__(self, plan: Plan, journal: Iterable[Line] = ()):
         super().__init__(plan, journal)
         self._waiting: dict[Key, list[Trial]] = {}
         for trial in self._rest:

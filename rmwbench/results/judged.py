@@ -17,6 +17,8 @@ from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.interim import topics_of
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
+from rmwbench.bundle.journal_lines import LookTaken
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
@@ -40,7 +42,7 @@ class Judged:
     verdict uses."""
 
     campaign: Campaign
-    plan: Mapping[str, Any]
+    plan: PlanDocument
     small: Small
     measured: Mapping[int, list[Trial]]
     workloads: list[Comparison]
@@ -152,29 +154,29 @@ def _settling(bundle: Bundle, cells: Collection[int], small: Small) -> dict[int,
 
 def _asked(
     bundle: Bundle, selection: Selection | None
-) -> tuple[Mapping[str, Any], list[TrialLine], list[dict[str, Any]]]:
+) -> tuple[PlanDocument, list[TrialLine], list[dict[str, Any]]]:
     """The plan, the trials and the cells: all, or those that were selected."""
-    plan, lines = bundle.campaign.get("plan") or {}, bundle.trials()
+    plan, lines = bundle.campaign.plan, bundle.trials()
     if selection is None:
         return plan, lines, bundle.rows("cells")
     cells = [dict(cell) for cell in selection.with_floors()]
     numbers = {cell["cell"] for cell in cells}
-    trials = [trial for trial in plan.get("trials") or () if trial["cell"] in numbers]
+    trials = tuple(trial for trial in plan.trials if trial.cell in numbers)
     return (
-        {**plan, "trials": trials} if plan else plan,
+        plan.model_copy(update={"trials": trials}),
         [line for line in lines if line.cell in numbers],
         cells,
     )
 
 
 def _with_decided(
-    campaign: Campaign, plan: Mapping[str, Any], verdicts: Mapping[str, Mapping[str, best.Verdict]]
+    campaign: Campaign, plan: PlanDocument, verdicts: Mapping[str, Mapping[str, best.Verdict]]
 ) -> Campaign:
     """Its last look says what was decided then; blocks that ran once more since, and a selection,
     change that."""
     if campaign.looks is None:
         return campaign
-    wanted = (plan.get("blocks") or {}).get("decide") or ()
+    wanted = plan.blocks.decide
     found = [
         verdict.verdict
         for comparison, by_arm in verdicts.items()
@@ -189,7 +191,7 @@ def _with_decided(
 def _verdicts(
     arms: dict[str, list[best.Arm]],
     rules: best.Rules,
-    plan: Mapping[str, Any],
+    plan: PlanDocument,
     campaign: Campaign,
     endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt, int]:
@@ -199,11 +201,10 @@ def _verdicts(
     look at its end: it is judged as if time had ended it there, and the report says that it is not
     finished.
     """
-    planned = plan.get("blocks") or {}
-    looks = planned.get("looks") or ((planned["count"],) if endings else ())
+    looks = plan.blocks.looks or ((plan.blocks.count or 0,) if endings else ())
     if not looks:
         blocks = campaign.blocks_complete
-        planned_end = planned.get("count") or blocks
+        planned_end = plan.blocks.count or blocks
         seen = {w: sequential.seen(found, planned_end) for w, found in arms.items()}
         at = JudgedAt(blocks=blocks, alpha=rules.alpha, look=None, looks=())
         return best.judge(seen, rules), at, planned_end
@@ -228,41 +229,40 @@ def _verdicts(
 
 def _campaign(
     bundle: Bundle,
-    plan: Mapping[str, Any],
+    plan: PlanDocument,
     lines: list[TrialLine],
     cells: list[dict[str, Any]],
     small: Small,
     selection: Selection | None,
 ) -> Campaign:
     c = bundle.campaign
-    suite = c.get("suite") or {}
     counts = Counter(line.status for line in lines)
     # a trial that is run again does not make its block more complete
     blocks: dict[int, set[int]] = {}
     for line in lines:
         if line.status != "void" or line.cause != "machine":
             blocks.setdefault(line.block, set()).add(line.cell)
-    looks = next((x for x in reversed(bundle.journal.lines) if x.get("type") == "look"), None)
-    planned: Sequence[Any] = plan.get("trials") or lines
-    if looks and looks["stop"] == "decided":
-        planned = [t for t in planned if t["block"] < looks["blocks"]]
+    looks = bundle.last_look
+    planned: Sequence[PlannedTrial | TrialLine] = plan.trials or lines
+    if looks and looks.stop == "decided":
+        planned = [t for t in planned if t.block < looks.blocks]
     dropped = bundle.dropped
     if dropped:
-        planned = [
-            t for t in plan.get("trials") or () if t["block"] < dropped.get(t["cell"], math.inf)
-        ]
+        planned = [t for t in plan.trials if t.block < dropped.get(t.cell, math.inf)]
     return Campaign(
-        name=c.get("campaign"),
+        name=c.campaign,
         directory=str(bundle.directory),
-        suite=suite.get("name"),
-        title=(plan.get("suite") or {}).get("title") or suite.get("name"),
-        created_utc=c.get("created_utc"),
+        suite=c.suite.name,
+        title=plan.suite.title or c.suite.name,
+        created_utc=c.created_utc,
         finished=bundle.journal.finished,
-        seed=c.get("seed"),
-        tool_version=c.get("tool_version"),
-        blocks_planned=max((t["block"] + 1 for t in planned), default=0)
+        seed=c.seed,
+        tool_version=c.tool_version,
+        blocks_planned=max((t.block + 1 for t in planned), default=0)
         if dropped
-        else (plan.get("blocks") or {}).get("count", len(blocks)),
+        else len(blocks)
+        if plan.blocks.count is None
+        else plan.blocks.count,
         blocks_complete=sum(
             found
             >= {c["cell"] for c in cells if dropped.get(c["cell"], math.inf) > block}
@@ -278,33 +278,30 @@ def _campaign(
             repeated=sum(line.repeats is not None for line in lines),
             voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
         ),
-        not_run=(plan.get("not_run") or {}).get("text"),
+        not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
-        left_out=tuple(
-            told_left_out({one["arm"]: one["reason"] for one in plan.get("left_out") or ()})
-        ),
+        left_out=tuple(told_left_out({one.arm: one.reason for one in plan.left_out})),
         wall_s=round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     )
 
 
-def _look(line: Mapping[str, Any]) -> Look:
-    """Of the journal's line."""
+def _look(line: LookTaken) -> Look:
+    """What the report says of it."""
     return Look(
-        blocks=line["blocks"],
-        looks=tuple(line["looks"]),
-        alpha=line["alpha"],
-        ended=line["ended"],
-        decided=line["decided"],
-        of=line["of"],
-        stop=line["stop"],
+        blocks=line.blocks,
+        looks=line.looks,
+        alpha=line.alpha,
+        ended=line.ended,
+        decided=line.decided,
+        of=line.of,
+        stop=line.stop,
     )
 
 
 def _minutes_per_block(
-    plan: Mapping[str, Any], lines: list[TrialLine], campaign: Campaign
+    plan: PlanDocument, lines: list[TrialLine], campaign: Campaign
 ) -> float | None:
     """Measured where a block is complete, otherwise as planned."""
     if campaign.wall_s and campaign.blocks_complete:
         return float(campaign.wall_s / 60 / len({line.block for line in lines}))
-    seconds: float | None = plan.get("block_s")
-    return seconds / 60 if seconds else None
+    return plan.block_s / 60 if plan.block_s else None

@@ -112,9 +112,11 @@ def _correlation(found: Judged) -> BlockCorrelation | None:
 
 def _limits(found: Judged, limits: "LimitsFile | None") -> outcomes.Limits | None:
     """Those of the user, else those of the suite."""
-    declared = found.plan.get("outcomes") if limits is None else limits.document()
-    minimum = (found.plan.get("blocks") or {}).get("minimum") or 0
-    return outcomes.declared(declared, max(found.rules.min_blocks, minimum)) if declared else None
+    declared = found.plan.outcomes if limits is None else limits
+    if declared is None:
+        return None
+    minimum = found.plan.blocks.minimum or 0
+    return outcomes.declared(declared.document(), max(found.rules.min_blocks, minimum))
 
 
 def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequence[Workload]:

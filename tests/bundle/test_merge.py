@@ -8,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import TrialEnded
 from rmwbench.bundle.query import run
 from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_rows
@@ -123,7 +124,7 @@ def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
         "merged-000000.parquet",
         "merged-000001.parquet",
     ]
-    assert Bundle(merged).journal.merged[1]["tables"]["sent"] == [[100, 169]]
+    assert Bundle(merged).journal.merged[1].tables["sent"] == ((100, 169),)
     assert Bundle(merged).table("trials").num_rows == 142
     merge(merged)
     assert len(Bundle(merged).journal.merged) == 2
@@ -136,7 +137,7 @@ def test_few_trials_and_large_files_are_left_alone(plain, said, tmp_path, monkey
     monkeypatch.undo()
     monkeypatch.setattr("rmwbench.bundle.merge.MOST_ROWS", 20)  # a trial has 22 messages
     merge(directory)
-    assert "sent" not in Bundle(directory).journal.merged[0]["tables"]
+    assert "sent" not in Bundle(directory).journal.merged[0].tables
     assert len(Bundle(directory).paths("sent")) == 72
     assert document(directory) == said
 
@@ -168,11 +169,8 @@ def add(directory, trials):
                 "sent": {"trial": [n], "seq": [0]},
             }
             writer.finish_trial(
-                trial=n,
-                cell=0,
-                block=99,
-                status="failed",
-                reason="again",
-                finished_utc="",
-                tables=tables,
+                TrialEnded(
+                    trial=n, cell=0, block=99, status="failed", reason="again", finished_utc=""
+                ),
+                tables,
             )

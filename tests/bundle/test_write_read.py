@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
+from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded, read_line
 from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.errors import UserError
@@ -28,13 +29,15 @@ def sent(n=5, **more):
 
 def finish(writer, trial=0, status="done", reason=None, **tables):
     writer.finish_trial(
-        trial=trial,
-        cell=0,
-        block=0,
-        status=status,
-        reason=reason,
-        finished_utc="2026-01-01T00:00:00Z",
-        tables=tables,
+        TrialEnded(
+            trial=trial,
+            cell=0,
+            block=0,
+            status=status,
+            reason=reason,
+            finished_utc="2026-01-01T00:00:00Z",
+        ),
+        tables,
     )
 
 
@@ -148,7 +151,7 @@ def test_a_trial_knows_after_how_many_blocks_its_campaign_had_been_judged(tmp_pa
         directory = tmp_path / str(len(list(tmp_path.iterdir())))
         with BundleWriter.create(directory, {"campaign": "c"}) as writer:
             for line in lines:
-                writer.append(line)
+                writer.append(read_line(line))
         return [x.judged_before for x in Bundle(directory).trials()]
 
     finished = {"type": "finished"}
@@ -165,7 +168,7 @@ def test_a_cut_last_line_is_ignored_and_then_overwritten(directory):
     journal.write_bytes(journal.read_bytes() + b'{"type": "trial", "tri')
     assert [t.trial for t in Bundle(directory).trials()] == [0]
     with BundleWriter.reopen(directory) as writer:
-        writer.append({"type": "finished"})
+        writer.append(CampaignFinished())
     assert Bundle(directory).journal.finished
     assert [json.loads(line)["type"] for line in journal.read_text().splitlines()] == [
         "trial",
@@ -184,8 +187,8 @@ def test_a_journal_that_is_nothing_but_a_cut_line_can_be_continued(tmp_path):
 def test_resources_left_behind_are_found(directory):
     with BundleWriter.reopen(directory) as writer:
         for kind, name in (("created", "a"), ("created", "b"), ("removed", "a")):
-            writer.append({"type": kind, "resource": {"namespace": name}})
-    assert [line["resource"] for line in Bundle(directory).journal.left_behind()] == [
+            writer.append(read_line({"type": kind, "resource": {"namespace": name}}))
+    assert [line.resource for line in Bundle(directory).journal.left_behind()] == [
         {"namespace": "b"}
     ]
 
@@ -371,7 +374,7 @@ def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
     with BundleWriter.create(tmp_path / "c", {"campaign": "c"}) as writer:
         for trial in (1, 2):
             columns = {name: [value] for name, value in row.items()} | {"trial": [trial]}
-            writer.finish_trial(trial=trial, tables={"endpoints": columns}, **line)
+            writer.finish_trial(TrialEnded(trial=trial, **line), {"endpoints": columns})
     path = tmp_path / "c" / "tables" / "endpoints" / "000001.parquet"
     old = pq.read_table(path).drop_columns(list(ADDED["endpoints"]))
     pq.write_table(old, path)

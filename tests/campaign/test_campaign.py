@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
+from rmwbench.bundle.journal_lines import TrialEnded
 from rmwbench.campaign import pace, start
 from rmwbench.campaign import run as running
 from rmwbench.campaign.plan import request
@@ -476,7 +477,7 @@ def test_a_trial_that_another_process_finished_until_it_gave_the_lock_is_not_rep
 
     def after_the_other(place):
         where = {"trial": second.trial, "cell": second.cell, "block": second.block}
-        other.finish_trial(**where, status="failed", reason="x", finished_utc="", tables={})
+        other.finish_trial(TrialEnded(**where, status="failed", reason="x", finished_utc=""), {})
         other.close()
         return take(place)
 

@@ -5,6 +5,7 @@ import json
 
 import pytest
 
+from rmwbench.bundle.journal_lines import read_line
 from rmwbench.campaign.course import MOST_REPEATS, Course, Spoilt
 from rmwbench.campaign.plan.plan import Plan, make_plan
 from rmwbench.suite.cells import cells
@@ -29,12 +30,19 @@ def plan(blocks="{minimum: 5, maximum: 12}", **options) -> Plan:
     return make_plan(suite, cells(suite), seed=3, **options)
 
 
+LOOK = {"type": "look", "looks": [2], "alpha": 0.05, "ended": False, "decided": 0, "of": 1}
+
+
+def course_of(made: Plan, journal: list[dict]) -> Course:
+    return Course(made, map(read_line, journal))
+
+
 class Walk:
     """Goes through a course and writes the journal that a campaign would."""
 
     def __init__(self, made: Plan, journal=()):
         self.plan, self.journal = made, list(journal)
-        self.course = Course(made, self.journal)
+        self.course = course_of(made, self.journal)
 
     def trial(self, status="done", cause=None, may_repeat=True) -> int:
         trial = self.course.next
@@ -58,9 +66,7 @@ class Walk:
 
     def look(self, decided=False) -> int:
         blocks = self.course.next_look
-        self.journal.append(
-            {"type": "look", "blocks": blocks, "stop": "decided" if decided else None}
-        )
+        self.journal.append({**LOOK, "blocks": blocks, "stop": "decided" if decided else None})
         self.course.looked(blocks, decided)
         return blocks
 
@@ -73,7 +79,7 @@ class Walk:
 
     def again(self) -> "Walk":
         """As after `rmwbench resume`: made from the journal alone, as it was written."""
-        cut = Course(self.plan, self.journal).cut
+        cut = course_of(self.plan, self.journal).cut
         line = {"type": "resumed"} | ({"voids": cut} if cut else {})
         return Walk(self.plan, json.loads(json.dumps([*self.journal, line])))
 
@@ -107,7 +113,7 @@ def test_a_fixed_design_that_time_ended_is_judged_at_its_own_end_once_it_is_resu
     walk = Walk(plan("{planned: 3, minimum: 2}"))
     for _ in range(12):
         walk.trial()
-    walk.journal.append({"type": "look", "blocks": 2, "ended": True, "stop": "time"})
+    walk.journal.append({**LOOK, "blocks": 2, "ended": True, "stop": "time"})
     assert walk.again().to_the_end() == [*range(13, 19), "look 3"]
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rmwbench.bundle.journal_lines import TrialEnded
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan import preflight, unsupported
 from rmwbench.campaign.plan.plan import make_plan
@@ -55,7 +56,7 @@ def test_a_campaign_that_goes_on_needs_disk_for_what_is_left_of_it(tmp_path, mon
     """One that a full disk had stopped was asked for the disk of the whole plan again."""
     made = plan(blocks="blocks: {planned: 10, minimum: 2}")
     ran = [
-        {"type": "trial", "trial": trial.trial, "cell": trial.cell, "block": trial.block}
+        TrialEnded(trial=trial.trial, cell=trial.cell, block=trial.block, status="done")
         for trial in made.trials[:-2]
     ]
     free(monkeypatch, plan(blocks="blocks: {planned: 3, minimum: 2}"))

@@ -12,6 +12,8 @@ from rich.console import Console
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.journal_lines import LookTaken
 from rmwbench.campaign import run as running
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.interim import seen
@@ -62,7 +64,13 @@ class Virtual:
         text = io.StringIO()
         with writer:
             campaign = Campaign(
-                "v", made, Course(made, journal), _AnyWorker(), writer, {}, self._judge
+                "v",
+                made,
+                Course(made, journal),
+                _AnyWorker(),
+                writer,
+                MachineDocument(),
+                self._judge,
             )
             if not campaign.course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
@@ -453,25 +461,25 @@ def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_
     tmp_path, capsys
 ):
     bundle, output = real(tmp_path, capsys, there_ns=6_000_000, maximum=20)
-    looks = [line for line in bundle.journal.lines if line["type"] == "look"]
-    assert looks[-1]["stop"] == "decided" and looks[-1]["blocks"] < 20, output
-    assert looks[-1]["verdicts"] == {"w": {"here": "best", "there": "worse"}}
-    assert {line.block for line in bundle.trials()} == set(range(looks[-1]["blocks"]))
+    looks = [line for line in bundle.journal.lines if isinstance(line, LookTaken)]
+    assert looks[-1].stop == "decided" and looks[-1].blocks < 20, output
+    assert looks[-1].verdicts == {"w": {"here": "best", "there": "worse"}}
+    assert {line.block for line in bundle.trials()} == set(range(looks[-1].blocks))
     document = show_document(bundle)
     shown = {arm["arm"]: arm["verdict"]["verdict"] for arm in document["workloads"][0]["arms"]}
-    assert shown == looks[-1]["verdicts"]["w"]
+    assert shown == looks[-1].verdicts["w"]
     campaign = document["campaign"]
     assert campaign["looks"]["stop"] == "decided" and campaign["finished"]
-    assert campaign["trials"]["planned"] == 2 * looks[-1]["blocks"]
+    assert campaign["trials"]["planned"] == 2 * looks[-1].blocks
     worse = next(
         arm["verdict"] for arm in document["workloads"][0]["arms"] if arm["arm"] == "there"
     )
     arms = {
         "w": [Arm("here", _primary(document, "here")), Arm("there", _primary(document, "there"))]
     }
-    expected = sequential.judge(
-        arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1]["blocks"]
-    )["w"]["there"]
+    expected = sequential.judge(arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1].blocks)[
+        "w"
+    ]["there"]
     assert worse["ratio"]["low"] == pytest.approx(expected.ratio.low, rel=1e-4)
     # The whole of alpha would have given a narrower interval than the share of one look: the report
     # must not use it.
@@ -486,9 +494,9 @@ def _primary(document, name) -> dict[int, float]:
 @pytest.mark.timing
 def test_equal_arms_end_as_equivalent_or_at_the_maximum(tmp_path, capsys):
     bundle, output = real(tmp_path, capsys, there_ns=300_000, maximum=8)
-    last = [line for line in bundle.journal.lines if line["type"] == "look"][-1]
-    assert last["stop"] in ("decided", "maximum"), output
-    if last["stop"] == "decided":
-        assert set(last["verdicts"]["w"].values()) == {"equivalent"}
+    last = [line for line in bundle.journal.lines if isinstance(line, LookTaken)][-1]
+    assert last.stop in ("decided", "maximum"), output
+    if last.stop == "decided":
+        assert set(last.verdicts["w"].values()) == {"equivalent"}
     else:
-        assert last["blocks"] == 8 and "undecided" in last["verdicts"]["w"].values()
+        assert last.blocks == 8 and "undecided" in last.verdicts["w"].values()

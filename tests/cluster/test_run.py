@@ -10,6 +10,8 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.journal_lines import LookTaken
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan.plan import duration_text
@@ -125,7 +127,7 @@ def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> Cluste
     else:
         writer = BundleWriter.create(directory, {"campaign": "v", "plan": made.document()})
         course = Course(made)
-    local = Campaign("v", made, course, {}, writer, {})
+    local = Campaign("v", made, course, {}, writer, MachineDocument())
     return ClusterCampaign.on(local, fleet, Copy(directory, copy_to) if copy_to else None, budget_s)
 
 
@@ -298,7 +300,7 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
                 "open": [],
             }
             more = {"minutes_to_decide": None, "verdicts": {}, "took_ns": 1}
-            return {"type": "look", "blocks": 5, **whole, **more, "stop": stop}
+            return LookTaken(blocks=5, **whole, **more, stop=stop)
 
     def judge(blocks, minutes_per_block, ended):
         seen.append((blocks, len(numbers(tmp_path / "out"))))

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from rmwbench.bundle.journal_lines import read_line
 from rmwbench.campaign.course import MOST_REPEATS, Spoilt
 from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.cluster.run import ClusterCampaign
@@ -21,7 +22,7 @@ class Walk:
 
     def __init__(self, made, machines, journal=()):
         self.plan, self.journal = made, list(journal)
-        self.schedule = Schedule(made, self.journal)
+        self.schedule = Schedule(made, map(read_line, self.journal))
         self.machines, self.running, self.unwritten = list(machines), {}, []
         self.ran_on: dict[Key, set[str]] = {}
         self.looks: list[tuple[int, int]] = []
@@ -57,7 +58,9 @@ class Walk:
                 if spoilt := part.spoilt.get(trial.trial):
                     line |= {"again": spoilt.again, "voids": list(spoilt.voids)}
                 self.journal.append(
-                    line if status != "unsupported" else {"type": status, "cell": trial.cell}
+                    line
+                    if status != "unsupported"
+                    else {"type": status, "cell": trial.cell, "reason": "it cannot"}
                 )
                 self.ran_on.setdefault(part.key, set()).add(part.machine)
         self.unwritten.clear()

@@ -10,6 +10,7 @@ from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.records.frame_counts import WHY
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.trial.beside import network as beside_network
 from rmwbench.campaign.trial.outcome import Order
@@ -56,7 +57,9 @@ def run(directory):
     with BundleWriter.create(directory, {"campaign": "measured", "plan": {}}) as writer:
         writer.write_whole_campaign({"cells": table_from_rows("cells", [row])})
         finished = {"trial": 1, "cell": made.number, "block": 0, "status": "done", "reason": None}
-        writer.finish_trial(**finished, finished_utc="2026-11-21T00:00:00Z", tables=result.tables)
+        writer.finish_trial(
+            TrialEnded(**finished, finished_utc="2026-11-21T00:00:00Z"), result.tables
+        )
     events = result.tables["events"].to_pylist()
     assert {"frames_unlogged"} & {event["code"] for event in events} == (
         {"frames_unlogged"} if directory.parent.name.startswith("flooded") else set()

@@ -16,6 +16,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial import OF_CHAINS
 from rmwbench.analysis.verdicts.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import CampaignFinished, LookTaken, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError
@@ -361,13 +362,8 @@ def write_bare(directory, **tables):
             },
         }
         writer.finish_trial(
-            trial=1,
-            cell=1,
-            block=0,
-            status="done",
-            reason=None,
-            finished_utc="",
-            tables={k: v for k, v in (defaults | tables).items() if v is not None},
+            TrialEnded(trial=1, cell=1, block=0, status="done", reason=None, finished_utc=""),
+            {k: v for k, v in (defaults | tables).items() if v is not None},
         )
     return Bundle(directory)
 
@@ -426,14 +422,16 @@ def test_void_trials_are_counted_by_the_name_of_their_rule(tmp_path):
         for n, reason in enumerate((*reasons, reasons[0]), start=100):
             row = {"trial": n, "cell": 1, "block": 0, "status": "void", "reason": reason.text}
             writer.finish_trial(
-                trial=n,
-                cell=1,
-                block=0,
-                status="void",
-                reason=reason.text,
-                reasons=[reason.document()],
-                finished_utc="",
-                tables={"trials": table_from_rows("trials", [row])},
+                TrialEnded(
+                    trial=n,
+                    cell=1,
+                    block=0,
+                    status="void",
+                    reason=reason.text,
+                    reasons=[reason.document()],
+                    finished_utc="",
+                ),
+                {"trials": table_from_rows("trials", [row])},
             )
     document = show_document(Bundle(directory))
     trials = document["campaign"]["trials"]
@@ -471,8 +469,8 @@ def test_each_workload_says_at_which_look_and_level_it_was_judged(tmp_path, docu
         "stop": "decided",
     }
     with BundleWriter.reopen(directory) as writer:
-        writer.append({"type": "look", **look})
-        writer.append({"type": "finished"})
+        writer.append(LookTaken(**look))
+        writer.append(CampaignFinished())
     found = workload(show_document(Bundle(directory)), "camera")
     judged = found["judged"]
     assert (judged["blocks"], judged["look"], judged["looks"]) == (8, 2, [5, 8, 12])
@@ -505,8 +503,8 @@ def test_a_fixed_campaign_that_time_cut_says_at_which_level_it_was_judged_there(
         "stop": "time",
     }
     with BundleWriter.reopen(directory) as writer:
-        writer.append({"type": "look", **look})
-        writer.append({"type": "finished"})
+        writer.append(LookTaken(**look))
+        writer.append(CampaignFinished())
     found = workload(show_document(Bundle(directory)), "camera")
     assert found["judged"] == {"blocks": 8, "alpha": pytest.approx(0.04), "look": 1, "looks": [12]}
     assert (

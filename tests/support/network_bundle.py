@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept
 
@@ -77,16 +78,18 @@ def _write(directory: Path, blocks: int, seed: int) -> None:
             for cell in cells:
                 tables = _trial(trial, cell, block, rng)
                 writer.finish_trial(
-                    trial=trial,
-                    cell=cell["cell"],
-                    block=block,
-                    status="done",
-                    reason=None,
-                    finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    tables=tables,
+                    TrialEnded(
+                        trial=trial,
+                        cell=cell["cell"],
+                        block=block,
+                        status="done",
+                        reason=None,
+                        finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+                    ),
+                    tables,
                 )
                 trial += 1
-        writer.append({"type": "finished"})
+        writer.append(CampaignFinished())
 
 
 def _campaign(blocks: int, cells: list[dict], seed: int) -> dict:

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept
 
@@ -186,19 +187,21 @@ def _write(
                     else _trial(trial, cell, block, position, seed, sd, rng, configuration)
                 )
                 writer.finish_trial(
-                    trial=trial,
-                    cell=cell["cell"],
-                    block=block,
-                    status="failed" if failed else "done",
-                    reason=_REASON if failed else None,
-                    finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    tables=tables,
+                    TrialEnded(
+                        trial=trial,
+                        cell=cell["cell"],
+                        block=block,
+                        status="failed" if failed else "done",
+                        reason=_REASON if failed else None,
+                        finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
+                    ),
+                    tables,
                 )
                 trial += 1
         if merged:
             writer.merge()
         if finished:
-            writer.append({"type": "finished"})
+            writer.append(CampaignFinished())
 
 
 _REASON = (

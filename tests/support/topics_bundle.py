@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept
 
@@ -102,18 +103,18 @@ def _write(
                 carrier = carriers[arms[cell]]
                 failed = block in carrier.fails
                 writer.finish_trial(
-                    trial=trial,
-                    cell=int(cell),
-                    block=block,
-                    status="failed" if failed else "done",
-                    reason="worker fixture died: invented" if failed else None,
-                    finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
-                    tables=_trial(
-                        trial, int(cell), block, position, flows, carrier, sd, rng, failed
+                    TrialEnded(
+                        trial=trial,
+                        cell=int(cell),
+                        block=block,
+                        status="failed" if failed else "done",
+                        reason="worker fixture died: invented" if failed else None,
+                        finished_utc=f"2026-11-21T10:{trial // 60:02d}:{trial % 60:02d}Z",
                     ),
+                    _trial(trial, int(cell), block, position, flows, carrier, sd, rng, failed),
                 )
                 trial += 1
-        writer.append({"type": "finished"})
+        writer.append(CampaignFinished())
 
 
 def _campaign(

@@ -11,6 +11,7 @@ from typing import Any
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.capacity.cells import Cells
@@ -206,7 +207,9 @@ def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_C
         ],
     }
     writer = BundleWriter.create(directory, document)
-    writer.write_whole_campaign({"machine": machine_table(document["machine"], None)})
+    writer.write_whole_campaign(
+        {"machine": machine_table(MachineDocument.model_validate(document["machine"]), None)}
+    )
     return Prepared(
         directory.resolve().name,
         request,

@@ -24,6 +24,14 @@ from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.journal_lines import (
+    CampaignFinished,
+    CellUnsupported,
+    ResourceCreated,
+    ResourceRemoved,
+    SearchEnded,
+)
 from rmwbench.campaign.capacity.request import (
     MOST_TRIALS,
     Contestant,
@@ -106,8 +114,8 @@ class CapacityCampaign:
     def run(self) -> str | None:
         """The name of the signal that ended it, or None."""
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
-        self.writer.append({"type": "created", "resource": hosts})
-        described = self.prepared.document["machine"]
+        self.writer.append(ResourceCreated(resource=hosts))
+        described = MachineDocument.model_validate(self.prepared.document["machine"])
         self._started_s = time.monotonic()
         gc.collect()
         gc.freeze()
@@ -118,19 +126,14 @@ class CapacityCampaign:
                 self._rounds(signals, self._filling)
             except Stopped as stopped:
                 stopped_by = stopped.name
-                self.writer.append(
-                    {
-                        "type": "note",
-                        "text": f"{stopped_by} in trial {self._trial}, which was discarded",
-                    }
-                )
+                self.writer.note(f"{stopped_by} in trial {self._trial}, which was discarded")
             for pursuit in self.pursuits:
                 ended = pursuit.ended or ("stopped" if stopped_by else "budget")
-                self.writer.append({"type": "capacity", "arm": pursuit.name, "ended": ended})
-            self.writer.append({"type": "removed", "resource": hosts})
+                self.writer.append(SearchEnded(arm=pursuit.name, ended=ended))
+            self.writer.append(ResourceRemoved(resource=hosts))
             self.writer.write_whole_campaign({"machine": machine_table(described, machine.state())})
             if not stopped_by:
-                self.writer.append({"type": "finished"})
+                self.writer.append(CampaignFinished())
         return stopped_by
 
     def _rounds(self, signals: StopSignals, wanted: Callable[[ArmRounds], float | None]) -> None:
@@ -222,9 +225,7 @@ class CapacityCampaign:
             result = self._run(order, self.prepared.workers, hosts)
         if result.status == "unsupported":
             pursuit.ended = f"{NOT_SUPPORTED}: {result.reason}"
-            self.writer.append(
-                {"type": "unsupported", "cell": cell.number, "reason": result.reason}
-            )
+            self.writer.append(CellUnsupported(cell=cell.number, reason=result.reason))
             self._say(
                 pursuit,
                 quantity(level, self.prepared.along),

@@ -10,6 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.plan.buffers import of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
@@ -124,11 +125,13 @@ def _joined(words: Iterable[str]) -> str:
     return " + ".join(dict.fromkeys(words))
 
 
-def machine_table(described: Mapping[str, Any], end: Mapping[str, Any] | None) -> pa.Table:
+def machine_table(machine: MachineDocument, end: Mapping[str, Any] | None) -> pa.Table:
     """The table `machine`; `end` is null until the campaign has one."""
-    row = {name: json.dumps(described[name]) for name in ("hardware", "kernel", "sysctls")}
-    row |= {
-        "start": json.dumps(described["state"]),
+    row = {
+        "hardware": json.dumps(machine.hardware),
+        "kernel": json.dumps(machine.kernel),
+        "sysctls": json.dumps(machine.sysctls),
+        "start": json.dumps(machine.state),
         "end": None if end is None else json.dumps(end),
     }
     return table_from_rows("machine", [row])

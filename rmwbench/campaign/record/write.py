@@ -4,6 +4,7 @@ journal. The same for every kind of campaign, so that every kind leaves the same
 import time
 
 from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.journal_lines import TrialEnded, TrialReason
 from rmwbench.campaign.course import Spoilt
 from rmwbench.campaign.trial.trial import TrialResult
 
@@ -28,18 +29,18 @@ def write_trial(
             "bytes": sizes,
         }
         tables["files"] = rows
-    writer.finish_trial(
+    ended = TrialEnded(
         trial=order.trial,
         cell=order.cell.number,
         block=order.block,
         status=result.status,
         reason=result.reason,
         finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        tables=tables,
         cause=result.cause,
         failed_by=result.failed_by,
-        reasons=[reason.document() for reason in result.reasons],
+        reasons=tuple(TrialReason(**reason.document()) for reason in result.reasons),
         repeats=repeats,
         again=None if spoilt is None else spoilt.again,
         voids=() if spoilt is None else spoilt.voids,
     )
+    writer.finish_trial(ended, tables)

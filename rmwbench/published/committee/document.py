@@ -223,9 +223,7 @@ def _part(session: Session, section: Planned) -> Part:
 
 def _not_run(bundle: Bundle) -> tuple[str, ...]:
     """What its plan left out for want of time."""
-    cut = (bundle.campaign.get("plan") or {}).get("not_run") or {}
-    names = cut.get("comparisons")
-    return tuple(map(str, names)) if isinstance(names, list) else ()
+    return bundle.campaign.plan.not_run.comparisons
 
 
 def _of_rmws(bundle: Bundle, shown: Shown) -> Shown | None:

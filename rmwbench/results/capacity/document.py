@@ -21,6 +21,7 @@ from rmwbench.analysis.stats.intervals import median_range
 from rmwbench.analysis.stats.metric import Measured, Metric, NoData
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.journal_lines import SearchEnded
 from rmwbench.results.capacity import model, words
 from rmwbench.results.capacity.model import (
     Arm,
@@ -119,11 +120,7 @@ def _search(plan: Mapping[str, Any], limit: Limit) -> Search:
 
 
 def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
-    ended = {
-        line["arm"]: line["ended"]
-        for line in bundle.journal.lines
-        if line.get("type") == "capacity"
-    }
+    ended = {line.arm: line.ended for line in bundle.journal.lines if isinstance(line, SearchEnded)}
     cells = bundle.rows("cells")
     arms = {}
     for about in plan["arms"]:

@@ -7,15 +7,14 @@ from rmwbench.results.model import Fact
 
 
 def machine(bundle: Bundle) -> Machine:
-    found = bundle.campaign.get("machine") or {}
-    machines = len((bundle.campaign.get("cluster") or {}).get("machines") or ()) or 1
-    calibrated, warnings = calibration(found, bundle.campaign.get("created_utc"), machines)
+    found = bundle.campaign.machine
+    machines = len((bundle.campaign.cluster or {}).get("machines") or ()) or 1
+    calibrated, warnings = calibration(found, bundle.campaign.created_utc, machines)
     return Machine(
-        summary=found.get("summary") or "machine not described",
+        summary=found.summary or "machine not described",
         facts=tuple(
-            Fact(name=one["name"], value=str(one["value"]), note=one["note"])
-            for one in found.get("facts") or ()
+            Fact(name=one.name, value=str(one.value), note=one.note) for one in found.facts
         ),
-        warnings=(*(found.get("warnings") or ()), *warnings),
+        warnings=(*found.warnings, *warnings),
         calibration=calibrated,
     )

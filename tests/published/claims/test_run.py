@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.journal_lines import CellsDropped
 from rmwbench.campaign import run as running
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import session
@@ -161,8 +162,8 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     assert code == 0, err
     bundle = Bundle(out / "planted")
     assert bundle.journal.finished
-    lines = [line for line in bundle.journal.lines if line["type"] == "dropped"]
-    assert [(line["why"], line["cells"]) for line in lines] == [("decided", [1, 2])], (
+    lines = [line for line in bundle.journal.lines if isinstance(line, CellsDropped)]
+    assert [(line.why, line.cells) for line in lines] == [("decided", (1, 2))], (
         "a factor of four needs few blocks"
     )
     assert "claims after block" in err and "2 of 2 decided" in err

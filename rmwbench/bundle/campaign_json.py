@@ -1,0 +1,175 @@
+"""campaign.json as it is read (docs/formats/bundle.md): checked once, where it is read, so that
+whoever uses a field finds what the format promises, or its default where it is absent.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import Field, ValidationError
+
+from rmwbench.bundle.typed_fields import Many, Number, Real, Stored, first_problem
+
+
+class SuiteDocument(Stored):
+    """Which suite a campaign is of: `text` is that of its file."""
+
+    name: str | None = None
+    title: str | None = None
+    description: str | None = None
+    text: str | None = None
+    sha256: str | None = None
+
+
+class PlannedBlocks(Stored):
+    """How many blocks were planned, and after how many of them the campaign looks."""
+
+    count: Number | None = None
+    planned: Number | None = None
+    minimum: Number | None = None
+    maximum: Number | None = None
+    within_s: Real | None = None
+    looks: Many[Number] = ()
+    decide: Many[str] = ()
+
+
+class PlannedTrial(Stored):
+    cell: Number
+    block: Number
+
+
+class PlannedComparison(Stored):
+    """Cells that are compared with each other."""
+
+    comparison: str
+    workload: str
+    cells: Many[Number]
+    title: str | None = None
+    description: str | None = None
+    factors: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
+    primary_metric: str | None = None
+
+
+class UnsupportedCell(Stored):
+    cell: Number
+    reason: str
+
+
+class MostOfMetric(Stored):
+    metric: str
+    at_most: Real
+
+
+class LeastOfMetric(Stored):
+    metric: str
+    at_least: Real
+
+
+class DeclaredOutcomes(Stored):
+    """What the suite calls acceptable, and what nothing at all."""
+
+    acceptable: Many[MostOfMetric]
+    none: LeastOfMetric
+
+
+class NotRun(Stored):
+    """What a budget left out, as keys of comparisons and in words."""
+
+    comparisons: Many[str] = ()
+    text: str | None = None
+
+
+class AbsentArm(Stored):
+    """An optional arm whose middleware was not there."""
+
+    arm: str
+    reason: str
+
+
+class PlannedHost(Stored):
+    """The kind of host that trials get."""
+
+    kind: str | None = None
+
+
+class PlanDocument(Stored):
+    """The plan (docs/formats/plan.md)."""
+
+    suite: SuiteDocument = SuiteDocument()
+    seed: int | None = None
+    blocks: PlannedBlocks = PlannedBlocks()
+    outcomes: DeclaredOutcomes | None = None
+    budget_s: Real | None = None
+    block_s: Real | None = None
+    estimated_s: Real | None = None
+    comparisons: Many[PlannedComparison] = ()
+    unsupported: Many[UnsupportedCell] = ()
+    not_run: NotRun = NotRun()
+    left_out: Many[AbsentArm] = ()
+    host: PlannedHost = PlannedHost()
+    cells: Many[dict[str, Any]] = ()
+    trials: Many[PlannedTrial] = ()
+
+
+class MachineFact(Stored):
+    name: str
+    value: Any = None
+    note: str | None = None
+
+
+class MachineDocument(Stored):
+    """The card of the machine when the campaign began, and its newest calibration then."""
+
+    summary: str | None = None
+    facts: Many[MachineFact] = ()
+    warnings: Many[str] = ()
+    aa_floor: Real | None = None
+    calibration: dict[str, Any] | None = None
+    hardware: dict[str, Any] = Field(default_factory=dict)
+    kernel: dict[str, Any] = Field(default_factory=dict)
+    sysctls: dict[str, Any] = Field(default_factory=dict)
+    state: dict[str, Any] = Field(default_factory=dict)
+
+
+class DescribedProfile(Stored):
+    name: str | None = None
+    format: str | None = None
+    text: str | None = None
+    summary: str | None = None
+
+
+class DescribedMiddleware(Stored):
+    """What a worker said of itself."""
+
+    middleware: str
+    layer: str | None = None
+    version: str | None = None
+    release_date: str | None = None
+    build: dict[str, Any] = Field(default_factory=dict)
+    capabilities: dict[str, Any] = Field(default_factory=dict)
+    profiles: Many[DescribedProfile] = ()
+
+
+class CampaignDocument(Stored):
+    """campaign.json. `kind` is `capacity` of a search, absent otherwise."""
+
+    version: int
+    campaign: Annotated[str, Field(max_length=1024)] | None = None
+    kind: str | None = None
+    tool_version: str | None = None
+    created_utc: str | None = None
+    seed: int | None = None
+    suite: SuiteDocument = SuiteDocument()
+    request: dict[str, Any] | None = None
+    plan: PlanDocument = PlanDocument()
+    machine: MachineDocument = MachineDocument()
+    middlewares: Many[DescribedMiddleware] = ()
+    imported: dict[str, Any] | None = None
+    cluster: dict[str, Any] | None = None
+    capacity: dict[str, Any] | None = None
+
+
+def read_campaign(document: Any) -> CampaignDocument:
+    """Raises ValueError that names the first field that is not of its type."""
+    try:
+        return CampaignDocument.model_validate(document)
+    except ValidationError as error:
+        raise first_problem(error) from None
