@@ -31,6 +31,9 @@ EITHER = "|"
 OF_WORKLOADS = ("message", "rate_hz", "qos", "touch", "network", "timeline", "primary_metric")
 """What people want to set of one arm and is the same for all, since arms are compared by it."""
 
+RESOLVED = frozenset({*Side.model_fields, "processes", "optional", "background", "host_idle"})
+"""The keys of an arm whose effect stands elsewhere in a cell's definition: its sides, conditions."""
+
 
 class Arm(Side):
     """`processes` names those that run something else than the others: `listener` is also
@@ -54,7 +57,6 @@ class Arm(Side):
 
     name: ArmName
     optional: bool = False
-    against: ArmName | None = None
     processes: dict[str, Override] = Field(default_factory=dict)
     wait: Wait = "block"
     loan: bool = False
@@ -63,6 +65,7 @@ class Arm(Side):
     """Of its subscriptions: `typed`, as any user of the API gets a message (in the reader's own
     memory, or lent where the API lends), or `raw`, serialised in the middleware's receive
     buffer."""
+    against: ArmName | None = None
     role: Role | None = None
     background: Background | None = None
     host_idle: HostIdle | None = None
@@ -115,7 +118,9 @@ class Arm(Side):
         return self if key is None else self.processes[key].over(self)
 
     def definition(self) -> dict[str, Any]:
-        found = {
+        """What a cell stores of it. Keys that say nothing are left out: the definitions of older
+        campaigns stay what they were before there was such a key."""
+        always = {
             "name": self.name,
             **self.side_definition(),
             "role": "floor" if self.is_floor else "contender",
@@ -123,11 +128,10 @@ class Arm(Side):
             "loan": self.loan,
             "publish_mode": self.publish_mode,
         }
+        said = self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always}
+        )
         others = {
             key: override.over(self).side_definition() for key, override in self.processes.items()
         }
-        if self.take != "typed":  # absent in what was measured before there was a choice
-            found["take"] = self.take
-        if self.against is not None:
-            found["against"] = self.against
-        return found | ({"processes": others} if others else {})
+        return always | said | ({"processes": others} if others else {})

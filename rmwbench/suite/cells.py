@@ -366,19 +366,7 @@ class Cell:
             "cell": self.number,
             "suite": self.suite,
             "comparison": self.comparison,
-            "workload": {
-                "name": self.workload.name,
-                "title": self.workload.display_title,
-                "description": self.workload.description,
-                "primary_metric": self.workload.primary_metric,
-            }
-            | {
-                name: at_s
-                for name in ("daemons_end_s", "daemons_end", "daemons_return_s", "readers_freeze_s")
-                if (at_s := getattr(self.workload, name)) not in (None, "all")
-            }
-            | ({"focus": list(self.workload.focus)} if self.workload.focus else {})
-            | ({"against": self.workload.against} if self.workload.against else {}),
+            "workload": self.workload.definition(),
             "factors": dict(self.factors),
             "arm": self.arm.definition(),
             "timeline": self.timeline.model_dump(),
@@ -715,7 +703,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             )
     seen: dict[tuple, Cell] = {}
     graphs: dict[int, str] = {}
-    """What does not depend on the arm, once per graph: cells at the same levels share it."""
+    """What does not depend on the arm, once per workload: cells at the same levels share it."""
     texts: dict[int, str] = {}
 
     def written(part: object) -> str:
@@ -730,19 +718,21 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
         if graph is None:
             wires = [endpoint.wire(suite.arms[0], 0) for endpoint in cell.endpoints]
             places = [(process.name, process.host, process.nodes) for process in cell.processes]
-            lifecycles = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
-            graph = repr(
-                (wires, places, lifecycles, [endpoint.life for endpoint in cell.endpoints])
+            nodes = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
+            lives = [endpoint.life for endpoint in cell.endpoints]
+            itself = (
+                cell.workload.definition(),
+                cell.workload.ros_variables,
+                cell.workload.recorder,
             )
+            graph = repr((wires, places, nodes, lives, itself))
             graphs[id(cell.workload)] = graph = sha256(graph.encode()).hexdigest()
-        network = cell.links and cell.links.network
         content = (
             cell.workload.name,
             written(cell.arm),
             written(cell.timeline),
-            repr((cell.conditions, cell.workload.ros_variables, cell.schedule)),
-            written(cell.workload.recorder),
-            written(network),
+            repr((cell.conditions, cell.schedule)),
+            written(cell.links and cell.links.network),
             graph,
         )
         twin = seen.setdefault(content, cell)

@@ -21,25 +21,14 @@ from rmwbench.suite.workload.recorder import Recorder
 from rmwbench.suite.workload.shapes import Graph
 from rmwbench.suite.workload.workload import Workload
 
-WORKLOAD_FACTORS = (
-    "message",
-    "rate_hz",
-    "touch",
-    "frames",
-    "subscribers",
-    "relays",
-    "clients",
-    "request",
-    "reply",
-    "processes",
-    "schedule",
-    "background",
-    "host_idle",
-    "containers",
-    "real_time",
-    "ros_variables",
-    "network",
-)
+NO_FACTORS = {
+    *("name", "title", "description", "primary_metric", "against", "focus"),
+    *("nodes", "hosts", "background_hosts", "daemons_host", "overload"),
+    *("arrival", "qos", "graph", "bring_up", "recorder", "timeline"),
+}
+"""The keys of a workload that no single level overrides: its name, what it is compared by, lists, and
+parts with keys of their own."""
+WORKLOAD_FACTORS = tuple(name for name in Workload.model_fields if name not in NO_FACTORS)
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
 OPTION_PREFIX = "options."

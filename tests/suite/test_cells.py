@@ -1,13 +1,19 @@
 """From files to cells: topology, numbering, counts, capacities, factors."""
 
 import json
+from typing import Annotated
 
 import pytest
+from pydantic import Field
 
+from rmwbench.suite import factors
+from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.file.load import load
 from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.suite import Suite
 from rmwbench.suite.workload.endpoints import RECEIVED, SENT
+from rmwbench.suite.workload.workload import Workload
 
 from .suite_text import error, nodes, suite
 
@@ -263,3 +269,46 @@ def test_quick_is_the_suite_of_the_readme():
     ]
     assert {e.touch for c in found for e in c.endpoints} == {"all"}
     assert all(len(c.processes) == 2 for c in found)
+
+
+class Humming(Workload):
+    """A workload with a key more, as a change of this project would add it."""
+
+    hum_hz: float = 0.0
+
+
+class Polite(Arm):
+    polite: bool = False
+
+
+class Widened(Suite):
+    workloads: Annotated[tuple[Humming, ...], Field(strict=False)]
+    arms: Annotated[tuple[Polite, ...], Field(strict=False)]
+
+
+def widened(hum_hz=0.0, polite=False, factors=None):
+    """The suite of these tests with values for the new keys."""
+    given = suite(more="timeline: {steady_s: 2.0}\n").model_dump(exclude_unset=True, by_alias=True)
+    for workload in given["workloads"]:
+        workload["hum_hz"] = hum_hz
+    for arm in given["arms"]:
+        arm["polite"] = polite
+    return Widened.model_validate({**given, "factors": factors or {}})
+
+
+def test_a_new_key_is_kept_in_the_bundle_and_leaves_older_definitions_as_they_were():
+    before = cells(suite(more="timeline: {steady_s: 2.0}\n"))[0].definition()
+    assert cells(widened())[0].definition() == before
+    changed = cells(widened(hum_hz=50.0, polite=True))[0].definition()
+    assert changed["workload"] == before["workload"] | {"hum_hz": 50.0}
+    assert changed["arm"] == before["arm"] | {"polite": True}
+
+
+def test_a_factor_that_is_a_new_key_makes_cells_differ(monkeypatch):
+    monkeypatch.setattr(factors, "WORKLOAD_FACTORS", (*factors.WORKLOAD_FACTORS, "hum_hz"))
+    found = cells(widened(factors={"hum_hz": [50.0, 60.0]}))
+    assert [cell.workload.hum_hz for cell in found if cell.arm.name == "a"] == [50.0, 60.0]
+
+
+def test_every_key_of_a_workload_is_a_factor_unless_it_is_said_not_to_be():
+    assert {*factors.WORKLOAD_FACTORS} | factors.NO_FACTORS == {*Workload.model_fields}

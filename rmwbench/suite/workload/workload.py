@@ -71,6 +71,19 @@ PrimaryMetric = Literal[
 MESSAGES = ("message", "request", "reply", "rate_hz", "arrival", "frames")
 """What is sent, and when; where lifecycle nodes are brought up nothing is."""
 
+RESOLVED = frozenset(
+    {
+        *MESSAGES,
+        *("qos", "touch", "nodes", "subscribers", "relays", "clients", "graph", "bring_up"),
+        *("hosts", "processes", "schedule", "timeline", "network", "daemons_host", "overload"),
+        *("background", "background_hosts", "host_idle", "containers", "real_time"),
+        *("ros_variables", "recorder"),
+    }
+)
+"""The keys of a workload whose effect stands elsewhere in a cell's definition: in its endpoints,
+processes, conditions, network. Whatever any other key says stands with the workload itself, so that
+a new key is kept in the bundle, and as a factor makes cells differ, without another list."""
+
 SHAPES = {
     "nodes": ("subscribers", "relays", "processes", "clients", "graph", "hosts", "bring_up"),
     "bring_up": ("subscribers", "relays", "processes", "clients", "graph", "hosts", *MESSAGES),
@@ -405,6 +418,19 @@ class Workload(Strict):
     @property
     def display_title(self) -> str:
         return self.title or self.name
+
+    def definition(self) -> dict[str, Any]:
+        """What a cell stores of it. Keys that say nothing are left out: the definitions of older
+        campaigns stay what they were before there was such a key."""
+        always = {
+            "name": self.name,
+            "title": self.display_title,
+            "description": self.description,
+            "primary_metric": self.primary_metric,
+        }
+        return always | self.model_dump(
+            mode="json", by_alias=True, exclude_defaults=True, exclude={*RESOLVED, *always}
+        )
 
 
 def _one_schedule(rate_hz: float | None, arrival: Any) -> None:
