@@ -19,8 +19,7 @@ from rmwbench.cluster.estimate import machine_budget_s
 from rmwbench.cluster.shipping import Program
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES, Kind
-from rmwbench.lab.middleware import Worker
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import load_process, sampler
 from rmwbench.suite.cells import Cell
 

@@ -13,7 +13,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
 from rmwbench.lab.host.remote import Agent
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.network.placement import Gang
+from rmwbench.suite.network.real import Gang
 
 
 def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Hosts, Gang]:

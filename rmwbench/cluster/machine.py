@@ -33,7 +33,7 @@ from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
 from rmwbench.lab.middleware.likeness import unlike
-from rmwbench.suite.network.placement import Gang
+from rmwbench.suite.network.real import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
 LOST = "lost"
@@ -110,11 +110,11 @@ class Machine:
         return (result.status, result.reason, result.cause), result
 
     def agent(self, token: str, address: str) -> dict[str, Any] | str:
-        """`port` and `certificate` of this machine's agent (rmwbench/lab/host/agent.py), which
+        """`port` and `certificate` of this machine's agent (rmwbench/lab/agent.py), which
         lives as long as this process; started where none runs. Or why there is none."""
         if self._agent is None or self._agent.poll() is not None:
             self._agent = subprocess.Popen(
-                [sys.executable, "-m", "rmwbench.lab.host.agent"],
+                [sys.executable, "-m", "rmwbench.lab.agent"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 text=True,

@@ -80,7 +80,7 @@ class Change:
 class Cell:
     """One combination of levels for one arm. `number` counts from 1 in the order of the file.
     Between several hosts lie `links`, or, where they are machines, the `real` network
-    (placement.py)."""
+    (rmwbench/suite/placement.py)."""
 
     number: int
     suite: str

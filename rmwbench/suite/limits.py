@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.scalar import Scalar
+from rmwbench.suite.scalar import Scalar
 
 OF_MESSAGES = ("undelivered", "loss", "late_share", "never_sent_share")
 """All that did not arrive, and its three fates: lost, late (of what was sent), never sent (of what

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator
 
 from rmwbench.suite.fault import Fault, unknown
-from rmwbench.suite.file.scalar import Scalar
+from rmwbench.suite.scalar import Scalar
 
 MODE_PREFIX = "modes."
 

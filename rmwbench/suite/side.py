@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, ValidationInfo
 
 from rmwbench.input_file import read_text
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.scalar import Scalar
 from rmwbench.suite.modes import Modes
+from rmwbench.suite.scalar import Scalar
 
 FORMAT_OF_SUFFIX = {
     ".json5": "json5",

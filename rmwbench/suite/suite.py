@@ -9,11 +9,11 @@ from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.scalar import Scalar
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.names import SuiteName, WorkloadName
 from rmwbench.suite.network.network import Network
 from rmwbench.suite.sampling import Sampling
+from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.workload import Workload
 

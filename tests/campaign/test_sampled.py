@@ -10,12 +10,11 @@ from rmwbench.analysis.metrics import cost
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
-from rmwbench.lab.middleware import Worker
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.network.placement import placed
+from rmwbench.suite.placement import placed
 from tests.campaign.cells import cell, cell_of_two_hosts, order, outcome
 from tests.campaign.ended import well
 from tests.lab import fake_worker, tools

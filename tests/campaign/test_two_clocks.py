@@ -12,8 +12,7 @@ from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
-from rmwbench.lab.middleware import find_workers
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import find_workers, tool
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.cells import order

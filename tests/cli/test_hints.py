@@ -9,9 +9,8 @@ from rich.text import Text
 
 from rmwbench.cli.console import say, stdout_console
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build
+from rmwbench.lab.middleware import build, tool
 from rmwbench.lab.middleware.catalogue import recipes
-from rmwbench.lab.process import tool
 from rmwbench.suite.file.load import load
 from rmwbench.typed import COMMAND, as_typed
 from tests.support.command import exit_code

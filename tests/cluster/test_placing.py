@@ -14,7 +14,7 @@ from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse as parse_suite
-from rmwbench.suite.network.placement import placed
+from rmwbench.suite.placement import placed
 from tests.cluster.test_fleet import remote
 
 SUITE = """

@@ -10,11 +10,10 @@ import pytest
 
 from rmwbench.analysis.metrics.trial import measure_trial, told
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import find_workers
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import find_workers, tool
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.network.placement import placed
+from rmwbench.suite.placement import placed
 from tests.campaign.cells import order
 from tests.campaign.evidence import Found
 from tests.cluster.pair import AHEAD_S, Pair, why_not

@@ -17,11 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import HostBroken, RemoteHost, contents, permitted, secure
+from rmwbench.lab.host import HostBroken, RemoteHost, allocations, contents, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.permitted import Refused
 from rmwbench.lab.host.remote import Agent
-from rmwbench.lab.sampling import allocations
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
 
@@ -39,7 +38,7 @@ def running(tmp_path_factory):
     program.write_text(ENVIRONMENT_PRINTER.format(python=sys.executable))
     program.chmod(0o755)
     process = subprocess.Popen(
-        [sys.executable, "-m", "rmwbench.lab.host.agent"],
+        [sys.executable, "-m", "rmwbench.lab.agent"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -15,7 +15,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.trial import leftovers
-from rmwbench.lab.host import Container, Exited, Host, Spawned, visible
+from rmwbench.lab import visible
+from rmwbench.lab.host import Container, Exited, Host, Spawned
 from rmwbench.lab.middleware import find_workers
 from tests.badinput.conftest import private_mounts
 from tests.lab import fake_worker, tools

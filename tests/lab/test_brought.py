@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import brought, build, find, workspace
+from rmwbench.lab.middleware import brought, build, find, tool, workspace
 from rmwbench.lab.middleware.status import status
-from rmwbench.lab.process import tool
 from tests.lab import fake_worker
 
 

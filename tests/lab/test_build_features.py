@@ -8,8 +8,7 @@ from functools import cache
 
 import pytest
 
-from rmwbench.lab.middleware import build, catalogue, workspace
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import build, catalogue, tool, workspace
 
 FIRST = [
     recipe.crate

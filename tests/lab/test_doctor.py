@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import visible
+from rmwbench.lab import visible
 from rmwbench.lab.machine import processes, tries
 from tests.badinput.conftest import private_mounts
 from tests.support.command import COMMAND, rmwbench

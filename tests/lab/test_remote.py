@@ -36,7 +36,7 @@ class Machine:
 
     def start(self, programs) -> RemoteHost:
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "rmwbench.lab.host.agent"],
+            [sys.executable, "-m", "rmwbench.lab.agent"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,

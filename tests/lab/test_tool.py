@@ -9,8 +9,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import make
-from rmwbench.lab.middleware import build, find
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import build, find, tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.lab.sampling.sampler import Sampler

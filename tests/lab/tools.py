@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import Worker, find_workers
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import Worker, find_workers, tool
 
 
 def built(name: str) -> tool.Tool:

@@ -19,7 +19,7 @@ from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.run import Campaign
 from rmwbench.codes import Code
-from rmwbench.lab.host import visible
+from rmwbench.lab import visible
 from rmwbench.lab.middleware import Worker
 
 AHEAD_S = 3

@@ -14,14 +14,13 @@ from rmwbench.campaign.trial.attest import ASKED
 from rmwbench.campaign.trial.void import PATH_OPTION
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.camera.source import ring_bytes, senders
-from rmwbench.lab.host import Host, check, check_tap
+from rmwbench.lab.host import Host, allocations, check, check_tap
 from rmwbench.lab.host.host import available_memory_bytes
-from rmwbench.lab.middleware import Worker, require_workers
+from rmwbench.lab.middleware import Worker, require_workers, tool
 from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.network.plumbing import HOST_FIELDS, rehearse_host
 from rmwbench.lab.network.switch import NAME as NETWORK_TOOL
-from rmwbench.lab.process import tool
-from rmwbench.lab.sampling import allocations, background, load_process, sampler
+from rmwbench.lab.sampling import background, load_process, sampler
 from rmwbench.suite.cells import Cell
 
 CONGESTION_CONTROLS = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")

@@ -27,11 +27,11 @@ from rmwbench.campaign.plan.plan import (
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
+from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, named_level, renumbered
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse, plain, shown, written
 from rmwbench.suite.file.short import KEY as SHORT_KEY
-from rmwbench.suite.network import placement
 from rmwbench.suite.suite import Suite
 from rmwbench.words.numbers import counted
 

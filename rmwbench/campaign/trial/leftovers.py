@@ -2,7 +2,7 @@
 and /tmp.
 
 Every host has a fresh /dev/shm and /tmp of its own, so whatever is there at the end is of this
-trial, but for what it sees of the machine's (`rmwbench.lab.host.visible`). All that still run are
+trial, but for what it sees of the machine's (`rmwbench.lab.visible`). All that still run are
 told to exit, and do so in order: what is left is what nobody removes, a killed process's first of
 all.
 """
@@ -17,7 +17,8 @@ from typing import Any
 
 from rmwbench.campaign.trial.noting import note
 from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.host import Host, RemoteHost, SharedHost, visible
+from rmwbench.lab import visible
+from rmwbench.lab.host import Host, RemoteHost, SharedHost
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 

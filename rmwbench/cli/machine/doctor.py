@@ -94,7 +94,7 @@ def _tools() -> dict[str, dict[str, str]]:
     where one does."""
     from rmwbench.cli.machine.middlewares import document
     from rmwbench.errors import UserError
-    from rmwbench.lab.process import tool
+    from rmwbench.lab.middleware import tool
 
     entries = document()["middlewares"]
     middlewares = {e["middleware"]: "" if e["built"] else e["reason"] for e in entries}

@@ -142,11 +142,11 @@ def build(
     """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1
     otherwise, and 2 where something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
+    from rmwbench.lab.middleware import tool
     from rmwbench.lab.middleware.catalogue import apt_command
     from rmwbench.lab.middleware.newest import build as newest_build
     from rmwbench.lab.middleware.newest import place
     from rmwbench.lab.middleware.newest.offer import offers
-    from rmwbench.lab.process import tool
 
     def announce(text: str) -> None:
         print(text, flush=True)

@@ -18,8 +18,8 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
-from rmwbench.lab import open_files
-from rmwbench.lab.host import marker, visible
+from rmwbench.lab import open_files, visible
+from rmwbench.lab.host import marker
 
 _MESSAGE_BYTES = 1 << 18
 _INIT = str(Path(__file__).with_name("init.py"))
@@ -226,7 +226,7 @@ class Host:
 
         `fds` maps the number in the new process (below `targets`) to a descriptor of ours; 0 is
         /dev/null unless given. The executable is opened here: the host has a /tmp of its own, and a
-        program may lie in ours (what it needs besides: visible.py). Raises UserError where the
+        program may lie in ours (what it needs besides: rmwbench/lab/visible.py). Raises UserError where the
         executable cannot be opened.
         """
         try:

@@ -7,7 +7,7 @@ a host that is alone, with address and route; `tap` of one among several, whose 
 the orchestrator and whose settings come from there, and `tap,NAME,…` with further devices of the
 same kind; `shared` where there is no interface to make, because the host's network is the machine's
 own. REMOVED is a directory that goes at the end, or empty; KEPT are paths below /tmp and /dev/shm
-that stay where they are (visible.py). Decisions:
+that stay where they are (rmwbench/lab/visible.py). Decisions:
 
 * Standard library only, and of that the modules in C (`marshal`, `_socket`): starting must cost
   milliseconds, and

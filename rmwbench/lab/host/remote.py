@@ -179,7 +179,7 @@ class RemoteHost:
         scheduled as usual."""
         assert container is None and scheduling is None, "a plan has neither on other machines"
         # Only here: who needs a host alone must not need what finds tools.
-        from rmwbench.lab.sampling import allocations
+        from rmwbench.lab.host import allocations
 
         files, back, control = {}, [], None
         counted = allocations.ENVIRONMENT.items() <= env.items()

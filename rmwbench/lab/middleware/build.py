@@ -8,10 +8,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab.middleware import ros2, together, workspace
+from rmwbench.lab.middleware import ros2, together, tool, workspace
 from rmwbench.lab.middleware.catalogue import Built, Recipe, apt_command, recipes
 from rmwbench.lab.middleware.newest import place
-from rmwbench.lab.process import tool
 
 
 def with_newest(chosen: Sequence[Recipe], newer: Sequence[Recipe] = ()) -> list[Recipe]:

@@ -25,14 +25,15 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.lab.host import visible
+from rmwbench.lab import visible
 from rmwbench.lab.middleware import brought, ros2, workspace
 from rmwbench.lab.middleware.catalogue import recipes
-from rmwbench.lab.process.worker import PROTOCOL
 from rmwbench.suite.file.shipped import PREFIX, python_programs, shipped_middlewares
 from rmwbench.suite.side import INSTALLED, SERIES, bare
 
 VARIABLE = visible.WORKERS
+PROTOCOL = 1
+"""Of the workers (docs/formats/worker-protocol.md)."""
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0

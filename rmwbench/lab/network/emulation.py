@@ -29,8 +29,7 @@ from rmwbench.lab.network.plumbing import NetworkBroken, Place
 from rmwbench.lab.network.probe import Finding
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
-from rmwbench.suite.network.backend import KERNEL
-from rmwbench.suite.network.network import ROAM, Links, NetworkChange, described
+from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, described
 from rmwbench.suite.network.spec import GilbertElliottTime
 from rmwbench.suite.timeline import to_ns
 

@@ -9,8 +9,8 @@ from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.process.crew import Crew
-from rmwbench.suite.network.backend import KERNEL, lacking, needs_delay
-from rmwbench.suite.network.network import Access, Links, Network
+from rmwbench.suite.network.backend import lacking, needs_delay
+from rmwbench.suite.network.network import KERNEL, Access, Links, Network
 from rmwbench.suite.network.spec import Spec
 
 JOINED, RATE, DELAY = "loss, MTU and outages", "rate", "delay"

@@ -20,8 +20,7 @@ from rmwbench.lab.network import addresses
 from rmwbench.lab.network.probe_program import BURST, SMALL, SMALL_BYTES
 from rmwbench.lab.network.switch import Mark
 from rmwbench.lab.process.crew import Crew
-from rmwbench.suite.network.backend import KERNEL
-from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.network import KERNEL, Links
 from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
 
 _PROGRAM = Path(__file__).with_name("probe_program.py").read_text()

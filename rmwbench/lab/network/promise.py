@@ -14,8 +14,7 @@ import numpy as np
 from rmwbench.lab.network.plumbing import QUEUE_FRAMES
 from rmwbench.lab.network.probe import Finding, exposed, loss_finding
 from rmwbench.lab.network.switch import DELIVERED
-from rmwbench.suite.network.backend import KERNEL
-from rmwbench.suite.network.network import Links
+from rmwbench.suite.network.network import KERNEL, Links
 
 LATE_P50_NS, LATE_P99_NS = 50_000, 250_000
 VOID_FACTOR = 10

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from rmwbench.lab.host import Hosts
+from rmwbench.lab.middleware import tool
 from rmwbench.lab.network import addresses
 from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.network.read_back import difference
-from rmwbench.lab.process import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import CONTROL_FD, RECORDS_FD, WorkerFailed, WorkerProcess
 from rmwbench.suite.network.cross_traffic import CrossTraffic

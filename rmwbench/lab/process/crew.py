@@ -24,6 +24,7 @@ from rmwbench.lab.host import (
     SharedHost,
     Spawned,
     SpawnFailed,
+    allocations,
 )
 from rmwbench.lab.host.host import INHERITED_VARIABLES, Container, NetlinkMessage, Scheduling, Write
 from rmwbench.lab.process.worker import (
@@ -34,7 +35,6 @@ from rmwbench.lab.process.worker import (
     WorkerFailed,
     WorkerProcess,
 )
-from rmwbench.lab.sampling import allocations
 
 NOTHING: Mapping[str, str] = {}
 NO_FILES: Mapping[int, int] = {}

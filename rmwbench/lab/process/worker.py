@@ -17,9 +17,9 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from rmwbench.errors import UserError
+from rmwbench.lab.middleware.find import PROTOCOL
 from rmwbench.lab.process import messages
 
-PROTOCOL = 1
 # of the worker's machine; here it is Python's time.monotonic_ns (clock.py compares them)
 CLOCK = "CLOCK_MONOTONIC"
 LINE_BYTES = 1 << 20

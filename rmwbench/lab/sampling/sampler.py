@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from rmwbench.errors import UserError
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.suite.sampling import Sampling

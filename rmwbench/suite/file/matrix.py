@@ -17,7 +17,7 @@ from typing import Any
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from rmwbench.suite.fault import Fault, unknown
-from rmwbench.suite.file.scalar import Scalar
+from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.workload.message_type import message_type
 
 MARKS = ("rmw_implementations", "num_subs", "perf_test")

@@ -7,16 +7,10 @@ loss is drawn, in what a frame costs and whom it costs.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
 
 from rmwbench.suite.fault import Fault
+from rmwbench.suite.network.network import KERNEL, Links
 from rmwbench.suite.network.spec import Bernoulli, Spec
-
-if TYPE_CHECKING:
-    from rmwbench.suite.network.network import Links
-
-Backend = Literal["switch", "kernel"]
-KERNEL = "kernel"
 
 NO_FRAME_LOG = "the kernel backend of the network keeps no log of frames"
 _SEEDED = "the kernel's own generator takes no seed and has no states"
@@ -32,7 +26,7 @@ _WHY = {
 }
 
 
-def lacking(links: "Links") -> Iterator[str]:
+def lacking(links: Links) -> Iterator[str]:
     """Why the kernel cannot be this network, whatever the machine; nothing for the switch."""
     network = links.network
     if network.backend != KERNEL:
@@ -60,7 +54,7 @@ def lacking(links: "Links") -> Iterator[str]:
             yield from (f"{why} ({change.host}, at {change.at_s:g} s)" for why in _of(spec))
 
 
-def needs_delay(links: "Links") -> bool:
+def needs_delay(links: Links) -> bool:
     specs = [links.spec(host, way) for host in links.hosts for way in ("up", "down")]
     specs += [
         spec

@@ -1,12 +1,30 @@
-"""The network of a cell whose hosts are machines: nothing of it is ours."""
+"""The network of a cell whose hosts are machines: nothing of it is ours. Which machines they are."""
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rmwbench.suite.network.placement import Gang
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 REAL = "real"
+
+
+@dataclass(frozen=True)
+class Spot:
+    """One host's machine, and the address that the others reach it at."""
+
+    machine: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Gang:
+    """Host → spot, in the order of the hosts, and what keeps gangs on one network apart."""
+
+    spots: Mapping[str, Spot]
+    domain_id: int = 0
+    cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Host → what its machine says of the interface with that address."""
+    notes: tuple[str, ...] = ()
+    """What every trial of theirs is flagged with."""
 
 
 @dataclass(frozen=True)
@@ -17,7 +35,7 @@ class RealNetwork:
 
     hosts: tuple[str, ...]
     left_out: tuple[str, ...] = ()
-    gang: "Gang | None" = None
+    gang: Gang | None = None
 
     def definition(self) -> dict[str, Any]:
         """As a cell stores it, in place of the emulated one's."""

@@ -9,8 +9,7 @@ another question.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, level_text
@@ -20,26 +19,6 @@ from rmwbench.suite.network.words import told
 
 FIX = "run this workload emulated, without --place and --gang, or leave it out with --workload"
 NETWORK_FACTOR = "network"
-
-
-@dataclass(frozen=True)
-class Spot:
-    """One host's machine, and the address that the others reach it at."""
-
-    machine: str
-    address: str
-
-
-@dataclass(frozen=True)
-class Gang:
-    """Host → spot, in the order of the hosts, and what keeps gangs on one network apart."""
-
-    spots: Mapping[str, Spot]
-    domain_id: int = 0
-    cards: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """Host → what its machine says of the interface with that address."""
-    notes: tuple[str, ...] = ()
-    """What every trial of theirs is flagged with."""
 
 
 def placed(cells: Iterable[Cell], where: str) -> tuple[Cell, ...]:

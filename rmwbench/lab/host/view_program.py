@@ -1,7 +1,7 @@
 """Runs a program as a trial sees the machine's files, and in nothing else that a trial has: what it
 says there of itself, it says in a trial.
 
-Run as `python -I -S -E view.py [KEPT…] -- PROGRAM [ARGUMENT…]`; KEPT are those of init.py, whose
+Run as `python -I -S -E view_program.py [KEPT…] -- PROGRAM [ARGUMENT…]`; KEPT are those of init.py, whose
 code this runs. Where these mounts cannot be made, trials have none either or there is none, which
 is told where hosts are made: the program runs as it is.
 """

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.lab.process import tool
+from rmwbench.lab.middleware import tool
 
 SAMPLER = "sampler"
 FD = 5

@@ -1,7 +1,7 @@
 """The agent of a machine: makes a host there and starts processes in it for an orchestrator on
 another machine.
 
-Run as `python -m rmwbench.lab.host.agent`. The first line of standard input is a JSON object:
+Run as `python -m rmwbench.lab.agent`. The first line of standard input is a JSON object:
 `token`, which a caller must know; `address` to listen on (loopback where it is left out);
 `programs`, name → {`path`, `inherit` (variables of this machine that the program asks for)}. It
 answers `{"port": N, "certificate": PEM}` and lives until the end of standard input, or `{"problem":
@@ -43,12 +43,11 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import contents, interfaces, permitted, secure
+from rmwbench.lab.host import allocations, contents, interfaces, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permitted import Refused
 from rmwbench.lab.machine.timekeeping import timekeeping
-from rmwbench.lab.sampling import allocations
 
 LOOPBACK = "127.0.0.1"
 GREETING_TIMEOUT_S = 5.0

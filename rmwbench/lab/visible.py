@@ -26,7 +26,7 @@ VARIABLES = (
 inherit."""
 _MOST_LINKS = 40
 """As many as the kernel follows."""
-_VIEW = str(Path(__file__).with_name("view.py"))
+_VIEW = str(Path(__file__).parent / "host" / "view_program.py")
 
 
 def roots() -> tuple[str, ...]:
@@ -46,7 +46,7 @@ def is_seen(path: Path) -> bool:
 
 def view() -> list[str]:
     """The words before a command, whose first one is a path, that run it in the mounts of a trial
-    (view.py)."""
+    (host/view_program.py)."""
     return [sys.executable, "-I", "-S", "-E", _VIEW, *roots(), "--"]
 
 
@@ -62,7 +62,7 @@ def try_in_a_trial(program: Path) -> list[str]:
 def _needed() -> list[str]:
     """Places that a process of a trial may need, as they are named here."""
     first = 0 if sys.flags.safe_path else 1  # the first is where this command was typed
-    found = [str(Path(__file__).parents[3]), sys.prefix, sys.base_prefix, *sys.path[first:]]
+    found = [str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, *sys.path[first:]]
     with contextlib.suppress(UserError):  # who has no home has no cache
         found.append(str(home.cache()))
     found += [os.path.dirname(os.path.dirname(link)) for link in _links(sys.executable)]
