@@ -124,7 +124,7 @@ def _workload(
             (drawing for drawing in drawn if drawing["figure"].key == "comparison"), None
         ),
         "why": [
-            _drawing(one.figure, specs) | {"keys": one.keys, "tables": one.tables}
+            _drawing(one, specs) | {"keys": one.keys, "tables": one.tables}
             for one in (
                 *chains(workload, phone=True),
                 *explained(workload, phone=True),
