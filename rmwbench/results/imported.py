@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.results.fields import absent, exact
+from rmwbench.words.fields import absent, exact
 
 
 @dataclass(frozen=True, kw_only=True)

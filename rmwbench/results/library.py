@@ -1,17 +1,17 @@
 """The answer of a campaign for Python programs: what `rmwbench.open` gives (docs/library.md).
 
-The same numbers as `rmwbench show --json`, as frozen objects whose names stay what they are: what
-is added here is never renamed. Times are in ns, memory in bytes, shares between 0 and 1; each
-metric has its unit with it. What was not measured has no value and a reason; a quantile that lost
+The same numbers as `rmwbench show --json`, with all their digits, as frozen objects whose names
+stay what they are: what is added here is never renamed. Times are in ns, memory in bytes, shares
+between 0 and 1; each metric has its unit with it. What was not measured has no value and a reason; a quantile that lost
 messages reach is infinite.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from rmwbench.analysis.metrics.fates import Fates
 from rmwbench.analysis.metrics.glossary import GLOSSARY
@@ -19,27 +19,18 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.results import model, shown
 from rmwbench.results.measured import measured
+from rmwbench.results.model import Ratio
+from rmwbench.results.shown import TrialValue
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 
-@dataclass(frozen=True, kw_only=True)
-class Metric:
-    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
-    says how it was made. `at_least`: a bound, where there are too few messages for a value.
-    `no_data`: why there is neither."""
+@dataclass(frozen=True)
+class Metric(model.Metric):
+    """With its name."""
 
-    name: str
-    unit: str
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    at_least: float | None = None
-    count: int | None = None
-    trials: int | None = None
-    interval: str | None = None
-    no_data: str | None = None
+    name: str = field(kw_only=True)
 
     @property
     def title(self) -> str:
@@ -51,12 +42,12 @@ class Metric:
             raise ValueError(f"{self.name} has no value: {self.no_data or 'only a bound is known'}")
         return float(self.value)
 
-    @classmethod
-    def of(cls, name: str, found: model.Metric | None) -> Self:
-        """As a campaign shows it."""
-        if found is None:
-            return cls(name=name, unit=GLOSSARY[name].unit, no_data="not measured for this arm")
-        return cls(name=name, **vars(found))
+
+def metric_of(name: str, found: model.Metric | None) -> Metric:
+    """As a campaign shows it."""
+    if found is None:
+        found = model.NoData(GLOSSARY[name].unit, no_data="not measured for this arm")
+    return Metric(name=name, **vars(found))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,22 +58,6 @@ class Quantiles:
     p90: Metric
     p99: Metric
     p999: Metric
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ratio:
-    """Left ÷ right over `blocks` that both have, with its interval; `no_data`: why there is
-    none."""
-
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    blocks: int | None = None
-    no_data: str | None = None
-
-    @classmethod
-    def of(cls, found: model.Ratio) -> Self:
-        return cls(**{one.name: getattr(found, one.name) for one in fields(cls)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -97,15 +72,6 @@ class Verdict:
     by: str | None
     fates: Fates | None
     reason: str | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class TrialValue:
-    """A metric of one trial."""
-
-    trial: int
-    block: int
-    value: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +120,7 @@ class Arm:
             name = f"{stem}_{label}"
             if name not in GLOSSARY:
                 return Metric(name=name, unit="ns", no_data="no such percentile is computed")
-            return self.metrics.get(name) or Metric.of(name, None)
+            return self.metrics.get(name) or metric_of(name, None)
 
         return Quantiles(p50=one("p50"), p90=one("p90"), p99=one("p99"), p999=one("p999"))
 
@@ -337,21 +303,16 @@ def _arm(found: shown.AnyArm) -> Arm:
         verdict=Verdict(
             verdict=verdict.verdict,
             against=verdict.against,
-            ratio=Ratio() if verdict.ratio is None else Ratio.of(verdict.ratio),
+            ratio=verdict.ratio or Ratio(),
             by=verdict.by,
             fates=verdict.fates,
             reason=verdict.reason,
         ),
-        times_floor=Ratio.of(found.times_floor),
+        times_floor=found.times_floor,
         metrics=MappingProxyType(
-            {name: Metric.of(name, one) for name, one in found.metrics.items()}
+            {name: metric_of(name, one) for name, one in found.metrics.items()}
         ),
-        per_trial=MappingProxyType(
-            {
-                name: tuple(TrialValue(**vars(one)) for one in values)
-                for name, values in found.per_trial.items()
-            }
-        ),
+        per_trial=MappingProxyType(dict(found.per_trial)),
     )
 
 

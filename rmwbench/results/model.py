@@ -9,13 +9,15 @@ that Python keeps for itself ends in `_` here (`from_`) and not there. The JSON 
 page of docs/formats is generated from these classes (`schema.py`).
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
+from rmwbench.analysis.stats.metric import Metric as Metric
+from rmwbench.analysis.stats.metric import NoData as NoData
 from rmwbench.analysis.stats.metric import finite, finites
-from rmwbench.results.fields import ABSENT, EXACT, absent
+from rmwbench.analysis.verdicts.verdict import Ratio as Ratio
+from rmwbench.words.fields import ABSENT, EXACT
 
 
 def document(value: Any) -> Any:
@@ -35,59 +37,6 @@ def document(value: Any) -> Any:
             return finites(value)
         return [document(held) for held in value]
     return finite(value) if isinstance(value, float) else value
-
-
-def number(value: Any) -> Any:
-    """Of a number as `finite` writes it."""
-    return math.inf if value == "inf" else -math.inf if value == "-inf" else value
-
-
-class _Of:
-    """Made from the small documents that the objects of `analysis` write of themselves."""
-
-    @classmethod
-    def of(cls, found: Mapping[str, Any]) -> Self:
-        return cls(**{key: number(value) for key, value in found.items()})
-
-
-@dataclass(frozen=True, kw_only=True)
-class Metric(_Of):
-    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
-    says how it was made. `at_least`: a bound, where there are too few messages for a value.
-    `no_data`: why there is neither."""
-
-    unit: str
-    value: float | None = absent()
-    low: float | None = absent()
-    high: float | None = absent()
-    at_least: float | None = absent()
-    count: int | None = absent()
-    trials: int | None = absent()
-    interval: str | None = absent()
-    no_data: str | None = absent()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ratio(_Of):
-    """A ratio with its interval over so many blocks. `caution`: what the interval does not contain.
-    `no_data`: why there is no ratio."""
-
-    value: float | None = absent()
-    low: float | None = absent()
-    high: float | None = absent()
-    blocks: int | None = absent()
-    caution: str | None = absent()
-    no_data: str | None = absent()
-
-
-@dataclass(frozen=True, kw_only=True)
-class Change(_Of):
-    """A difference of two fractions with its interval over so many blocks."""
-
-    value: float
-    low: float
-    high: float
-    blocks: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -39,7 +39,6 @@ from rmwbench.results.shown import (
     Tuning,
     Workload,
 )
-from rmwbench.results.shown import Judged as RatioJudged
 from rmwbench.results.workload import chart_points, effects, groups, outcomes, topics
 from rmwbench.results.workload.arm import ArmReport, floors
 from rmwbench.results.workload.growth import growths
@@ -373,7 +372,7 @@ def _tuning(
                 tuned=tuned.name,
                 untouched=untouched.name,
                 topic=topic,
-                ratio=RatioJudged.of(gain.document()),
+                ratio=gain,
             )
         )
     return out

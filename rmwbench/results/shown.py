@@ -7,20 +7,21 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
+from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.analysis.verdicts.gains import Gain
 from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
-from rmwbench.analysis.verdicts.verdict import Family
-from rmwbench.results.explain.model import Chain, Layer, Losses, Tail, Trials, Verdict
-from rmwbench.results.fields import absent
+from rmwbench.analysis.verdicts.verdict import Family, Verdict
+from rmwbench.results.explain.model import Chain, Layer, Tail, Trials
 from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Conclusion, GlossaryEntry, Metric, Ratio
 from rmwbench.suite.workload.schedule import Schedule
+from rmwbench.words.fields import absent
 from rmwbench.words.numbers import quantity
 
 Role = Literal["contender", "floor"]
-Answer = Literal["larger", "smaller", "same", "open"]
 ConditionOutcome = Literal[
     "all acceptable", "degraded", "only", "none", "undecided", "no data", "not supported"
 ]
@@ -100,15 +101,7 @@ class TrialValue:
     value: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judged(Ratio):
-    """A ratio with an answer that holds for the whole report; its interval has the level at which
-    it was judged."""
-
-    answer: Answer
-
-
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class ArmVerdict(Verdict):
     """`topic`: the one that a verdict over several topics rests on; None where no single one
     does."""
@@ -486,7 +479,7 @@ class Tuning:
     tuned: str
     untouched: str
     topic: str | None = absent()
-    ratio: Judged
+    ratio: Gain
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -497,7 +490,7 @@ class Effect:
     arm: str
     against: str
     topic: str | None
-    ratios: Mapping[str, Judged]
+    ratios: Mapping[str, Gain]
     text: str
 
     @property

@@ -20,7 +20,7 @@ from rmwbench.analysis.verdicts.regression import (
     judge,
     overall,
 )
-from rmwbench.analysis.verdicts.verdict import Ratio, Rules
+from rmwbench.analysis.verdicts.verdict import BlockRatio, Rules
 
 LATENCY, LOSS = GLOSSARY["response_latency_p50"], GLOSSARY["undelivered"]
 RULES = Rules()
@@ -212,7 +212,7 @@ def test_infinite_quantiles_are_compared_by_order(paired):
     b = {n: math.inf for n in a}
     answer = one(ask(a, b, paired=paired))
     assert answer.verdict == "worse"
-    assert not isinstance(answer.effect, Ratio)
+    assert not isinstance(answer.effect, BlockRatio)
     assert one(ask(b, b, paired=paired)).verdict == "undecided"
     few = {**a, 0: math.inf}
     assert one(ask(a, few, paired=paired)).verdict == "undecided"

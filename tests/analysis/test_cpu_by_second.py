@@ -138,9 +138,9 @@ def test_a_percentile_is_printed_where_enough_seconds_lie_beyond_it():
     assert isinstance(found, Measured) and found.low <= 0.3 + 1.645 * 0.01 <= found.high
     assert "of the seconds pooled" in found.interval
     short = aggregate(p50, trials([0.3, 0.3]))
-    assert isinstance(short, NoData) and short.reason == "p50 needs 20 seconds, there are 2"
+    assert isinstance(short, NoData) and short.no_data == "p50 needs 20 seconds, there are 2"
     none = aggregate(p50, trials([], reasons=[(METRICS[0], NOT_SAMPLED)]))
-    assert isinstance(none, NoData) and none.reason == NOT_SAMPLED
+    assert isinstance(none, NoData) and none.no_data == NOT_SAMPLED
 
 
 USED = {"imu": 0.1, "navigation": 0.2}

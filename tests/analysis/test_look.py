@@ -10,6 +10,7 @@ from rmwbench.analysis.verdicts.interim import Found, Looks, is_bound, leaving, 
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.results.model import document as written
 from tests.support import network_bundle, synthetic_bundle
 from tests.support.shown import show_document
 
@@ -41,7 +42,7 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
     verdicts = best.judge(Looks(Bundle(directory)).arms(), rules(None, minutes))
     for workload in document["workloads"]:
         for arm in workload["arms"]:
-            found = verdicts[workload["workload"]][arm["arm"]].document()
+            found = written(verdicts[workload["workload"]][arm["arm"]])
             assert found | {"topic": None} == arm["verdict"]
 
 

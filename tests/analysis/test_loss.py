@@ -29,7 +29,7 @@ def test_nothing_missing_has_no_place_even_where_something_was_dropped_and_repea
 
 def test_what_no_counter_explains_stays_not_located():
     found = located(ledger(lost_middle=7), QUIET)
-    assert (found.missing, found.places, found.not_located) == (7, [], 7)
+    assert (found.missing, found.places, found.not_located) == (7, (), 7)
 
 
 @pytest.mark.parametrize(("dropped", "explained", "rest"), [(3, 3, 4), (7, 7, 0), (900, 7, 0)])
@@ -62,11 +62,11 @@ def test_history_is_inferred_only_where_nothing_below_dropped_and_the_stream_was
     ]
     assert found.not_located == 0
     unknown = located(ledger(lost_middle=7), QUIET, reliable=True)
-    assert (unknown.places, unknown.not_located) == ([], 7)
+    assert (unknown.places, unknown.not_located) == ((), 7)
     silent = located(ledger(wanted=23, lost_start=23), replace(QUIET, noticed=0), reliable=True)
-    assert (silent.places, silent.not_located) == ([], 23)
-    assert located(ledger(lost_middle=7), noticed, reliable=True, keep_last=False).places == []
-    assert located(ledger(lost_middle=7), noticed).places == []
+    assert (silent.places, silent.not_located) == ((), 23)
+    assert located(ledger(lost_middle=7), noticed, reliable=True, keep_last=False).places == ()
+    assert located(ledger(lost_middle=7), noticed).places == ()
     (kernel,) = located(ledger(lost_middle=7), replace(noticed, reassembly=9), reliable=True).places
     assert kernel.place == "IP reassembly"
 
@@ -80,7 +80,7 @@ def test_every_end_of_the_ledger_has_its_place_along_the_way():
 
 def test_a_place_that_nobody_counts_is_named_and_is_not_zero():
     found = located(ledger(lost_middle=1), Drops(reader_queue=0))
-    assert found.uncounted == ["socket buffers", "IP reassembly", "interfaces"]
+    assert found.uncounted == ("socket buffers", "IP reassembly", "interfaces")
     assert Drops(reassembly=1) + Drops() == Drops()
     total = replace(QUIET, sockets={"a": 1}) + replace(QUIET, sockets={"a": 2, "b": 5})
     assert total.sockets == {"a": 3, "b": 5}

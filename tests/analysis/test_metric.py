@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from rmwbench.analysis.stats.metric import AtLeast, Measured, NoData, finite, finites
 from rmwbench.analysis.stats.quantile import allowed, needed, rank
+from rmwbench.results.model import document
 
 M = Measured("ns", 12.0, 11.0, 13.0, 180, 6, "95 % t interval")
 
@@ -16,7 +17,14 @@ def test_text_has_count_and_interval():
     assert f"{M}" == "12 ns [11, 13] (n=180 in 6 trials; 95 % t interval)"
 
 
-@pytest.mark.parametrize("metric", [M, AtLeast("ns", 5.0, 18, 2, "bound"), NoData("ns", "why")])
+@pytest.mark.parametrize(
+    "metric",
+    [
+        M,
+        AtLeast("ns", at_least=5.0, count=18, trials=2, interval="bound"),
+        NoData("ns", no_data="why"),
+    ],
+)
 def test_a_bare_number_cannot_be_formatted(metric):
     with pytest.raises(TypeError):
         f"{metric:.1f}"
@@ -25,8 +33,8 @@ def test_a_bare_number_cannot_be_formatted(metric):
 
 
 def test_infinity_is_written_as_a_word():
-    document = Measured("ns", math.inf, 5.0, math.inf, 30, 6, "range").document()
-    assert (document["value"], document["low"], document["high"]) == ("inf", 5, "inf")
+    found = document(Measured("ns", math.inf, 5.0, math.inf, 30, 6, "range"))
+    assert (found["value"], found["low"], found["high"]) == ("inf", 5, "inf")
 
 
 @given(st.lists(st.floats(allow_nan=False)))

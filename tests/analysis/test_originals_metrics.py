@@ -27,7 +27,7 @@ def test_the_mean_is_of_the_messages_that_arrived():
     found = trial([10.0, 30.0, np.inf])
     assert found.values["service_latency_mean"] == 20.0
     none = aggregate(GLOSSARY["service_latency_mean"], [trial([np.inf])])
-    assert isinstance(none, NoData) and none.reason == "no message arrived"
+    assert isinstance(none, NoData) and none.no_data == "no message arrived"
 
 
 def test_the_mean_of_many_messages_is_that_of_their_bins():

@@ -103,7 +103,7 @@ def test_who_does_nothing_is_the_slowest_also_where_nobody_does_more():
         assert alone.values["publisher_period_longest"] == 1000 * MS
         none = aggregate(GLOSSARY["publisher_period_p50"], [alone])
         assert isinstance(none, NoData)
-        assert none.reason == "no publisher made two calls within the steady window"
+        assert none.no_data == "no publisher made two calls within the steady window"
 
 
 def test_a_subscription_has_a_longer_period_where_messages_are_lost():

@@ -5,7 +5,7 @@ import json
 from rmwbench.analysis.metrics.comparisons import is_reliable
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.verdicts.over_topics import over_topics
-from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Verdict
+from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Verdict
 
 
 def endpoint(
@@ -90,11 +90,11 @@ def test_a_stream_is_reliable_where_both_of_its_ends_are():
 
 def verdict(name, ratio=None, by=None, minutes=None):
     found = (
-        NoRatio("few")
+        NoRatio(no_data="few")
         if ratio == "none"
         else None
         if ratio is None
-        else Ratio(ratio, ratio / 2, ratio * 2, 6)
+        else BlockRatio(ratio, ratio / 2, ratio * 2, 6)
     )
     return Verdict(name, "a", found, "why", minutes, by)
 

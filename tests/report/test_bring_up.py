@@ -57,7 +57,7 @@ def doc():
     found = [
         {
             "arm": a.name,
-            "metrics": {name: aggregate(GLOSSARY[name], a.trials).document() for name in NAMES},
+            "metrics": {name: document(aggregate(GLOSSARY[name], a.trials)) for name in NAMES},
         }
         for a in arms
     ]

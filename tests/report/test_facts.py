@@ -20,6 +20,7 @@ from rmwbench.analysis.verdicts.verdict import Arm, By, Family, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
+from rmwbench.results.model import document as written
 from rmwbench.results.shown import Shown, Topic, TopicArm, Workload
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
@@ -112,7 +113,7 @@ def document(arm, verdict):
 
 
 def part(found, verdicts):
-    shown = [document(arm, verdicts[arm.name].document()) for arm in found]
+    shown = [document(arm, written(verdicts[arm.name])) for arm in found]
     return {"primary_metric": PRIMARY, "arms": shown}
 
 
@@ -150,8 +151,7 @@ def robot(by_topic):
     arms = [
         arm
         | {
-            "verdict": overall[arm["arm"]].verdict.document()
-            | {"topic": overall[arm["arm"]].topic},
+            "verdict": written(overall[arm["arm"]].verdict) | {"topic": overall[arm["arm"]].topic},
             "metrics": {PRIMARY: {"unit": "ns", "no_data": "unlike topics"}},
         }
         for arm in parts[0]["arms"]

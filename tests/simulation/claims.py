@@ -10,7 +10,7 @@ import numpy as np
 from rmwbench.analysis.stats.resolution import blocks_for, comparisons, resolvable_ratio
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
-from rmwbench.analysis.verdicts.verdict import Arm, Ratio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, Rules, Verdict
 
 WANTED = 1000
 """Messages of a trial, for losses."""
@@ -377,7 +377,7 @@ def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
             shown = verdicts["w0"]["arm1"]
             true = ratio if shown.against == "arm0" else 1 / ratio
             covered += (
-                isinstance(shown.ratio, Ratio) and shown.ratio.low <= true <= shown.ratio.high
+                isinstance(shown.ratio, BlockRatio) and shown.ratio.low <= true <= shown.ratio.high
             )
         name = f"2 arms, {ratio:.3g}× at sd 0.2, looks {looks}"
         yield Saved(

@@ -11,7 +11,7 @@ stays `not located` instead of being given to the nearest suspect.
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from rmwbench.analysis.metrics.fates import HELD
 from rmwbench.analysis.records.ledger import Ledger, UnsentBy
@@ -48,44 +48,35 @@ class Drops:
         )
 
 
+Label = Literal["counted", "inferred", "at most"]
+
+
 @dataclass(frozen=True)
-class Place:
-    """`count` in `unit`; `messages` is how many of the missing messages it explains, at most where
-    `label` is `at most`."""
+class LossPlace:
+    """`count` was counted there, in `unit`; `messages`: how many of the missing it explains, as
+    `label` says: exactly (`counted`), as an inference, or at most."""
 
     place: str
     count: int
     unit: str
     messages: int
-    label: str
+    label: Label
     text: str
 
-    def document(self) -> dict[str, Any]:
-        return {
-            name: getattr(self, name)
-            for name in ("place", "count", "unit", "messages", "label", "text")
-        }
 
+@dataclass(frozen=True, kw_only=True)
+class Losses:
+    """`wanted`: messages that there should have been, once per reader. `under_way`: slow, not lost,
+    and in no place. `missing`: those that did not arrive sound and in time. `places` from the
+    writer to the consumer; their exact ones and `not_located` add up to at most `missing`.
+    `uncounted`: places where nothing counts, so that losses there would not show."""
 
-@dataclass(frozen=True)
-class Located:
-    """`missing`: messages that were wanted and did not arrive sound and in time. `places` from the
-    writer to the consumer; their exact ones and `not_located` add up to at most `missing`."""
-
+    wanted: int
+    under_way: int
     missing: int
-    places: list[Place] = field(default_factory=list)
-    not_located: int = 0
-    uncounted: list[str] = field(default_factory=list)
-    """Places where nothing is counted, so that losses there would not show."""
-
-    def document(self) -> dict[str, Any]:
-        places = [place.document() for place in self.places]
-        return {
-            "missing": self.missing,
-            "places": places,
-            "not_located": self.not_located,
-            "uncounted": self.uncounted,
-        }
+    places: tuple[LossPlace, ...]
+    not_located: int
+    uncounted: tuple[str, ...]
 
 
 SOCKET_FIX = (
@@ -130,7 +121,7 @@ def drops(counters: Iterable[Mapping[str, Any]]) -> Drops:
     )
 
 
-def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Located:
+def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> Losses:
     """Explains the ledger's missing messages by what was counted. `reliable`, `keep_last`: as
     granted."""
     places = _before_the_wire(ledger)
@@ -142,8 +133,10 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
         text = "the reader's queue was full and dropped them: it is read too slowly or is too short"
         # A reader counts over the whole trial; where others dropped too, these may be from before
         # the window.
-        label = "at most" if below else "counted"
-        places.append(Place("reader's queue", drops.reader_queue, "messages", queue, label, text))
+        label: Label = "at most" if below else "counted"
+        places.append(
+            LossPlace("reader's queue", drops.reader_queue, "messages", queue, label, text)
+        )
     if (
         rest
         and not below
@@ -157,10 +150,17 @@ def locate(ledger: Ledger, drops: Drops, *, reliable: bool, keep_last: bool) -> 
     elif below:
         rest -= min(rest, sum(place.count for place in below))
     places += _after_the_wire(ledger)
-    return Located(ledger.undelivered, places, rest, _uncounted(drops))
+    return Losses(
+        wanted=ledger.wanted,
+        under_way=ledger.under_way,
+        missing=ledger.undelivered,
+        places=tuple(places),
+        not_located=rest,
+        uncounted=_uncounted(drops),
+    )
 
 
-def _before_the_wire(ledger: Ledger) -> list[Place]:
+def _before_the_wire(ledger: Ledger) -> list[LossPlace]:
     out = []
     for by, count in ledger.unsent_by.items():
         if by is not UnsentBy.REFUSED:
@@ -172,7 +172,7 @@ def _before_the_wire(ledger: Ledger) -> list[Place]:
     return out
 
 
-def _below(drops: Drops, rest: int) -> list[Place]:
+def _below(drops: Drops, rest: int) -> list[LossPlace]:
     """The kernel's places, each with what it can explain of the `rest` at most."""
     out = []
     for link, count in drops.links.items():
@@ -196,7 +196,7 @@ def _below(drops: Drops, rest: int) -> list[Place]:
     return out
 
 
-def _histories(noticed: int, rest: int) -> list[Place]:
+def _histories(noticed: int, rest: int) -> list[LossPlace]:
     """A reliable stream of keep_last that delivered some messages and lost others though nothing
     below dropped any: newer messages overwrote them, in the writer's history where the reader's
     middleware noticed that they never came, in the reader's where it did not. Without the
@@ -210,19 +210,21 @@ def _histories(noticed: int, rest: int) -> list[Place]:
             f"{quiet}, and the reader's middleware noticed gaps: newer messages overwrote them "
             "before a repeat"
         )
-        out.append(Place("writer's history", never_came, "messages", never_came, "inferred", text))
+        out.append(
+            LossPlace("writer's history", never_came, "messages", never_came, "inferred", text)
+        )
     if overwritten := rest - never_came:
         text = (
             f"{quiet}, and the reader's middleware misses none: newer messages overwrote them "
             "before they were read"
         )
         out.append(
-            Place("reader's history", overwritten, "messages", overwritten, "inferred", text)
+            LossPlace("reader's history", overwritten, "messages", overwritten, "inferred", text)
         )
     return out
 
 
-def _after_the_wire(ledger: Ledger) -> list[Place]:
+def _after_the_wire(ledger: Ledger) -> list[LossPlace]:
     out = []
     if ledger.corrupt:
         out.append(_exact("content", ledger.corrupt, "they arrived, and only with changed content"))
@@ -233,22 +235,22 @@ def _after_the_wire(ledger: Ledger) -> list[Place]:
     return out
 
 
-def _uncounted(drops: Drops) -> list[str]:
+def _uncounted(drops: Drops) -> tuple[str, ...]:
     names = {
         "sockets": "socket buffers",
         "reassembly": "IP reassembly",
         "interfaces": "interfaces",
         "reader_queue": "the reader's queue",
     }
-    return [text for name, text in names.items() if getattr(drops, name) is None]
+    return tuple(text for name, text in names.items() if getattr(drops, name) is None)
 
 
-def _exact(place: str, count: int, text: str) -> Place:
-    return Place(place, count, "messages", count, "counted", text)
+def _exact(place: str, count: int, text: str) -> LossPlace:
+    return LossPlace(place, count, "messages", count, "counted", text)
 
 
-def _at_most(place: str, count: int, unit: str, rest: int, text: str) -> Place:
-    return Place(place, count, unit, min(rest, count), "at most", text)
+def _at_most(place: str, count: int, unit: str, rest: int, text: str) -> LossPlace:
+    return LossPlace(place, count, unit, min(rest, count), "at most", text)
 
 
 def _sum(a: int | None, b: int | None) -> int | None:

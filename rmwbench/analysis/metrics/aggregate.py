@@ -227,7 +227,10 @@ def widened(found: Metric, bound_ns: float) -> Metric:
     clocks = f"±{bound_ns / 1e3:.3g} µs for the clocks of two hosts"
     if isinstance(found, AtLeast):
         return replace(
-            found, bound=max(0.0, found.bound - bound_ns), interval=f"{found.interval}; {clocks}"
+            found,
+            at_least=max(0.0, found.at_least - bound_ns),
+            interval=f"{found.interval}; {clocks}",
+            clock_bound_ns=bound_ns,
         )
     if not isinstance(found, Measured):
         return found
@@ -235,15 +238,21 @@ def widened(found: Metric, bound_ns: float) -> Metric:
         value = f"{found.value / 1e3:.3g} µs"
         return NoData(
             found.unit,
-            f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only",
+            no_data=f"{value} between two hosts whose clocks are known to ±{bound_ns / 1e3:.3g} µs only",
         )
     low, high = max(0.0, found.low - bound_ns), found.high + bound_ns
-    return replace(found, low=low, high=high, interval=f"{found.interval}; {clocks}")
+    return replace(
+        found,
+        low=low,
+        high=high,
+        interval=f"{found.interval}; {clocks}",
+        clock_bound_ns=bound_ns,
+    )
 
 
 def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     if not trials:
-        return NoData(entry.unit, "no trial of this arm was completed")
+        return NoData(entry.unit, no_data="no trial of this arm was completed")
     if entry.kind == "quantile":
         return _quantile(entry, trials)
     if entry.kind == "fraction":
@@ -253,7 +262,8 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
         if not totals.sum():
             reason = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
             return NoData(
-                entry.unit, reason or _NOTHING.get(entry.name, "nothing to count in any trial")
+                entry.unit,
+                no_data=reason or _NOTHING.get(entry.name, "nothing to count in any trial"),
             )
         kept = totals > 0
         (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
@@ -261,7 +271,7 @@ def _aggregate(entry: Entry, trials: Sequence[Trial]) -> Metric:
     values = np.array([v for t in trials if (v := t.values.get(entry.name)) is not None])
     if not len(values):
         reasons = [t.reasons[entry.name] for t in trials if entry.name in t.reasons]
-        return NoData(entry.unit, reasons[0] if reasons else "not recorded")
+        return NoData(entry.unit, no_data=reasons[0] if reasons else "not recorded")
     if (
         entry.name in ("achieved_rate", "achieved_throughput")
         and len(values) > 1
@@ -336,7 +346,9 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     counted = _COUNTED.get(entry.source, "messages")
     if not samples:
         own = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
-        return NoData(entry.unit, own or _WHY_NONE.get(entry.source, "no message to measure"))
+        return NoData(
+            entry.unit, no_data=own or _WHY_NONE.get(entry.source, "no message to measure")
+        )
     if all(entry.q in s.exact for s in samples):
         if len(samples) == 1:
             exact = samples[0].exact[entry.q]
@@ -371,12 +383,16 @@ def _quantile(entry: Entry, trials: Sequence[Trial]) -> Metric:
     short = f"p{entry.q * 100:g} needs {needed(entry.q)} {counted}, there are {total}"
     deepest = 1 - BEYOND / total
     if deepest < 0.5:
-        return NoData(entry.unit, short)
+        return NoData(entry.unit, no_data=short)
     # A percentile is not below a lower one: bounding the deepest that is allowed bounds all that
     # are not.
     bound = intervals.quantile_lower_bound(wholes, deepest)
     return AtLeast(
-        entry.unit, bound, total, len(samples), f"95 % lower bound of p{deepest * 100:.3g}; {short}"
+        entry.unit,
+        at_least=bound,
+        count=total,
+        trials=len(samples),
+        interval=f"95 % lower bound of p{deepest * 100:.3g}; {short}",
     )
 
 

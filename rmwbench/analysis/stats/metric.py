@@ -1,30 +1,73 @@
 """A metric is a number with its count and interval, or a bound, or the reason why there is none.
 
-Three types instead of a float, so that no code path can print a number without saying what it rests
-on, and so that absent can never be read as zero.
+Three classes instead of a float, so that no code path can print a number without saying what it
+rests on, and so that absent can never be read as zero. What they share is what documents say
+(`METRIC` of docs/formats/show.md).
 """
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Self
+
+from rmwbench.words.fields import absent
 
 
 @dataclass(frozen=True)
-class Measured:
-    """`value` in `unit` from `count` messages in `trials` trials; `interval` names the method
-    behind low and high.
-
-    `value` and `high` may be +inf where messages that did not arrive reach a quantile.
+class Metric:
+    """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
+    says how it was made. `at_least`: a bound, where there are too few messages for a value.
+    `no_data`: why there is neither. `clock_bound_ns`: by how much the interval is widened, or the
+    bound lowered, because the clocks of two hosts are not known better; None where one clock took
+    all stamps. `value` and `high` are infinite where messages that did not arrive reach a quantile.
     """
 
     unit: str
-    value: float
-    low: float
-    high: float
-    count: int
-    trials: int
-    interval: str
+    value: float | None = absent()
+    low: float | None = absent()
+    high: float | None = absent()
+    count: int | None = absent()
+    trials: int | None = absent()
+    interval: str | None = absent()
+    at_least: float | None = absent()
+    no_data: str | None = absent()
+    clock_bound_ns: float | None = absent()
+
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Read back."""
+        return cls(**{key: number(value) for key, value in document.items()})
+
+    def __str__(self) -> str:
+        if self.no_data is not None:
+            return f"no data: {self.no_data}"
+        basis = f"(n={self.count} in {self.trials} trials; {self.interval})"
+        if self.at_least is not None:
+            return f"≥ {_digits(self.at_least)} {self.unit} {basis}"
+        value, low, high = (
+            "?" if one is None else _digits(one) for one in (self.value, self.low, self.high)
+        )
+        return f"{value} {self.unit} [{low}, {high}] {basis}"
+
+    def __format__(self, spec: str) -> str:
+        if spec:
+            raise TypeError(
+                "a metric prints with its count and interval; take .value only to compute with"
+            )
+        return str(self)
+
+
+@dataclass(frozen=True)
+class Measured(Metric):
+    """`value` in `unit` from `count` messages in `trials` trials; `interval` names the method
+    behind low and high."""
+
+    value: float = field()
+    low: float = field()
+    high: float = field()
+    count: int = field()
+    trials: int = field()
+    interval: str = field()
 
     def __post_init__(self) -> None:
         if math.isnan(self.value) or math.isnan(self.low) or math.isnan(self.high):
@@ -34,78 +77,25 @@ class Measured:
                 f"interval [{self.low}, {self.high}] does not hold its value {self.value}"
             )
 
-    def __str__(self) -> str:
-        return (
-            f"{_digits(self.value)} {self.unit} [{_digits(self.low)}, {_digits(self.high)}]"
-            f" (n={self.count} in {self.trials} trials; {self.interval})"
-        )
-
-    def __format__(self, spec: str) -> str:
-        if spec:
-            raise TypeError(
-                "a metric prints with its count and interval; take .value only to compute with"
-            )
-        return str(self)
-
-    def document(self) -> dict[str, Any]:
-        """The METRIC of docs/formats/show.md."""
-        return {
-            "unit": self.unit,
-            "value": finite(self.value),
-            "low": finite(self.low),
-            "high": finite(self.high),
-            "count": self.count,
-            "trials": self.trials,
-            "interval": self.interval,
-        }
-
 
 @dataclass(frozen=True)
-class AtLeast:
-    """The value is not below `bound`: what remains to say when a percentile rests on too few
+class AtLeast(Metric):
+    """The value is not below `at_least`: what remains to say when a percentile rests on too few
     messages (rule 5)."""
 
-    unit: str
-    bound: float
-    count: int
-    trials: int
-    interval: str
-
-    def __str__(self) -> str:
-        return (
-            f"≥ {_digits(self.bound)} {self.unit} (n={self.count} in {self.trials} trials; "
-            f"{self.interval})"
-        )
-
-    __format__ = Measured.__format__
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "unit": self.unit,
-            "at_least": finite(self.bound),
-            "count": self.count,
-            "trials": self.trials,
-            "interval": self.interval,
-        }
+    at_least: float = field(kw_only=True)
 
 
 @dataclass(frozen=True)
-class NoData:
-    """No value, for this reason."""
+class NoData(Metric):
+    """No value, for the reason `no_data`."""
 
-    unit: str
-    reason: str
-
-    def __str__(self) -> str:
-        return f"no data: {self.reason}"
-
-    __format__ = Measured.__format__
-
-    def document(self) -> dict[str, Any]:
-        return {"unit": self.unit, "no_data": self.reason}
+    no_data: str = field(kw_only=True)
 
 
-Metric = Measured | AtLeast | NoData
+def number(value: Any) -> Any:
+    """Of a number as `finite` writes it."""
+    return math.inf if value == "inf" else -math.inf if value == "-inf" else value
 
 
 def finite(value: float) -> float | int | str:

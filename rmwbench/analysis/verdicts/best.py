@@ -25,7 +25,7 @@ from rmwbench.analysis.verdicts.pairs import Pairs, pairs
 from rmwbench.analysis.verdicts.pairs import evidence as pairs_evidence
 from rmwbench.analysis.verdicts.ratio import ratio, sign_flip, spread, unpaired
 from rmwbench.analysis.verdicts.variances import Prior
-from rmwbench.analysis.verdicts.verdict import Arm, By, Family, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, Family, NoRatio, Rules, Verdict
 from rmwbench.analysis.verdicts.wording import Judged, never, word
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
@@ -231,10 +231,10 @@ def _holm(
 
 __all__ = [
     "Arm",
+    "BlockRatio",
     "By",
     "Family",
     "NoRatio",
-    "Ratio",
     "Rules",
     "Verdict",
     "judge",

@@ -10,9 +10,9 @@ other (likeness.py).
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Self
 
 import numpy as np
 from scipy import special
@@ -20,7 +20,7 @@ from scipy import special
 from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import Bounds, bounds_in, rounding_error, shifts
 from rmwbench.analysis.verdicts.variances import Prior, prior_of
-from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
+from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Ratio, Rules
 
 
 class Answer(StrEnum):
@@ -47,15 +47,15 @@ class Planned:
 
 
 @dataclass(frozen=True)
-class Gain:
-    """`ratio` has the level at which it was judged; 95 % for itself where nothing may be decided
-    yet."""
+class Gain(Ratio):
+    """A ratio with an answer that holds for the whole report. Its interval has the level at which
+    it was judged; 95 % for itself where nothing may be decided yet."""
 
-    answer: Answer
-    ratio: Ratio | NoRatio
+    answer: Answer = field(kw_only=True)
 
-    def document(self) -> dict[str, Any]:
-        return self.ratio.document() | {"answer": str(self.answer)}
+    @classmethod
+    def of_ratio(cls, answer: Answer, ratio: Ratio) -> Self:
+        return cls(**vars(ratio), answer=answer)
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,12 @@ class _Tested:
             return 0.0 if self.mean > threshold else 1.0
         return float(special.stdtr(self.freedom, -(self.mean - threshold) / self.error))
 
-    def ratio(self, level: float) -> Ratio:
+    def ratio(self, level: float) -> BlockRatio:
         half = -float(special.stdtrit(self.freedom, level)) * self.error if self.error > 0 else 0.0
         low, high = self.mean - half - self.spare, self.mean + half + self.extra
-        return Ratio(math.exp(self.mean), math.exp(low), math.exp(min(high, 700.0)), self.blocks)
+        return BlockRatio(
+            math.exp(self.mean), math.exp(low), math.exp(min(high, 700.0)), self.blocks
+        )
 
 
 def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
@@ -109,7 +111,7 @@ def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
         rules.alpha,
     )
     return [
-        Gain(Answer.OPEN, pair)
+        Gain.of_ratio(Answer.OPEN, pair)
         if isinstance(pair, NoRatio)
         else _gain(tested[n], different[n], same[n], rules)
         for n, pair in enumerate(logs)
@@ -119,21 +121,21 @@ def judge(planned: Sequence[Planned], rules: Rules) -> list[Gain]:
 def _gain(t: _Tested, different: tuple[bool, int], same: tuple[bool, int], rules: Rules) -> Gain:
     level = rules.alpha / (2 * different[1]) if rules.alpha > 0 else 0.025
     if different[0] and abs(t.mean) > math.log1p(rules.least()):
-        return Gain(Answer.LARGER if t.mean > 0 else Answer.SMALLER, t.ratio(level))
+        return Gain.of_ratio(Answer.LARGER if t.mean > 0 else Answer.SMALLER, t.ratio(level))
     if same[0]:
-        return Gain(Answer.SAME, t.ratio(rules.alpha / same[1]))
-    return Gain(Answer.OPEN, t.ratio(level))
+        return Gain.of_ratio(Answer.SAME, t.ratio(rules.alpha / same[1]))
+    return Gain.of_ratio(Answer.OPEN, t.ratio(level))
 
 
 def _logs(planned: Planned, min_blocks: int) -> np.ndarray | NoRatio:
     """Log values of both over their common blocks, shape (2, blocks)."""
     blocks = planned.blocks
     if len(blocks) < max(min_blocks, 2):
-        return NoRatio(f"{len(blocks)} blocks have both, {max(min_blocks, 2)} are needed")
+        return NoRatio(no_data=f"{len(blocks)} blocks have both, {max(min_blocks, 2)} are needed")
     values = np.array([[side[block] for block in blocks] for side in (planned.a, planned.b)], float)
     if infinite := int((~np.isfinite(values)).any(0).sum()):
         return NoRatio(
-            f"in {infinite} of {len(blocks)} blocks a side is infinite: that has no ratio"
+            no_data=f"in {infinite} of {len(blocks)} blocks a side is infinite: that has no ratio"
         )
     logs: np.ndarray = np.log(values)
     return logs

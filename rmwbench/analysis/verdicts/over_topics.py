@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
-from rmwbench.analysis.verdicts.verdict import By, Family, NoRatio, Ratio, Verdict
+from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, Verdict
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,6 @@ def _furthest(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) ->
 
 def _size(v: Verdict) -> float:
     """How much slower; without a ratio (messages that did not arrive reach the quantile) it is the largest."""
-    if isinstance(v.ratio, Ratio):
+    if isinstance(v.ratio, BlockRatio):
         return v.ratio.value
     return math.inf if isinstance(v.ratio, NoRatio) else 0.0

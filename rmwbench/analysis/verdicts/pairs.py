@@ -16,7 +16,7 @@ from scipy import special
 from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.ratio import bounded_exp, p_of_signs, rounding_variance
-from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio, Rules
+from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, NoRatio, Rules
 
 
 @dataclass(frozen=True)
@@ -48,14 +48,14 @@ class Pairs:
         found: np.ndarray = both[np.isfinite(both)]
         return found
 
-    def ratio(self, i: int, j: int, level: float, min_blocks: int) -> Ratio | NoRatio:
+    def ratio(self, i: int, j: int, level: float, min_blocks: int) -> BlockRatio | NoRatio:
         """As `ratio.ratio` of the two arms."""
         n = int(self.blocks[i, j])
         if n < min_blocks:
-            return NoRatio(f"{n} blocks have both, {min_blocks} are needed")
+            return NoRatio(no_data=f"{n} blocks have both, {min_blocks} are needed")
         if infinite := int(self.infinite[i, j]):
             return NoRatio(
-                f"in {infinite} of {n} blocks messages that did not arrive reach the quantile, or "
+                no_data=f"in {infinite} of {n} blocks messages that did not arrive reach the quantile, or "
                 "a trial failed: an infinite value has no ratio"
             )
         mean, half = float(self.mean[i, j]), math.inf  # no level: no claim about it
@@ -64,7 +64,7 @@ class Pairs:
             freedom = float(self.freedom[i, j])
             half = -float(special.stdtrit(freedom, level)) * error if error > 0 else 0.0
         low, high = mean - half - float(self.spare[i, j]), mean + half + float(self.extra[i, j])
-        return Ratio(math.exp(mean), math.exp(low), bounded_exp(high), n)
+        return BlockRatio(math.exp(mean), math.exp(low), bounded_exp(high), n)
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis.verdicts.verdict import Arm, NoRatio, Ratio
+from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, NoRatio
 
 Bounds = Mapping[int, float]
 """Block -> how far a value may be from the truth for the clocks of two hosts; absent: 0."""
@@ -22,18 +22,18 @@ def ratio(
     level: float = 0.025,
     min_blocks: int = 2,
     bounds: tuple[Bounds, Bounds] = ({}, {}),
-) -> Ratio | NoRatio:
+) -> BlockRatio | NoRatio:
     """Geometric mean of i/j over common blocks, with a t interval on the logarithms; each end errs
     with probability `level`. `bounds` of i and j widen it.
     """
     blocks = sorted(set(i) & set(j))
     if len(blocks) < min_blocks:
-        return NoRatio(f"{len(blocks)} blocks have both, {min_blocks} are needed")
+        return NoRatio(no_data=f"{len(blocks)} blocks have both, {min_blocks} are needed")
     a, b = (np.array([x[k] for k in blocks], float) for x in (i, j))
     infinite = int(np.count_nonzero(~np.isfinite(a) | ~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(blocks)} blocks messages that did not arrive reach the "
+            no_data=f"in {infinite} of {len(blocks)} blocks messages that did not arrive reach the "
             "quantile, or a trial failed: an infinite value has no ratio"
         )
     logs = np.log(a / b)
@@ -42,7 +42,7 @@ def ratio(
         half = -float(special.stdtrit(len(logs) - 1, level)) * error
     spare, extra = shifts(a, b, bounds_in(bounds, blocks))
     low, high = math.exp(mean - half - spare), math.exp(mean + half + extra)
-    return Ratio(math.exp(mean), low, high, len(logs))
+    return BlockRatio(math.exp(mean), low, high, len(logs))
 
 
 def bounds_in(
@@ -79,7 +79,7 @@ def unpaired(
     *,
     level: float = 0.025,
     min_trials: int = 2,
-) -> Ratio | NoRatio:
+) -> BlockRatio | NoRatio:
     """Ratio of the geometric means of two campaigns' trial values, for arms that did not share
     blocks: Welch's t (Biometrika 34, 1947) on the logarithms; each bound errs with probability
     `level`. `blocks` is the smaller number of trials.
@@ -93,11 +93,13 @@ def unpaired(
     """
     a, b = (np.array(list(x), float) for x in (i, j))
     if min(len(a), len(b)) < max(min_trials, 2):
-        return NoRatio(f"{len(a)} and {len(b)} trials, {max(min_trials, 2)} of each are needed")
+        return NoRatio(
+            no_data=f"{len(a)} and {len(b)} trials, {max(min_trials, 2)} of each are needed"
+        )
     infinite = int(np.count_nonzero(~np.isfinite(a)) + np.count_nonzero(~np.isfinite(b)))
     if infinite:
         return NoRatio(
-            f"in {infinite} of {len(a) + len(b)} trials messages that did not arrive reach the "
+            no_data=f"in {infinite} of {len(a) + len(b)} trials messages that did not arrive reach the "
             "quantile, or a trial failed: an infinite value has no ratio"
         )
     a, b = np.log(a), np.log(b)
@@ -113,7 +115,7 @@ def unpaired(
     caution = None
     if between_sd is None:
         caution = NOT_INTERLEAVED
-    return Ratio(
+    return BlockRatio(
         math.exp(mean), math.exp(mean - half), math.exp(mean + half), min(len(a), len(b)), caution
     )
 

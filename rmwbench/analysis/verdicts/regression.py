@@ -24,7 +24,6 @@ from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.chain.layers import SHARES
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.glossary import Entry
-from rmwbench.analysis.stats.metric import finite
 from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalence, sd_upper
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
@@ -35,7 +34,7 @@ from rmwbench.analysis.verdicts.ratio import (
     shifts,
 )
 from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
-from rmwbench.analysis.verdicts.verdict import NoRatio, Ratio, Rules
+from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
 from rmwbench.analysis.verdicts.wording import interval, times
 from rmwbench.words.numbers import percent, points
 
@@ -88,16 +87,13 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Difference:
-    """B − A of two fractions, with its interval."""
+class Change:
+    """A difference of two fractions, B − A, with its interval over so many blocks."""
 
     value: float
     low: float
     high: float
     blocks: int
-
-    def document(self) -> dict[str, Any]:
-        return {k: finite(getattr(self, k)) for k in ("value", "low", "high", "blocks")}
 
 
 @dataclass(frozen=True)
@@ -109,7 +105,7 @@ class Answer:
     """
 
     verdict: str
-    effect: Ratio | NoRatio | Difference | None
+    effect: BlockRatio | NoRatio | Change | None
     reason: str
     needed: int | None = None
 
@@ -439,7 +435,9 @@ def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Ans
         )
         return Answer("undecided" if endless else "equivalent", None, every)
     return Answer(
-        direction if claimed else "undecided", NoRatio(why), f"{why}: compared by order only"
+        direction if claimed else "undecided",
+        NoRatio(no_data=why),
+        f"{why}: compared by order only",
     )
 
 
@@ -541,21 +539,21 @@ def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
 _OPPOSITE = {"worse": "better", "better": "worse"}
 
 
-def _ratio(q: Question, e: _Effect, level: float) -> Ratio:
+def _ratio(q: Question, e: _Effect, level: float) -> BlockRatio:
     """B ÷ A with its interval at this one-sided level, from what the row was judged by."""
     mean = -e.mean if q.entry.name in LARGER_IS_BETTER else e.mean
     half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
     low, high = math.exp(mean - half), math.exp(min(mean + half, 700.0))
-    return Ratio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
+    return BlockRatio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
 
 
-def _change(e: _Effect, level: float) -> Difference:
+def _change(e: _Effect, level: float) -> Change:
     """B − A with its interval at this one-sided level."""
     half = -float(special.stdtrit(e.freedom, level)) * e.error
-    return Difference(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
+    return Change(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
 
 
-def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:
+def _shifted(found: BlockRatio | NoRatio, e: _Effect) -> BlockRatio | NoRatio:
     """With the interval widened by what the hosts' clocks leave open."""
     if isinstance(found, NoRatio) or not (e.spare or e.extra):
         return found
@@ -564,5 +562,5 @@ def _shifted(found: Ratio | NoRatio, e: _Effect) -> Ratio | NoRatio:
     )
 
 
-def _times(found: Ratio | NoRatio) -> str:
-    return found.reason if isinstance(found, NoRatio) else f"{times(found)} {interval(found)}"
+def _times(found: BlockRatio | NoRatio) -> str:
+    return found.no_data if isinstance(found, NoRatio) else f"{times(found)} {interval(found)}"

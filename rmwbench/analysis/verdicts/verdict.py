@@ -2,15 +2,16 @@
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import reduce
 from operator import add
-from typing import Any
+from typing import Any, Literal, Self
 
 from rmwbench.analysis.metrics.fates import Counts, Fates
-from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.stats.metric import number
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
+from rmwbench.words.fields import absent
 
 
 class Family(StrEnum):
@@ -64,31 +65,38 @@ class Arm:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Geometric mean of block ratios with its interval. `caution`: what the interval does not
-    contain."""
+    """A ratio with its interval over so many blocks. `caution`: what the interval does not contain.
+    `no_data`: why there is no ratio."""
 
-    value: float
-    low: float
-    high: float
-    blocks: int
-    caution: str | None = None
+    value: float | None = absent()
+    low: float | None = absent()
+    high: float | None = absent()
+    blocks: int | None = absent()
+    caution: str | None = absent()
+    no_data: str | None = absent()
 
-    def document(self) -> dict[str, Any]:
-        out = {
-            "value": finite(self.value),
-            "low": finite(self.low),
-            "high": finite(self.high),
-            "blocks": self.blocks,
-        }
-        return out if self.caution is None else out | {"caution": self.caution}
+    @classmethod
+    def of(cls, document: Mapping[str, Any]) -> Self:
+        """Read back."""
+        return cls(**{key: number(value) for key, value in document.items()})
 
 
 @dataclass(frozen=True)
-class NoRatio:
-    reason: str
+class BlockRatio(Ratio):
+    """The geometric mean of block ratios."""
 
-    def document(self) -> dict[str, Any]:
-        return {"no_data": self.reason}
+    value: float = field()
+    low: float = field()
+    high: float = field()
+    blocks: int = field()
+
+
+@dataclass(frozen=True)
+class NoRatio(Ratio):
+    no_data: str = field(kw_only=True)
+
+
+VerdictName = Literal["best", "equivalent", "worse", "undecided", "alone", "reference", "no data"]
 
 
 class By(StrEnum):
@@ -102,32 +110,17 @@ class By(StrEnum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """`verdict`: best | equivalent | worse | undecided | alone | reference | no data.
-    `minutes_to_decide`: length of a campaign that would decide it. `by`: what made it worse; None
-    for all others. `fates`: of one that delivers less, what became of the rest; None where that
-    was not counted.
-    """
+    """`by`: what a worse arm is worse by; `fates`: where that is delivery, what became of what it
+    did not deliver in the blocks that were judged. `minutes_to_decide`: the length of a campaign
+    that would decide it; None where none would, or nothing is open."""
 
-    verdict: str
+    verdict: VerdictName
     against: str | None
-    ratio: Ratio | NoRatio | None
+    ratio: Ratio | None
     reason: str
     minutes_to_decide: float | None = None
     by: By | None = None
     fates: Fates | None = None
-
-    def document(self) -> dict[str, Any]:
-        return {
-            "verdict": self.verdict,
-            "against": self.against,
-            "ratio": None if self.ratio is None else self.ratio.document(),
-            "reason": self.reason,
-            "minutes_to_decide": None
-            if self.minutes_to_decide is None
-            else finite(self.minutes_to_decide),
-            "by": None if self.by is None else str(self.by),
-            "fates": None if self.fates is None else asdict(self.fates),
-        }
 
 
 NOISE_BLOCKS = 5

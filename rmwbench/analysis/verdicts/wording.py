@@ -17,7 +17,7 @@ from rmwbench.analysis.stats.resolution import (
 )
 from rmwbench.analysis.verdicts.pairs import Pairs
 from rmwbench.analysis.verdicts.ratio import sign_flip
-from rmwbench.analysis.verdicts.verdict import Arm, By, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, NoRatio, Rules, Verdict
 from rmwbench.words.numbers import percent, points
 
 HOPELESS_MINUTES = 10_000
@@ -49,15 +49,15 @@ class Judged:
         """
         return alpha / (self.multiplier * self.chances)
 
-    def ratio(self, other: str, rules: Rules) -> Ratio | NoRatio:
+    def ratio(self, other: str, rules: Rules) -> BlockRatio | NoRatio:
         return self._ratio(other, self.level(rules.alpha), rules)
 
-    def ratio_equivalent(self, other: str, rules: Rules) -> Ratio | NoRatio:
+    def ratio_equivalent(self, other: str, rules: Rules) -> BlockRatio | NoRatio:
         """At the level at which it was tested to be equivalent: an arm that is has an upper bound
         within the margin."""
         return self._ratio(other, rules.alpha / self.multiplier_equivalent, rules)
 
-    def _ratio(self, other: str, level: float, rules: Rules) -> Ratio | NoRatio:
+    def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
         return self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
 
 
@@ -212,7 +212,7 @@ def _any_other(j: Judged) -> str:
     return f"{j.arm.order.than} any other arm{'' if whole else ' that delivers as much'}"
 
 
-def _below_the_clocks(j: Judged, leader: Judged, found: Ratio) -> str | None:
+def _below_the_clocks(j: Judged, leader: Judged, found: BlockRatio) -> str | None:
     """Why no number of blocks decides it: two hosts' clocks are not known well enough."""
     bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
         leader.arm.bounds.values(), default=0.0
@@ -269,10 +269,10 @@ def _lead(
     )
 
 
-def _inverse(r: Ratio | NoRatio | None) -> Ratio | NoRatio | None:
-    if not isinstance(r, Ratio):
+def _inverse(r: BlockRatio | NoRatio | None) -> BlockRatio | NoRatio | None:
+    if not isinstance(r, BlockRatio):
         return r
-    return Ratio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
+    return BlockRatio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
 
 
 def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:
@@ -384,11 +384,11 @@ def _fraction(arm: Arm) -> float:
     return sum(k for k, _ in arm.undelivered.values()) / total if total else 0.0
 
 
-def times(found: Ratio) -> str:
+def times(found: BlockRatio) -> str:
     return f"{_digits(found.value)}×"
 
 
-def interval(found: Ratio) -> str:
+def interval(found: BlockRatio) -> str:
     return f"[{_digits(found.low)}, {_digits(found.high)}]"
 
 

@@ -31,7 +31,6 @@ from rmwbench.published.claims.rules import (
 )
 from rmwbench.published.claims.takes import Takes, takes
 from rmwbench.published.claims.values import (
-    CLOCKS,
     Found,
     Sides,
     found_of,
@@ -54,7 +53,6 @@ Side = tuple[str, Arm]
 """The workload that an arm stands in, and the arm."""
 
 __all__ = [
-    "CLOCKS",
     "Cell",
     "Today",
     "answers",

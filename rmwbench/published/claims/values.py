@@ -33,9 +33,6 @@ from rmwbench.results.model import Metric
 Block = tuple[int, int]
 """The number of the campaign, and of the block in it."""
 Values = Mapping[Block, float]
-CLOCKS = "for the clocks of two hosts"
-"""In an interval that was widened: the values of single trials were not, so no ratio may be taken
-of them."""
 
 
 @dataclass(frozen=True)
@@ -256,7 +253,9 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
 
 
 def _is_of_two_clocks(metric: Metric | None) -> bool:
-    return metric is not None and CLOCKS in (metric.interval or "")
+    """Then its interval was widened, and the values of single trials were not: no ratio may be taken
+    of those."""
+    return metric is not None and metric.clock_bound_ns is not None
 
 
 def _scaled(value: float, end: float, times: float) -> float:

@@ -16,8 +16,7 @@ from rmwbench.analysis.metrics.fates import Fate, Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import Words
-from rmwbench.analysis.verdicts.verdict import By, Family
-from rmwbench.results.explain.model import VerdictName
+from rmwbench.analysis.verdicts.verdict import By, Family, VerdictName
 from rmwbench.results.shown import (
     AnyArm,
     Arm,

@@ -39,7 +39,6 @@ from rmwbench.results.capacity.model import (
 )
 from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
-from rmwbench.results.model import Metric as MetricShown
 
 MACHINE_BOUND_IDLE = 0.10
 """Rule 10: a cell that leaves the machine less is bound by the machine."""
@@ -263,7 +262,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
         unstable=bool(trials) and 2 * sum(unstable) >= len(trials),
         queue_growth_hz=float(np.median(growth)) if growth else None,
         idle=float(np.median(idle)) if idle else None,
-        metrics={name: MetricShown.of(metric.document()) for name, metric in metrics.items()},
+        metrics=metrics,
     )
 
 
@@ -274,7 +273,8 @@ def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> M
         return aggregate(entry, trials)
     if 2 * sum(unstable) >= len(trials):
         return NoData(
-            entry.unit, f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows"
+            entry.unit,
+            no_data=f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows",
         )
     values = [
         np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)
@@ -284,7 +284,7 @@ def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> M
     if not np.isfinite(value):
         return NoData(
             entry.unit,
-            "in half of the trials the queue grows or messages that did not arrive reach this quantile",
+            no_data="in half of the trials the queue grows or messages that did not arrive reach this quantile",
         )
     count = sum(t.messages.samples[entry.source].count for t in trials)
     how = (

@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.results.fields import absent
 from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Conclusion, GlossaryEntry, Metric
+from rmwbench.words.fields import absent
 
 State = Literal["bracketed", "at least", "below", "no data"]
 Unit = Literal["hz", "bytes", ""]

@@ -35,7 +35,7 @@ from rmwbench.results.compare.model import (
     Verdict,
 )
 from rmwbench.results.measure import Small
-from rmwbench.results.model import Change, Metric, Ratio
+from rmwbench.results.model import Metric, Ratio
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.arm import ArmReport
 
@@ -200,12 +200,8 @@ class _Group:
                 for k, n in (q.a[0], q.b[0])
             ]
         else:
-            shown = [
-                Metric.of(aggregate(q.entry, x.trials_in(q.topic)).document())
-                for x in (self.a, self.b)
-            ]
-        effect = answer.effect.document() if answer.effect is not None else None
-        fraction = q.entry.kind == "fraction"
+            shown = [aggregate(q.entry, x.trials_in(q.topic)) for x in (self.a, self.b)]
+        effect = answer.effect
         return Row(
             cell=name(self.match.a),
             workload=self.match.a["workload"],
@@ -221,8 +217,8 @@ class _Group:
             a=shown[0],
             b=shown[1],
             trials=(len(q.a), len(q.b)) if q.entry is not _FAILURES else (q.a[0][1], q.b[0][1]),
-            ratio=None if fraction or effect is None else Ratio.of(effect),
-            difference=Change.of(effect) if fraction and effect is not None else None,
+            ratio=effect if isinstance(effect, Ratio) else None,
+            difference=effect if isinstance(effect, regression.Change) else None,
             verdict=cast(Verdict, answer.verdict),
             reason=self.refused(q) or answer.reason,
             needed=answer.needed,

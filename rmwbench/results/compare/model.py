@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.results.fields import absent
-from rmwbench.results.model import Change, Metric, Ratio
+from rmwbench.analysis.verdicts.regression import Change
+from rmwbench.results.model import Metric, Ratio
+from rmwbench.words.fields import absent
 
 Verdict = Literal["worse", "better", "equivalent", "undecided", "no data"]
 TopicName = Literal["machine", "workload", "software", "instrument", "day"]

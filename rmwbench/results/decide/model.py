@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from rmwbench.analysis.decide.answer import Outcome, Why
-from rmwbench.results.fields import absent
 from rmwbench.results.model import GlossaryEntry, Interval
+from rmwbench.words.fields import absent
 
 Level = bool | int | float | str
 """Of a factor."""

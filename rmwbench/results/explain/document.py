@@ -9,7 +9,7 @@ from rmwbench.errors import UserError
 from rmwbench.results.explain.model import Explanation, Topic
 from rmwbench.results.judged import Judged, judged
 from rmwbench.results.workload import chain
-from rmwbench.results.workload.arm import ArmReport, verdict_of
+from rmwbench.results.workload.arm import ArmReport
 from rmwbench.results.workload.tails import tails
 from rmwbench.results.workload.topics import metrics_in, topics, verdict_in
 
@@ -75,7 +75,7 @@ def _topics(workload: str, arm: ArmReport, found: Judged) -> tuple[Topic, ...]:
                 topic=topic.name,
                 qos=arm.qos_of(topic.name),
                 metrics=metrics_in(arm.trials_in(topic.name)),
-                verdict=verdict_of(verdict_in(topic.name, arm, found.verdicts[workload])),
+                verdict=verdict_in(topic.name, arm, found.verdicts[workload]),
             )
         )
     return tuple(out)

@@ -5,12 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.metrics.fates import Fates
-from rmwbench.analysis.verdicts.verdict import By
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.analysis.causes.loss_places import Losses
+from rmwbench.analysis.stats.metric import Metric
+from rmwbench.analysis.verdicts.verdict import Verdict
 
 Kind = Literal["source", "transport", "relay"]
-VerdictName = Literal["best", "equivalent", "worse", "undecided", "alone", "reference", "no data"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,33 +36,6 @@ class Trials:
     voided_by: Mapping[str, int]
     numbers: tuple[int, ...]
     failures: tuple[Failure, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class LossPlace:
-    """`count` was counted there, in `unit`; `messages`: how many of the missing it explains, as
-    `label` says: exactly (`counted`), as an inference, or at most."""
-
-    place: str
-    count: int
-    unit: str
-    messages: int
-    label: Literal["counted", "inferred", "at most"]
-    text: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Losses:
-    """`wanted`: messages that there should have been, once per reader. `under_way`: slow, not lost,
-    and in no place. `missing`: those that did not arrive sound and in time. `uncounted`: places
-    where nothing counts."""
-
-    wanted: int
-    under_way: int
-    missing: int
-    places: tuple[LossPlace, ...]
-    not_located: int
-    uncounted: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,21 +111,6 @@ class Layer:
     text: str
     time: Metric
     share: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Verdict:
-    """`by`: what a worse arm is worse by; `fates`: where that is delivery, what became of what it
-    did not deliver in the blocks that were judged. `minutes_to_decide`: the length of a campaign
-    that would decide it; None where none would, or nothing is open."""
-
-    verdict: VerdictName
-    against: str | None
-    ratio: Ratio | None
-    reason: str
-    minutes_to_decide: float | None
-    by: By | None
-    fates: Fates | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rmwbench.results.fields import absent, exact
 from rmwbench.results.model import Fact, Metric
+from rmwbench.words.fields import absent, exact
 
 Outcome = Literal["recovered", "failed", "could not tell"]
 Difference = Literal["no difference", "different", "could not tell"]

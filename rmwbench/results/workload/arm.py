@@ -4,7 +4,7 @@ and attested, its metrics.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import (
     Trial,
@@ -19,16 +19,15 @@ from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topi
 from rmwbench.analysis.metrics.trial import focus_of
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.intervals import clopper_pearson
-from rmwbench.analysis.stats.metric import finites
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.outcomes import NO_MATCH
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results.explain.model import Failure, Tail, Trials, Verdict, VerdictName
+from rmwbench.results.explain.model import Failure, Tail, Trials
 from rmwbench.results.measure import Small
-from rmwbench.results.model import Metric, Ratio, number
+from rmwbench.results.model import Metric, Ratio
 from rmwbench.results.shown import (
     Arm,
     ArmVerdict,
@@ -342,13 +341,13 @@ class ArmReport:
             times_floor=self.times_floor(floor),
             drift=self.found.drift(None),
             settling=self.settling,
-            verdict=ArmVerdict(**vars(verdict_of(verdict)), topic=topic),
+            verdict=ArmVerdict(**vars(verdict), topic=topic),
         )
 
     def _metrics(self) -> dict[str, Metric]:
         """A median over an IMU and a camera is that of neither."""
         found = {
-            name: Metric.of(aggregate(entry, self.trials).document())
+            name: aggregate(entry, self.trials)
             for name, entry in GLOSSARY.items()
             if chain.applies(name, self.trials, self.primary)
         }
@@ -369,7 +368,7 @@ class ArmReport:
             return Ratio(no_data=WHY_NOT_POOLED)
         mine, its = self.judged[topic], floor.judged[topic]
         bounds = mine.bounds, its.bounds
-        return Ratio.of(best.ratio(mine.primary, its.primary, bounds=bounds).document())
+        return best.ratio(mine.primary, its.primary, bounds=bounds)
 
 
 def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
@@ -393,19 +392,6 @@ def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
             arm.judged[topic] = judged
 
 
-def verdict_of(found: best.Verdict) -> Verdict:
-    """As every answer shows it."""
-    return Verdict(
-        verdict=cast(VerdictName, found.verdict),
-        against=found.against,
-        ratio=None if found.ratio is None else Ratio.of(found.ratio.document()),
-        reason=found.reason,
-        minutes_to_decide=found.minutes_to_decide,
-        by=found.by,
-        fates=found.fates,
-    )
-
-
 def unsent_by(trials: Sequence[Trial]) -> dict[UnsentBy, int]:
     """The messages that were never sent, by what kept them."""
     return dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter()))
@@ -416,10 +402,7 @@ def per_trial(
 ) -> dict[str, tuple[TrialValue, ...]]:
     """Metric -> its value in each trial, of those that have any."""
     return {
-        name: tuple(
-            TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
-            for (t, _), rounded in zip(found, finites(v for _, v in found), strict=True)
-        )
+        name: tuple(TrialValue(trial=t.trial, block=t.block, value=v) for t, v in found)
         for name, found in values.items()
         if found
     }

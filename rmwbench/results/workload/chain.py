@@ -13,8 +13,8 @@ from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, SAMPLES, TRANS
 from rmwbench.analysis.metrics.chain.layers import SHARES, WORDS
 from rmwbench.analysis.metrics.glossary import Entry
 from rmwbench.analysis.metrics.trial import OF_CHAINS
+from rmwbench.analysis.stats.metric import Metric, NoData
 from rmwbench.results.explain.model import Chain, Kind, Layer, Part
-from rmwbench.results.model import Metric
 
 _SPENT = Entry("spent", "time spent", "ns", "amount", "")
 _TOOK = Entry("took", "time taken", "ns", "positive", "")
@@ -96,9 +96,9 @@ def layers(trials: Sequence[Trial]) -> tuple[Layer, ...] | None:
 def _over(values: Sequence[float | None], count: int, entry: Entry, bound_ns: float) -> Metric:
     there = np.array([value for value in values if value is not None])
     if not len(there):
-        return Metric(unit=entry.unit, no_data="too few messages, or none that reached the end")
+        return NoData(entry.unit, no_data="too few messages, or none that reached the end")
     found = over_trials(entry, there, count, "values")
-    return Metric.of((widened(found, bound_ns) if bound_ns else found).document())
+    return widened(found, bound_ns) if bound_ns else found
 
 
 def finite(metric: dict[str, Any]) -> float | None:

@@ -20,8 +20,7 @@ from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
-from rmwbench.results.model import Metric
-from rmwbench.results.shown import Judged, Workload
+from rmwbench.results.shown import Workload
 from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
@@ -61,7 +60,7 @@ def judged(effects: Sequence[Effect], rules: Rules) -> dict[str, list[shown.Effe
                 arm=effect.arm,
                 against=effect.against,
                 topic=effect.topic,
-                ratios={metric: Judged.of(gain.document()) for metric, gain in known.items()},
+                ratios=known,
                 text="; ".join(x for x in (_words(known), effect.after) if x),
             )
         )
@@ -182,7 +181,7 @@ def _identity(arm: ArmReport, factors: Mapping[str, Any]) -> str:
 
 def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:
     lost = (aggregate(GLOSSARY["undelivered"], side.trials_in(topic)) for side in (arm, base))
-    mine, there = (fmt.metric(Metric.of(found.document())).text for found in lost)
+    mine, there = (fmt.metric(found).text for found in lost)
     return f"undelivered {mine}, there {there}"
 
 

@@ -21,9 +21,8 @@ from rmwbench.analysis.metrics.network.network import Network
 from rmwbench.analysis.metrics.network.stray import STRAY, TO_ITSELF
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
-from rmwbench.analysis.stats.metric import Measured, NoData
+from rmwbench.analysis.stats.metric import Measured, Metric, NoData
 from rmwbench.results import shown as answer
-from rmwbench.results.model import Metric
 from rmwbench.results.shown import (
     Arm,
     Delivered,
@@ -318,17 +317,16 @@ TRIALS = 8
 def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Metric:
     found = np.array(values, float)
     entry = Entry("", "", unit, kind, "")
-    return Metric.of(over_trials(entry, found, len(found), "values").document())
+    return over_trials(entry, found, len(found), "values")
 
 
 def _fraction(events: Sequence[int], of: Sequence[int]) -> Metric:
     counts, totals = np.array(events), np.array(of)
     kept = totals > 0
     if not kept.any():
-        return Metric.of(NoData("fraction", "no frame met this link").document())
+        return NoData("fraction", no_data="no frame met this link")
     (value, low, high), method = intervals.clustered_fraction(counts[kept], totals[kept])
-    found = Measured("fraction", value, low, high, int(totals.sum()), int(kept.sum()), method)
-    return Metric.of(found.document())
+    return Measured("fraction", value, low, high, int(totals.sum()), int(kept.sum()), method)
 
 
 def slowest(arm: Arm) -> list[tuple[str, ...]]:

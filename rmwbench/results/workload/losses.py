@@ -5,10 +5,9 @@ from dataclasses import replace
 from functools import reduce
 from operator import add
 
-from rmwbench.analysis.causes.loss_places import drops, locate
+from rmwbench.analysis.causes.loss_places import Losses, LossPlace, drops, locate
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.verdicts import outcomes
-from rmwbench.results.explain.model import Losses, LossPlace
 from rmwbench.results.measure import Small
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
@@ -27,17 +26,7 @@ def losses(
     counted = reduce(
         add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
     )
-    found = locate(ledger, counted, reliable=reliable, keep_last=keep_last)
-    document = found.document()
-    places = tuple(LossPlace(**one) for one in document.pop("places"))
-    uncounted = tuple(document.pop("uncounted"))
-    return Losses(
-        wanted=ledger.wanted,
-        under_way=ledger.under_way,
-        places=places,
-        uncounted=uncounted,
-        **document,
-    )
+    return locate(ledger, counted, reliable=reliable, keep_last=keep_last)
 
 
 def _links(trial: Trial) -> dict[str, int]:

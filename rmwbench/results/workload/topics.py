@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Topic, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
-from rmwbench.results.workload.arm import ArmReport, floors, per_trial, unsent_by, verdict_of
+from rmwbench.results.workload.arm import ArmReport, floors, per_trial, unsent_by
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
@@ -42,7 +42,7 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
 
 def metrics_in(trials: Sequence[Trial]) -> dict[str, Metric]:
     """Those that a topic has by itself; `trials` are of it alone."""
-    return {name: Metric.of(aggregate(GLOSSARY[name], trials).document()) for name in OF_TOPICS}
+    return {name: aggregate(GLOSSARY[name], trials) for name in OF_TOPICS}
 
 
 def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
@@ -116,7 +116,7 @@ def _arm(
         per_trial=per_trial(values),
         times_floor=arm.times_floor(floor, topic),
         drift=arm.found.drift(topic),
-        verdict=verdict_of(verdict),
+        verdict=verdict,
     )
 
 

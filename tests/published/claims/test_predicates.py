@@ -9,10 +9,10 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.metric import Measured
 from rmwbench.published.campaign import Arm, Campaign, Workload
-from rmwbench.published.claims.judge import CLOCKS, answers, today
+from rmwbench.published.claims.judge import answers, today
 from rmwbench.published.claims.values import Sides, left_values
 from rmwbench.published.claims.words import interval
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Metric, document
 from tests.published.claims.asking import one_claim
 
 BASE = {
@@ -202,7 +202,7 @@ def test_two_workloads_are_compared():
 
 def test_a_value_that_the_clocks_cannot_tell_is_refused():
     """`aggregate.widened` makes no data of it; a claim has no other source of values."""
-    refused = widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0).document()
+    refused = document(widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0))
     found = one(
         asked(right="b"),
         campaign(("w", arm("rclcpp/a", FAST, metric=refused), arm("rclcpp/b", SLOW))),
@@ -213,8 +213,8 @@ def test_a_value_that_the_clocks_cannot_tell_is_refused():
 
 def test_a_value_widened_by_the_clocks_is_compared_by_its_interval_alone():
     """Single trials would decide: 10 against 20. With ± 6 they do not."""
-    wide = widened(Measured("ns", 10.0, 9.5, 10.5, 9, 6, "x"), 6.0).document()
-    assert CLOCKS in wide["interval"]
+    wide = document(widened(Measured("ns", 10.0, 9.5, 10.5, 9, 6, "x"), 6.0))
+    assert wide["clock_bound_ns"] == 6
     doc = campaign(
         (
             "w",

@@ -1,5 +1,6 @@
-"""How a field of an answer is written in its document (`document` in model.py): a module of its own,
-because a verb that prints no document need not wait for what one is made with."""
+"""How a field of an answer is written in its document (`document` of rmwbench/results/model.py): a
+module of its own, because a verb that prints no document need not wait for what one is made
+with."""
 
 from dataclasses import field
 from typing import Any
