@@ -107,7 +107,12 @@ def judged(
     }
     ran = {unit(w, t): [a.ran_in(t) for a in arms[w]] for w, found in topics.items() for t in found}
     verdicts, at, blocks = _verdicts(ran, rules, plan, campaign, bundle.ended_at)
-    campaign = _with_decided(campaign, plan, verdicts)
+    campaign = _with_decided(
+        campaign,
+        plan,
+        {unit(w.name, topic): w.workload for w in workloads for topic in topics[w.name]},
+        verdicts,
+    )
     for reports in arms.values():
         judge_by(reports, blocks)
     compared = {
@@ -170,17 +175,20 @@ def _asked(
 
 
 def _with_decided(
-    campaign: Campaign, plan: PlanDocument, verdicts: Mapping[str, Mapping[str, best.Verdict]]
+    campaign: Campaign,
+    plan: PlanDocument,
+    workload_of: Mapping[str, str],
+    verdicts: Mapping[str, Mapping[str, best.Verdict]],
 ) -> Campaign:
     """Its last look says what was decided then; blocks that ran once more since, and a selection,
-    change that."""
+    change that. `workload_of`: comparison -> its workload, without levels."""
     if campaign.looks is None:
         return campaign
     wanted = plan.blocks.decide
     found = [
         verdict.verdict
         for comparison, by_arm in verdicts.items()
-        if not wanted or comparison.partition(" [")[0] in wanted
+        if not wanted or workload_of[comparison] in wanted
         for verdict in by_arm.values()
         if verdict.verdict not in ("reference", "no data", "alone")
     ]

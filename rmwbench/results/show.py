@@ -124,16 +124,12 @@ def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequ
         return workloads
     from rmwbench.suite.file.limits_file import check_topics, no_such_case
 
-    found = [w for w in workloads if limits.of.has(w.workload.partition(" [")[0], _levels(w))]
+    found = [w for w in workloads if limits.of.has(w.name, w.levels)]
     if not found:
         raise no_such_case(limits, [w.workload for w in workloads])
     topics = {t for w in workloads for t in w.topic_names}
     check_topics(limits, topics | {one.topic for w in workloads for one in w.topics})
     return found
-
-
-def _levels(workload: Workload) -> dict[str, Any]:
-    return dict(workload.arms[0].factors) if workload.arms else {}
 
 
 def _workload(
@@ -163,6 +159,8 @@ def _workload(
     payload_bytes = max((a.payload_bytes or 0 for a in arms), default=None)
     return Workload(
         workload=w.name,
+        name=w.workload,
+        levels=w.levels,
         title=w.title,
         description=w.description,
         primary_metric=w.primary_metric,

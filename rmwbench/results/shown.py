@@ -246,7 +246,9 @@ class Arm(CommonArm):
     nothing was traced, `network` where its hosts have no links and nothing was interrupted.
     `outdated`: more than 18 months older than the newest arm beside it, or without its vendor's
     support, which ended in the month `support_ended`. `ungranted`: what its
-    configuration asks for and the kernel does not grant, so that it is not what its name says."""
+    configuration asks for and the kernel does not grant, so that it is not what its name says.
+    `untimed`: its trials counted allocations, which costs time; `traced`: the schedule of every
+    thread was recorded, which costs time, too."""
 
     outdated: bool
     factors: Mapping[str, Any]
@@ -269,6 +271,8 @@ class Arm(CommonArm):
     pair: tuple[str, str] | None
     not_supported: str | None
     ungranted: tuple[Ungranted, ...] = ()
+    untimed: bool = False
+    traced: bool = False
     support_ended: str | None = absent()
     trials: Trials
     losses: Losses | None
@@ -521,12 +525,14 @@ class OwnCost:
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """A comparison: a workload, with its levels in brackets where the suite has factors. `topics`
-    is empty where there is one topic or only ones that are alike; `topic_names`: those that it is
+    """A comparison: `name` at `levels` of the suite's factors; `workload` has both, with the levels
+    in brackets. `topics` is empty where there is one topic or only ones that are alike; `topic_names`: those that it is
     judged by. `machine_bound_blocks`: blocks that no verdict uses. `steady_s`: how long the steady
     window of a trial is."""
 
     workload: str
+    name: str
+    levels: Mapping[str, Any]
     title: str
     description: str
     primary_metric: str

@@ -236,7 +236,7 @@ def test_who_never_gets_there_is_not_called_the_fastest():
 
 
 def test_nothing_is_the_fastest_where_allocations_were_counted():
-    untimed = arm("a", "no data", 2e4) | {"flags": ["untimed: all that takes memory was counted"]}
+    untimed = arm("a", "no data", 2e4) | {"untimed": True}
     found = headline(workload(untimed))
     assert found.answer == "Not timed: allocations were counted here." and found.tone == "none"
 

@@ -18,11 +18,14 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Comparison:
-    """A workload with its levels, and the rows of `cells` that are compared in it, each with its
-    `labels` entry: the arm's name, made unique where a comparison has an arm twice.
+    """A `workload` at its `levels`, both of which are in its name, and the rows of `cells` that are
+    compared in it, each with its `labels` entry: the arm's name, made unique where a comparison has
+    an arm twice.
     """
 
     name: str
+    workload: str
+    levels: Mapping[str, Any]
     title: str
     description: str
     primary_metric: str
@@ -109,5 +112,12 @@ def _comparison(name: str, planned: Mapping[str, Any], cells: list[Row]) -> Comp
         for c in cells
     }
     return Comparison(
-        name, planned.get("title") or name, planned.get("description") or "", primary, cells, labels
+        name,
+        cells[0]["workload"],
+        loads(cells[0]["factors"]),
+        planned.get("title") or name,
+        planned.get("description") or "",
+        primary,
+        cells,
+        labels,
     )

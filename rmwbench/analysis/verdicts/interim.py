@@ -316,6 +316,11 @@ def is_untimed(cell: Row) -> bool:
     return bool((loads(cell["definition"]).get("sampling") or {}).get("allocations"))
 
 
+def is_traced(cell: Row) -> bool:
+    """Whether every thread's schedule was recorded, which costs time, too."""
+    return bool((loads(cell["definition"]).get("sampling") or {}).get("schedule"))
+
+
 def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
     """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it
     was not measured. Raises UserError for anything that is not such a number."""

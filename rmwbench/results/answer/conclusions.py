@@ -244,7 +244,7 @@ def _campaign(d: Shown, *, calibrated: bool, margin: float, one_host: bool) -> l
             "wider for it, and errors may still be above 5 %."
         )
     texts += _small_own_cost(d)
-    if any(flag.startswith("traced:") for w in d.workloads for a in w.arms for flag in a.flags):
+    if any(a.traced for w in d.workloads for a in w.arms):
         texts.append(
             "This campaign was traced: recording every thread's schedule costs time, so its "
             "latencies compare with those of other traced campaigns only."

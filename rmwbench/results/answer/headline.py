@@ -113,7 +113,7 @@ def conditions(shown: Shown) -> dict[str, Condition]:
 
 def is_untimed(arm: AnyArm) -> bool:
     """Whether its trials counted allocations, which costs time."""
-    return isinstance(arm, Arm) and any(flag.startswith("untimed:") for flag in arm.flags)
+    return isinstance(arm, Arm) and arm.untimed
 
 
 def _detail(workload: Part, first: Fact) -> str:

@@ -8,7 +8,7 @@ by side. Nothing is selected by what came out: every finished block of every cam
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rmwbench.analysis.decide.answer import Candidate, Limit
 from rmwbench.analysis.decide.posterior import Blocks
@@ -144,11 +144,20 @@ def machine_of(bundle: Bundle) -> str:
     return f"{summary}, on the shared host" if bundle.host == "the shared host" else str(summary)
 
 
+class _Key(NamedTuple):
+    """What makes two cases of several campaigns the same: the workload at its levels, `comparison`,
+    and all that defines it."""
+
+    workload: str
+    comparison: str
+    definition: str
+
+
 class _Machine:
     def __init__(self, summary: str, limits: LimitsFile):
         self.summary, self.limits = summary, limits
         self.document = limits.document()
-        self.cases: dict[tuple[str, str], Case] = {}
+        self.cases: dict[_Key, Case] = {}
         self.arms: dict[str, Arm] = {}
         self.names: dict[str, str] = {}
         self.seen: dict[str, dict[str, Seen]] = {}
@@ -173,13 +182,13 @@ class _Machine:
         small = Small(bundle)
         wanted: dict[int, tuple[Case, Seen]] = {}
         there = [
-            ((found.name, definition_of(cells[0])), found, cells)
+            (_Key(found.workload, found.name, definition_of(cells[0])), found, cells)
             for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells"))
             if (cells := [c for c in found.cells if not is_floor(c) and not interim.is_untimed(c)])
         ]
         defined = self._defined([key for key, _, _ in there], bundle.campaign.get("campaign"))
         for key, found, cells in there:
-            case = self._case(key, cells[0], defined)
+            case = self._case(key, found.levels, defined)
             for cell in cells:
                 name = self._candidate(found.labels[cell["cell"]], cell)
                 seen = self.seen.setdefault(case.name, {}).setdefault(name, Seen(self.arms[name]))
@@ -208,27 +217,27 @@ class _Machine:
             failed = {(number, block) for block in interim.failed_blocks(found)}
             seen.failed |= failed - seen.ran
 
-    def _defined(self, keys: Iterable[tuple[str, str]], campaign: str | None) -> dict[str, str]:
+    def _defined(self, keys: Iterable[_Key], campaign: str | None) -> dict[str, str]:
         """Workload -> ` (as in CAMPAIGN)` where this campaign defines any case of it otherwise than
         one before, or as such a one does: levels of two definitions are no axis."""
         found: dict[str, str] = {}
-        names = {name for name, _ in self.cases}
+        comparisons_before = {key.comparison for key in self.cases}
         for key in keys:
-            workload = _workload(key[0])
             if key in self.cases:
-                found.setdefault(workload, self.cases[key].defined)
-            elif key[0] in names:
-                found[workload] = f" (as in {campaign})"
+                found.setdefault(key.workload, self.cases[key].defined)
+            elif key.comparison in comparisons_before:
+                found[key.workload] = f" (as in {campaign})"
         return found
 
-    def _case(
-        self, key: tuple[str, str], cell: Mapping[str, Any], defined: Mapping[str, str]
-    ) -> Case:
+    def _case(self, key: _Key, levels: Mapping[str, Any], defined: Mapping[str, str]) -> Case:
         if key not in self.cases:
-            workload, levels = _workload(key[0]), dict(loads(cell["factors"]))
-            suffix = defined.get(workload, "")
+            suffix = defined.get(key.workload, "")
             self.cases[key] = Case(
-                f"{key[0]}{suffix}", workload, levels, self.limits.of.has(workload, levels), suffix
+                f"{key.comparison}{suffix}",
+                key.workload,
+                levels,
+                self.limits.of.has(key.workload, levels),
+                suffix,
             )
         return self.cases[key]
 
@@ -281,11 +290,6 @@ class _Machine:
             seen.values.setdefault(key, {})[place] = value
             seen.bounds[key] = max(seen.bounds.get(key, 0.0), clock_bound(entry, part))
             seen.under_way.setdefault(key, {})[place] = under_way_of(metric, part)
-
-
-def _workload(name: str) -> str:
-    """Of a case's name."""
-    return name.partition(" [")[0]
 
 
 def definition_of(cell: Mapping[str, Any]) -> str:

@@ -329,6 +329,8 @@ class ArmReport:
             not_supported=self.not_supported,
             ungranted=tuple(Ungranted(**one) for one in self.definition.get("ungranted") or ()),
             support_ended=self.support_ended,
+            untimed=interim.is_untimed(self.cell),
+            traced=interim.is_traced(self.cell),
             trials=self.counts,
             losses=self.losses,
             tails=tuple(self.tails),

@@ -340,13 +340,13 @@ def shown(doc: Shown) -> OutcomeMatrix | None:
     if doc.outcomes is None:
         return None
     conditions = doc.outcomes.conditions
+    places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
     names = dict.fromkeys(name for one in conditions for name in one.levels)
     levels = {name: [_level(one.levels.get(name)) for one in conditions] for name in names}
-    workloads = [one.workload.partition(" [")[0] for one in conditions]
+    workloads = [doc.workloads[places[one.workload]].name for one in conditions]
     axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
     axes |= {name: found for name, found in levels.items() if len(set(found)) > 1}
     arms = tuple(dict.fromkeys(arm.arm for one in conditions for arm in one.arms))
-    places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
     return OutcomeMatrix(
         everywhere=", ".join(
             f"{name}={found[0]}" for name, found in levels.items() if name not in axes
