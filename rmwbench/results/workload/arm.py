@@ -19,6 +19,7 @@ from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topi
 from rmwbench.analysis.metrics.trial import focus_of
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.intervals import clopper_pearson
+from rmwbench.analysis.stats.metric import finites, number
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.outcomes import NO_MATCH
@@ -404,7 +405,10 @@ def per_trial(
 ) -> dict[str, tuple[TrialValue, ...]]:
     """Metric -> its value in each trial, of those that have any."""
     return {
-        name: tuple(TrialValue(trial=t.trial, block=t.block, value=v) for t, v in found)
+        name: tuple(
+            TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
+            for (t, _), rounded in zip(found, finites(v for _, v in found), strict=True)
+        )
         for name, found in values.items()
         if found
     }
