@@ -1,4 +1,4 @@
-"""`python -m tests.simulation [--scale N]`: the tables that docs/method.md quotes. N times as many
+"""`python -m tests.simulation [--scale N]`: the tables that docs/formulas.md quotes. N times as many
 campaigns as the tests simulate; scale 1 takes about a minute.
 """
 

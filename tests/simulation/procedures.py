@@ -1,6 +1,6 @@
 """Whole reports under the laws of noise that decided how variances are shared: false `worse` among
 arms that tie, and the power where they do not. `python -m tests.simulation.procedures [--campaigns
-N]` prints what docs/method.md quotes.
+N]` prints what docs/formulas.md quotes.
 
 A law gives the deviations of every trial, shape (workloads, arms, blocks), besides the block's own
 mood. Unequal spreads are drawn anew for each campaign.
@@ -138,7 +138,7 @@ LAWS: dict[str, Law] = {
 BEYOND: dict[str, Law] = {f"AR(1) {r} over blocks": autoregressive(r) for r in (0.3, 0.5, 0.8)} | {
     "two states in half of the arms": two_states_in_half
 }
-"""Declared as not kept: docs/method.md says what happens then."""
+"""Declared as not kept: docs/formulas.md says what happens then."""
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,5 @@
 """How many of `quick`'s verdicts three minutes decide, design by design. `python -m
-tests.simulation.quick` prints what docs/method.md quotes.
+tests.simulation.quick` prints what docs/formulas.md quotes.
 
 Seven arms and the floor in the three workloads of `quick`, with the ratios, the scatter and the
 seconds per trial that three campaigns of `quick --without "cyclonedds shm" --without "iceoryx2

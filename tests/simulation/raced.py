@@ -1,5 +1,5 @@
 """Campaigns that are planned by the clock: looks, arms that leave when they are decided, and an end
-when time is over. `python -m tests.simulation.raced [--campaigns N]` prints what docs/method.md
+when time is over. `python -m tests.simulation.raced [--campaigns N]` prints what docs/formulas.md
 quotes.
 
 The laws are those of procedures.py, with another seed than the one by which that procedure was

@@ -21,7 +21,7 @@ POWER = 0.95
 SURE = 0.999
 INFLATED = 0.1
 SCALE = 0.6
-"""Of the campaigns of `python -m tests.simulation`, whose figures docs/method.md quotes."""
+"""Of the campaigns of `python -m tests.simulation`, whose figures docs/formulas.md quotes."""
 
 
 def surely_rare(happened: int, campaigns: int) -> bool:

@@ -1,4 +1,4 @@
-"""A short version of what docs/method.md quotes about quick's three minutes."""
+"""A short version of what docs/formulas.md quotes about quick's three minutes."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""A short version of what docs/method.md quotes about campaigns by the clock: few false claims, the
+"""A short version of what docs/formulas.md quotes about campaigns by the clock: few false claims, the
 time kept, and more found than in as much time without racing."""
 
 import math

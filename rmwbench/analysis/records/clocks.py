@@ -1,4 +1,4 @@
-"""How far one clock is from another, and how well that is known (docs/method.md).
+"""How far one clock is from another, and how well that is known (docs/formulas.md).
 
 An exchange has four stamps: asked and answered on the reference clock (the orchestrator's),
 received and sent on the other. However long either way took, the other clock was ahead by at most

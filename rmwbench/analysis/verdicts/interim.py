@@ -341,7 +341,7 @@ def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
 def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> best.Rules:
     """What a claim needs: a difference beyond 5 %. The A/A noise of a campaign.json's `machine`
     only warns: blocks are randomised, so a verdict's own scatter holds what the machine did
-    meanwhile (docs/method.md).
+    meanwhile (docs/formulas.md).
     """
     return best.Rules(
         margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block

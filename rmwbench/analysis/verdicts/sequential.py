@@ -13,7 +13,7 @@ Jennison & Turnbull, J. R. Stat. Soc. B 51, 1989) holds however the campaign sto
 The shares follow the power family alpha·t² (Kim & DeMets, Biometrika 74, 1987), between Pocock's
 constant boundary and O'Brien & Fleming's, whose start no t at five blocks could pass: early looks
 decide what is overwhelming, most of alpha is left for the last. The exponent was chosen by
-simulation: what looks cost and save stands in docs/method.md.
+simulation: what looks cost and save stands in docs/formulas.md.
 
 How a campaign uses it:
 

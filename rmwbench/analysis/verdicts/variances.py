@@ -6,7 +6,7 @@ similar variances, so each is moderated by the others: an empirical Bayes prior,
 (Smyth, Stat. Appl. Genet. Mol. Biol. 3, 2004, §4 and 6.2). The prior is worth less than the data
 say, because pairs that have an arm in common are not independent evidence, and because a prior that
 is too sure is what errs where spreads are very unequal. By how much less was chosen by simulation
-over ten laws of noise (tests/simulation/procedures.py, docs/method.md).
+over ten laws of noise (tests/simulation/procedures.py, docs/formulas.md).
 """
 
 import math

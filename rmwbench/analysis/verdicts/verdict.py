@@ -131,7 +131,7 @@ NOISE_BLOCKS = 5
 class Rules:
     """What a claim needs. An arm is called worse where the interval of its ratio clears 1 +
     `aa_floor` *and* the ratio itself clears 1 + `least()`; equivalent where the interval stays
-    below 1 + `margin`. Why both: docs/method.md.
+    below 1 + `margin`. Why both: docs/formulas.md.
 
     `alpha`: of the whole report, or the share of one look (`sequential.alpha_at`); 0 decides
     nothing. `margin`: the ratio minus 1 that matters. `aa_floor`: the ratio minus 1 by which
