@@ -569,7 +569,7 @@ def warm() -> None:
     import rmwbench.bundle.query
     import rmwbench.campaign.start
     import rmwbench.cli.main
-    import rmwbench.published.claims.document
+    import rmwbench.published.claims.ledger
     import rmwbench.published.importers
     import rmwbench.report.html
     import rmwbench.report.markdown

@@ -97,7 +97,7 @@ def show(
     ] = False,
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.ledger import document, ledger
     from rmwbench.published.claims.measured import shipped_of
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
@@ -114,7 +114,7 @@ def show(
         _save(files, given, save)
         return
     there = shipped_of(files) if shipped else {}
-    document = ledger(
+    made = ledger(
         files,
         given,
         heading=heading,
@@ -123,33 +123,29 @@ def show(
         verdicts=verdicts,
         given=wanted.given,
     )
-    if (
-        heading
-        and not verdicts
-        and not any(part["claims"] or part["headings"] for part in document["sources"])
-    ):
+    if heading and not verdicts and not any(part.claims or part.headings for part in made.sources):
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
-        print_json(document)
+        print_json(document(made))
     elif markdown or suites:
         from rmwbench.published.claims.by_suite import by_suite
         from rmwbench.published.claims.markdown import evaluations_table
         from rmwbench.published.claims.markdown import page as markdown_page
 
         every = {file.claims: [*given, *there.get(file.claims, ())] for file in files}
-        rows = by_suite(files, document, every)
-        typer.echo(markdown_page(document, rows) if markdown else evaluations_table(rows), nl=False)
+        rows = by_suite(files, made, every)
+        typer.echo(markdown_page(made, rows) if markdown else evaluations_table(rows), nl=False)
     elif path is not None:
         from rmwbench.published.claims.render.page import write_html
 
-        write_html(document, given, path)
+        write_html(made, given, path)
         say_written(path)
     else:
         from rmwbench.published.claims.render.terminal import print_ledger
 
         narrowed = words or heading or verdicts
         print_ledger(
-            document,
+            made,
             stdout_console(),
             "cells" if wanted.ids else "reasons" if narrowed else "brief",
         )

@@ -4,7 +4,7 @@
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -15,6 +15,7 @@ from rmwbench.errors import UserError
 if TYPE_CHECKING:
     from rmwbench.published.claims.campaign.plan import ClaimsPlan
     from rmwbench.published.claims.campaign.session import Session
+    from rmwbench.published.claims.ledger import Ledger
     from rmwbench.published.claims.model import Claims
 
 DEFAULT_BUDGET = "30m"
@@ -135,7 +136,7 @@ def _asked(
     """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
     alone that are asked for: the one that was named, or those of such a verdict in the shipped
     ledger; none for all of them."""
-    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.ledger import ledger
     from rmwbench.published.claims.measured import shipped_of
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
@@ -151,12 +152,8 @@ def _asked(
     ids = [name for of_source in found.ids.values() for name in sorted(of_source)]
     if verdicts:
         wanted = named(verdicts, "--verdict")
-        document = ledger(
-            found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted
-        )
-        ids = [
-            claim["id"] for part in document["sources"] for claim in part["claims"] if claim["test"]
-        ]
+        made = ledger(found.files, shipped=shipped_of(found.files), ids=found.ids, verdicts=wanted)
+        ids = [judged.claim.id for judged in made.claims if judged.claim.test]
         if not ids:
             raise UserError(
                 "no claim of such a verdict has an experiment",
@@ -234,7 +231,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     from rmwbench.published.beside import evaluated
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.claims.campaign.session import campaigns
-    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.ledger import ledger
     from rmwbench.published.claims.render.page import REPORT, write_html
     from rmwbench.report.html import write_html as write_report
     from rmwbench.results.show import summarise
@@ -258,21 +255,18 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     return good
 
 
-def _told(made: "dict[str, Any]") -> "list[str]":
+def _told(made: "Ledger") -> "list[str]":
     """What each answered claim says, then the counts."""
     from rmwbench.words.printable import printable
 
     lines = []
-    for source in made["sources"]:
-        for claim in source["claims"]:
-            if claim["today"]:
-                today = claim["today"][0]
-                seen = f"  {today['seen']}" if today["seen"] else ""
-                proxy = " (proxy)" if today["verdict"] == "proxy" else ""
-                lines.append(
-                    f"{today['answer'] + proxy:<22} {claim['id']:<24} {claim['says']}{seen}"
-                )
-    counts = ", ".join(f"{name} {n}" for name, n in made["summary"]["answers"].items()) or "none"
+    for judged in made.claims:
+        if judged.today:
+            claim, today = judged.claim, judged.today[0]
+            seen = f"  {found}" if (found := today.seen()) else ""
+            proxy = " (proxy)" if judged.is_proxy else ""
+            lines.append(f"{today.answer + proxy:<22} {claim.id:<24} {claim.says}{seen}")
+    counts = ", ".join(f"{name} {n}" for name, n in made.summary.answers.items()) or "none"
     return [
         *(printable(line) for line in sorted(lines)),
         "",

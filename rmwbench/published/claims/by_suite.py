@@ -5,12 +5,12 @@ tests, and how long its trials took."""
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.judge import AS_LONG
+from rmwbench.published.claims.ledger import Ledger, SourceLedger
 from rmwbench.published.claims.model import Claims
 from rmwbench.published.claims.suites import untested
 from rmwbench.suite.cells import Cell, cells, comparisons
@@ -50,28 +50,25 @@ class Row:
 
 def by_suite(
     files: Sequence[Claims],
-    ledger: Mapping[str, Any],
+    ledger: Ledger,
     measured: Mapping[str, Sequence[Campaign]],
 ) -> list[Row]:
-    """In the order of the ledger document of these files, whose statements test one suite each;
+    """In the order of the ledger of these files, whose statements test one suite each;
     behind them the suites of a source that none of its statements tests. `measured`: source -> its
     campaigns."""
     by_name = {file.claims: file for file in files}
     return [
         row
-        for source in ledger["sources"]
-        for row in _of_source(by_name[source["source"]], source, measured.get(source["source"], ()))
+        for source in ledger.sources
+        for row in _of_source(by_name[source.source], source, measured.get(source.source, ()))
     ]
 
 
-def _of_source(
-    file: Claims, source: Mapping[str, Any], measured: Sequence[Campaign]
-) -> Iterator[Row]:
+def _of_source(file: Claims, source: SourceLedger, measured: Sequence[Campaign]) -> Iterator[Row]:
     states: dict[str, Counter[str]] = {}
-    for claim in source["claims"]:
-        tests = [test for test in (claim["test"], *claim["also"]) if test is not None]
-        for suite in dict.fromkeys(test["suite"] for test in tests):
-            states.setdefault(suite, Counter())[claim["state"]] += 1
+    for judged in source.claims:
+        for suite in dict.fromkeys(test.suite for test in judged.claim.tests):
+            states.setdefault(suite, Counter())[judged.state] += 1
     for name in (*states, *untested(file)):
         whole = comparisons(cells(load(name)))
         original = _of_the_original(file, name, whole)

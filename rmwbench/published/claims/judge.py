@@ -101,6 +101,30 @@ class Cell:
     takes: Takes | None = None
     """What would decide it if nothing were lost, where it is undecided and nothing was."""
 
+    @property
+    def sides(self) -> list["CellSide"]:
+        """The left one, and the right one where there is one."""
+        left = CellSide(self.left, self.left_in, self.left_topic, self.left_trials)
+        if self.right is None:
+            return [left]
+        place = self.right_in or self.left_in
+        return [left, CellSide(self.right, place, self.right_topic, self.right_trials)]
+
+
+@dataclass(frozen=True)
+class CellSide:
+    """An arm in a workload, or in one of its topics; `trials`: (number of the block over all
+    campaigns, value)."""
+
+    arm: str
+    workload: str
+    topic: str | None
+    trials: tuple[tuple[int, float], ...]
+
+    @property
+    def place(self) -> str:
+        return unit(self.workload, self.topic)
+
 
 @dataclass(frozen=True)
 class Length:

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rmwbench.published.claims.model import RANGES
+from rmwbench.published.claims.judge import Today
+from rmwbench.published.claims.ledger import JudgedClaim, Ledger, SourceLedger
+from rmwbench.published.claims.model import RANGES, Cells, Claim, Judged, Test
 from rmwbench.published.claims.state import STATES, counts
 from rmwbench.published.claims.words import POINTS, UNITLESS, amount, title_of, unit_of
 from rmwbench.words.numbers import significant_count
@@ -53,34 +55,34 @@ BY_SUITE = (
 ABSENT = "–"
 
 
-def page(document: Mapping[str, Any], suites: "Sequence[Row]" = ()) -> str:
+def page(ledger: Ledger, suites: "Sequence[Row]" = ()) -> str:
     """The whole page, ending in one newline."""
-    s = document["summary"]
-    published = "; ".join(f"{name} {n}" for name, n in s["published"].items())
+    s = ledger.summary
+    published = "; ".join(f"{name} {n}" for name, n in s.published.items())
     lines = [
         HEAD,
-        f"**{s['claims']} statements.** Here: {counts(s)}. *Open*: there is an experiment, and "
+        f"**{s.claims} statements.** Here: {counts(s)}. *Open*: there is an experiment, and "
         "nothing has measured it yet; `rmwbench published claims run SOURCE --budget 30m` does.",
         "",
         f"As published: {published}.",
         "",
     ]
-    corrected = "; ".join(f"{name} {n}" for name, n in s["corrected"].items())
+    corrected = "; ".join(f"{name} {n}" for name, n in s.corrected.items())
     lines += [f"As corrected, where their data can say: {corrected}.", ""]
-    letters = _letters(document)
-    lines += _measured(document, letters)
+    letters = _letters(ledger)
+    lines += _measured(ledger, letters)
     lines += _by_suite(suites)
-    for source in document["sources"]:
+    for source in ledger.sources:
         lines += _source(source, letters)
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _measured(document: Mapping[str, Any], letters: Mapping[str, str]) -> list[str]:
+def _measured(ledger: Ledger, letters: Mapping[str, str]) -> list[str]:
     """What was measured, where and when; each machine with its letter."""
-    first = _all(document)
-    places = Counter(one["machine"] for one in first if one["machine"])
+    answers = _all(ledger)
+    places = Counter(one.machine for one in answers if one.machine)
     dates = {
-        name: sorted({one["date"] for one in first if one["machine"] == name}) for name in places
+        name: sorted({str(one.date) for one in answers if one.machine == name}) for name in places
     }
     told = [
         (f"**{letters[name]}** " if name in letters else "")
@@ -159,9 +161,9 @@ def _minutes(row: "Row") -> str:
     return least + significant_count(max(1, round(row.took_s / 60)))
 
 
-def _letters(document: Mapping[str, Any]) -> dict[str, str]:
+def _letters(ledger: Ledger) -> dict[str, str]:
     """Machine -> A, B, …, by the number of answers that it gives; empty where there is but one."""
-    found = Counter(one["machine"] for one in _all(document) if one["machine"]).most_common()
+    found = Counter(one.machine for one in _all(ledger) if one.machine).most_common()
     return (
         {name: chr(ord("A") + place) for place, (name, _) in enumerate(found)}
         if len(found) > 1
@@ -169,185 +171,173 @@ def _letters(document: Mapping[str, Any]) -> dict[str, str]:
     )
 
 
-def _all(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return [
-        one
-        for source in document["sources"]
-        for claim in source["claims"]
-        for one in claim["today"]
-    ]
+def _all(ledger: Ledger) -> list[Today]:
+    return [one for claim in ledger.claims for one in claim.today]
 
 
-def _source(source: Mapping[str, Any], letters: Mapping[str, str]) -> list[str]:
-    lines = [f"## {source['title']} ({source['published']})", ""]
-    versions = ", ".join(source["versions"])
+def _source(source: SourceLedger, letters: Mapping[str, str]) -> list[str]:
+    lines = [f"## {source.title} ({source.published})", ""]
+    versions = ", ".join(source.versions)
     lines += [
-        f"`{source['source']}`; layer {source['layer']}" + (f"; {versions}." if versions else "."),
+        f"`{source.source}`; layer {source.layer}" + (f"; {versions}." if versions else "."),
         "",
     ]
     heading = None
-    for claim in source["claims"]:
-        if claim["heading"] != heading:
-            heading = claim["heading"]
+    for judged in source.claims:
+        if judged.claim.heading != heading:
+            heading = judged.claim.heading
             lines += (
                 ["", f"### {_cell(heading)}", ""] if lines[-1] else [f"### {_cell(heading)}", ""]
             )
             lines += ["| claim | as published | as corrected | here |", "|---|---|---|---|"]
-        lines.append(_row(claim, letters))
-    if source["headings"]:
+        lines.append(_row(judged, letters))
+    if source.headings:
         lines += ["", "### Without claims", ""]
-        lines += [f"- {_cell(h['heading'])}: {_cell(h['reason'])}" for h in source["headings"]]
+        lines += [f"- {_cell(one.heading)}: {_cell(one.reason)}" for one in source.headings]
     return [*lines, ""]
 
 
-def _row(claim: Mapping[str, Any], letters: Mapping[str, str]) -> str:
-    said = f"`{claim['id']}` ({claim['kind']}) {claim['says']}"
-    if claim["figure"]:
-        said += f" *{claim['figure']}*"
-    if claim["place"]:
-        said += f" ({claim['place']})"
-    if claim["kind"] == "opinion":
+def _row(judged: JudgedClaim, letters: Mapping[str, str]) -> str:
+    claim = judged.claim
+    said = f"`{claim.id}` ({claim.kind}) {claim.says}"
+    if claim.figure:
+        said += f" *{claim.figure}*"
+    if claim.place:
+        said += f" ({claim.place})"
+    if claim.kind == "opinion":
         return f"| {_cell(said)} | opinion | | |"
-    found = here(claim, letters=letters)
-    return (
-        "| "
-        + " | ".join(map(_cell, (said, as_published(claim), _judged(claim["corrected"]), found)))
-        + " |"
-    )
+    found = here(judged, letters=letters)
+    cells = (said, as_published(claim), _of_the_data(claim.corrected), found)
+    return f"| {' | '.join(map(_cell, cells))} |"
 
 
-def as_published(claim: Mapping[str, Any]) -> str:
+def as_published(claim: Claim) -> str:
     """What the source's own data says, or from what an inference of ours is."""
-    if claim["inferred"] is not None:
-        return f"*ours*: {claim['inferred']}"
-    return _judged(claim["published"])
+    if claim.inferred is not None:
+        return f"*ours*: {claim.inferred}"
+    return _of_the_data(claim.published)
 
 
-def _judged(judged: Mapping[str, Any] | None) -> str:
+def _of_the_data(judged: Judged | None) -> str:
     if judged is None:
         return ""
-    p = "" if judged["p"] is None else f" (p = {judged['p']:g})"
-    return f"**{judged['verdict']}**: {judged['why']}{p}"
+    p = "" if judged.p is None else f" (p = {judged.p:g})"
+    return f"**{judged.verdict}**: {judged.why}{p}"
 
 
 def here(
-    claim: Mapping[str, Any], *, verdict: bool = True, letters: Mapping[str, str] | None = None
+    judged: JudgedClaim, *, verdict: bool = True, letters: Mapping[str, str] | None = None
 ) -> str:
     """What was found here, and the experiment in a few words, or why there is none. `letters` as in
     `answered`."""
-    if claim["test"] is None:
-        return f"not testable here: {claim['not_testable']}"
-    experiment = "; and ".join(_experiment(test) for test in (claim["test"], *claim["also"]))
-    return f"{answered(claim, letters)}; {experiment}" if verdict else experiment
+    if not judged.claim.tests:
+        return f"not testable here: {judged.claim.not_testable}"
+    experiment = "; and ".join(map(_experiment, judged.claim.tests))
+    return f"{answered(judged, letters)}; {experiment}" if verdict else experiment
 
 
-def _experiment(test: Mapping[str, Any]) -> str:
+def _experiment(test: Test) -> str:
     """`suite` [levels]: metric of left < factor × right."""
-    base = f" ÷ its own{_levels(test['base_at'])}" if test["base_at"] else ""
-    left = test["left"] + _levels(test["left_at"]) + base
-    where = f"`{test['suite']}`{_levels(test['at'], test['workload'], test['topic'])}"
-    title = title_of(test["metric"])
-    if test["times_metric"]:
-        title = f"{title} × {title_of(test['times_metric'])}"
+    base = f" ÷ its own{_levels(test.base_at)}" if test.base_at else ""
+    left = test.left + _levels(test.left_at) + base
+    where = f"`{test.suite}`{_levels(test.at, test.workload, test.topic)}"
+    title = title_of(test.metric)
+    if test.times_metric:
+        title = f"{title} × {title_of(test.times_metric)}"
     metric = f"{title}," if "," in title else title
-    if test["by"] == "exponent":
+    if test.by == "exponent":
         metric = f"growth exponent of {metric}"
-    told = f"{where}: {metric} of {left} {_RELATION[test['relation']]} {_against(test, base)}"
-    if test["existence"]:
+    told = f"{where}: {metric} of {left} {_RELATION[test.relation]} {_against(test, base)}"
+    if test.existence:
         told += " (anything in any block)"
-    return told + _of_cells(test["cells"])
+    return told + _of_cells(test.cells)
 
 
-def _against(test: Mapping[str, Any], base: str) -> str:
-    of_range = f"a factor of {test['factor']:g} of " if test["relation"] in RANGES else ""
-    if test["right"] is None:
-        return of_range + amount(
-            test["level"], unit_of(test["metric"]) if not test["times_metric"] else UNITLESS
-        )
-    right = (
-        test["right"]
-        + _levels(test["right_at"], test["right_workload"], test["right_topic"])
-        + base
-    )
-    if test["right_metric"]:
-        right = f"{title_of(test['right_metric'])} of {right}"
-    if test["by"] == "difference":
-        return f"{right} {'+' if test['level'] >= 0 else '−'} {amount(abs(test['level']), POINTS)}"
-    if test["by"] == "exponent":
-        return f"{of_range}{test['level']:g} against {right}"
+def _against(test: Test, base: str) -> str:
+    of_range = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
+    level = test.level or 0.0
+    if test.right is None:
+        return of_range + amount(level, UNITLESS if test.times_metric else unit_of(test.metric))
+    right = test.right + _levels(test.right_at, test.right_workload, test.right_topic) + base
+    if test.right_metric:
+        right = f"{title_of(test.right_metric)} of {right}"
+    if test.by == "difference":
+        return f"{right} {'+' if level >= 0 else '−'} {amount(abs(level), POINTS)}"
+    if test.by == "exponent":
+        return f"{of_range}{level:g} against {right}"
     if of_range:
-        return of_range + ("" if test["times"] == 1 else f"{test['times']:g} × ") + right
-    return f"{test['factor']:g} × {right}" if test["factor"] != 1 else right
+        return of_range + ("" if test.times == 1 else f"{test.times:g} × ") + right
+    return f"{test.factor:g} × {right}" if test.factor != 1 else right
 
 
-def _of_cells(cells: Mapping[str, Any] | None) -> str:
+def _of_cells(cells: Cells | None) -> str:
     if cells is None:
         return ""
-    least, most = cells["at_least"], cells["at_most"]
+    least, most = cells.at_least, cells.at_most
     if least is None and most is None:
-        return f", in all {cells['of']} cells"
+        return f", in all {cells.of} cells"
     if least == most:
-        return f", in {least} of {cells['of']} cells"
+        return f", in {least} of {cells.of} cells"
     bounds = [
         f"at least {least}" if least is not None else "",
         f"at most {most}" if most is not None else "",
     ]
-    return f", in {' and '.join(filter(None, bounds))} of {cells['of']} cells"
+    return f", in {' and '.join(filter(None, bounds))} of {cells.of} cells"
 
 
-def answered(claim: Mapping[str, Any], letters: Mapping[str, str] | None = None) -> str:
+def answered(judged: JudgedClaim, letters: Mapping[str, str] | None = None) -> str:
     """`**holds**, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine that has data, side by side;
     `**open**` where there is none. `letters`: machine -> how it is called, as in `6 blocks on
     B`."""
-    if not claim["today"]:
+    if not judged.today:
         return "**open**"
-    with_data = [one for one in claim["today"] if one["answer"] != "no data"]
-    told = " · ".join(_answer(today, letters) for today in with_data or claim["today"][:1])
-    return f"**machines differ**: {told}" if claim["state"] == "machines differ" else told
+    with_data = [one for one in judged.today if one.answer != "no data"]
+    told = " · ".join(_answer(today, letters) for today in with_data or judged.today[:1])
+    return f"**machines differ**: {told}" if judged.state == "machines differ" else told
 
 
-def codes(today: Mapping[str, Any]) -> list[str]:
+def codes(today: Today) -> list[str]:
     """In what an answer is another than the original, with both numbers where there are two:
     `version`, `length 1.1 of 300 s`, `conditions 9 of 54`. Of one that decides nothing only what it
     is short of."""
-    length, counted = today["length"], today["conditions"]
+    length, counted = today.length, today.conditions
     numbers = {
-        "length": f"length {length['measured_s'] or 0:g} of {length['of_s'] or 0:g} s",
-        "conditions": f"conditions {counted['measured']} of {counted['of']}",
+        "length": f"length {length.measured_s or 0:g} of {length.of_s or 0:g} s",
+        "conditions": f"conditions {counted.measured} of {counted.of}",
     }
-    every = today["verdict"] == "proxy"
-    return [numbers.get(c, c) for c in today["proxy_codes"] if every or c in numbers]
+    every = today.verdict == "proxy"
+    return [numbers.get(c, c) for c in today.proxy_codes if every or c in numbers]
 
 
-def _answer(today: Mapping[str, Any], letters: Mapping[str, str] | None) -> str:
-    number = today["blocks"]
+def _answer(today: Today, letters: Mapping[str, str] | None) -> str:
+    number = today.blocks
     blocks = f", {number} block{'s' * (number != 1)}" if number else ""
-    if today["missing"] and number:
-        blocks += f", without {today['missing']} of its cells"
-    machine = (letters or {}).get(today["machine"])
+    if today.missing and number:
+        blocks += f", without {today.missing} of its cells"
+    machine = (letters or {}).get(today.machine or "")
     place = f" on {machine}" if machine else ""
-    name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
+    name = today.verdict if today.verdict in ("supported", "refuted") else today.answer
     short = ", ".join(codes(today))
-    proxy = f" ({'proxy: ' * (today['verdict'] == 'proxy')}{short})" if short else ""
-    leans = f" (leans to *{today['leans']}*)" if today["leans"] else ""
-    seen = f": {today['seen']}" if today["seen"] else ""
+    proxy = f" ({'proxy: ' * (today.verdict == 'proxy')}{short})" if short else ""
+    leans = f" (leans to *{today.leans}*)" if today.leans else ""
+    seen = f": {found}" if (found := today.seen()) else ""
     reason = _reason(today)
-    if today["takes"] is not None:
-        name, reason = "undecidable", f"it takes {today['takes']['text']}, if nothing is lost"
-    return f"**{name}**{leans}{proxy}, {today['layer']}{blocks}{place}{seen}" + (
+    if today.takes is not None:
+        name, reason = "undecidable", f"it takes {today.takes.text()}, if nothing is lost"
+    return f"**{name}**{leans}{proxy}, {today.layer}{blocks}{place}{seen}" + (
         f": {reason}" if reason else ""
     )
 
 
-def _reason(today: Mapping[str, Any]) -> str | None:
+def _reason(today: Today) -> str | None:
     """Why there is no value; or why a value beyond its bar decides nothing, where all undecided
     cells have the same reason. Too few blocks are seen in their number."""
-    if not today["seen"]:
-        return next((cell["reason"] for cell in today["cells"] if cell["reason"]), None)
-    if today["answer"] != "undecided":
+    if not today.seen():
+        return next((cell.reason for cell in today.cells if cell.reason), None)
+    if today.answer != "undecided":
         return None
-    undecided = [cell for cell in today["cells"] if cell["answer"] == "undecided"]
-    reasons = {cell["reason"] for cell in undecided if cell["code"] != "few_blocks"}
+    undecided = [cell for cell in today.cells if cell.answer == "undecided"]
+    reasons = {cell.reason for cell in undecided if cell.code != "few_blocks"}
     return reasons.pop() if len(reasons) == 1 else None
 
 

@@ -1,14 +1,16 @@
 """What became of a claim here, as one of seven states, and how many are in each: the same words and
-numbers in the terminal, on the page and in docs/claims.md. Pure; a claim is that of the ledger
-document.
-"""
+numbers in the terminal, on the page and in docs/claims.md. Pure."""
 
 import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rmwbench.errors import UserError, did_you_mean
+from rmwbench.published.claims.judge import Cell, Today
+from rmwbench.published.claims.model import Claim
+
+if TYPE_CHECKING:
+    from rmwbench.published.claims.ledger import JudgedClaim, Summary
 
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",
@@ -44,73 +46,52 @@ OF_HERE = ("proxy", "supported", "refuted")
 NAMES = (*STATES, "proxy", "refuted", *OF_THE_DATA)
 
 
-def state_of(claim: Mapping[str, Any]) -> str:
+def state_of(claim: Claim, today: Sequence[Today]) -> str:
     """By the answer with the most cells and blocks at the claim's own layer, whatever it says;
     unless another machine says the contrary at the same layer."""
-    if claim["kind"] == "opinion":
+    if claim.kind == "opinion":
         return "opinion"
-    if claim["test"] is None:
+    if claim.test is None:
         return "not testable here"
-    if not claim["today"]:
+    if not today:
         return "open"
-    first = claim["today"][0]
-    others = [one for one in claim["today"][1:] if one["layer"] == first["layer"]]
-    if any(_contrary(first, other) for other in others):
+    first = today[0]
+    if any(_contrary(first, other) for other in today[1:] if other.layer == first.layer):
         return "machines differ"
-    return "undecidable" if first["takes"] is not None else str(first["answer"])
+    return "undecidable" if first.takes is not None else first.answer
 
 
-def _contrary(first: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
+def _contrary(first: Today, other: Today) -> bool:
     """Whether a decided answer is denied by another machine: it decides the contrary, or what it
     found in a cell lies on the other side of the bar, outside of what decided it."""
-    if first["answer"] not in DECIDED or first["answer"] == other["answer"]:
+    if first.answer not in DECIDED or first.answer == other.answer:
         return False
-    if other["answer"] in DECIDED:
+    if other.answer in DECIDED:
         return True
-    found = {_place(cell): cell for cell in other["cells"] if cell["answer"] == "undecided"}
+    found = {(c.part, c.workload): c for c in other.cells if c.answer == "undecided"}
     return any(
         _apart(cell, found[place])
-        for cell in first["cells"]
-        if cell["answer"] == first["answer"] and (place := _place(cell)) in found
+        for cell in first.cells
+        if cell.answer == first.answer and (place := (cell.part, cell.workload)) in found
     )
 
 
-def _place(cell: Mapping[str, Any]) -> tuple[Any, ...]:
-    return cell["part"], cell["workload"]
-
-
-def _apart(decided: Mapping[str, Any], cell: Mapping[str, Any]) -> bool:
-    ends = [decided["low"], decided["high"], cell["low"], cell["high"]]
-    if cell["code"] == "few_blocks" or any(end is None for end in ends):
+def _apart(decided: Cell, cell: Cell) -> bool:
+    if cell.code == "few_blocks" or cell.low is None or cell.high is None:
         return False
-    low, high, other_low, other_high = map(float, ends)
-    disjoint = other_high < low or high < other_low
-    return disjoint and cell["value_says"] not in (None, decided["answer"])
+    if decided.low is None or decided.high is None:
+        return False
+    disjoint = cell.high < decided.low or decided.high < cell.low
+    return disjoint and cell.value_says not in (None, decided.answer)
 
 
-def counted(claims: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """`states`: all of them, also those that no claim is in, so that they add up to the claims;
-    `proxies`: how many of the decided ones are proxies (`judge.Today.proxy_codes`)."""
-    states = Counter(map(state_of, claims))
-    proxies = Counter(
-        state_of(claim)
-        for claim in claims
-        if claim["today"] and claim["today"][0]["verdict"] == "proxy"
-    )
-    return {
-        "states": {name: states[name] for name in STATES},
-        "proxies": {name: proxies[name] for name in DECIDED},
-    }
-
-
-def counts(summary: Mapping[str, Any]) -> str:
-    """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`, of a document's
-    summary."""
+def counts(summary: "Summary") -> str:
+    """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`."""
     return ", ".join(
         f"{name}{'s' * (name == 'opinion')} {number}"
         + (f" ({proxies} by proxy)" if proxies else "")
-        for name, number in summary["states"].items()
-        for proxies in (summary["proxies"].get(name),)
+        for name, number in summary.states.items()
+        for proxies in (summary.proxies.get(name),)
     )
 
 
@@ -140,12 +121,11 @@ def _named(word: str, where: str) -> str:
     )
 
 
-def is_one_of(claim: Mapping[str, Any], names: Collection[str]) -> bool:
+def is_one_of(judged: "JudgedClaim", names: Collection[str]) -> bool:
     """Whether the claim is in a state of this name, or has such a verdict: of its source's own
     data, or of here."""
-    told = {state_of(claim)}
-    told |= {claim[key]["verdict"] for key in ("published", "corrected") if claim[key]} & set(
-        OF_THE_DATA
-    )
-    told |= {claim["today"][0]["verdict"]} & set(OF_HERE) if claim["today"] else set()
+    claim = judged.claim
+    of_the_data = {one.verdict for one in (claim.published, claim.corrected) if one}
+    of_here = {one.verdict for one in judged.today[:1]}
+    told = {judged.state} | of_the_data & set(OF_THE_DATA) | of_here & set(OF_HERE)
     return not told.isdisjoint(names)

@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.claims.by_suite import by_suite
-from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import evaluations_table
 from rmwbench.published.claims.suites import is_of, untested
 from tests.published.claims.shipped import FILES

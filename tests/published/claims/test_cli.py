@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.published.claims.by_suite import by_suite
-from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.ledger import document, ledger
 from rmwbench.published.claims.markdown import evaluations_table, page
 from rmwbench.published.claims.measured import shipped_of
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -26,8 +26,8 @@ def run(capsys, *arguments):
 def test_the_page_has_every_statement():
     files = list(FILES.values())
     there = shipped_of(files)
-    document = ledger(files, shipped=there)
-    made = page(document, by_suite(files, document, there))
+    found = ledger(files, shipped=there)
+    made = page(found, by_suite(files, found, there))
     assert [claim.id for file in files for claim in file.items if f"`{claim.id}`" not in made] == []
 
 
@@ -44,8 +44,8 @@ def test_the_table_of_the_evaluations_is_up_to_date():
 def test_of_each_suite_it_is_told_what_was_measured_of_it():
     file = FILES["gscam-2025"]
     there = shipped_of([file])
-    document = ledger([file], shipped=there)
-    rows = by_suite([file], document, there)
+    made = ledger([file], shipped=there)
+    rows = by_suite([file], made, there)
     testable = [claim for claim in file.items if claim.tests]
     *tested, last = rows
     assert {row.suite for row in tested} == {test.suite for one in testable for test in one.tests}
@@ -60,8 +60,8 @@ def test_of_each_suite_it_is_told_what_was_measured_of_it():
     few = {
         "gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]
     }
-    assert [row.measured for row in by_suite([file], document, few)] == [0] * len(rows)
-    assert "| `gscam-2025` | " in page(document, rows) and "## By suite" not in page(document)
+    assert [row.measured for row in by_suite([file], made, few)] == [0] * len(rows)
+    assert "| `gscam-2025` | " in page(made, rows) and "## By suite" not in page(made)
 
 
 def first_blocks(found, count):
@@ -126,7 +126,8 @@ def test_a_campaign_gives_todays_answer():
         "rclcpp inter as of 2019 unique": [v * 900 for v in SLOW],
     }
     arms = [renamed(arm(name, found), "service_latency_p50") for name, found in values.items()]
-    doc = ledger([file], [campaign(("one", *arms), suite="rclcpp-intraprocess-2019")])
+    made = ledger([file], [campaign(("one", *arms), suite="rclcpp-intraprocess-2019")])
+    doc = document(made)
     found = {claim["id"]: claim["today"] for claim in doc["sources"][0]["claims"]}
     (today,) = found["pa-one-lat-unique"]
     assert (today["answer"], today["verdict"]) == ("holds", "proxy"), (

@@ -7,12 +7,11 @@ import pytest
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.document import ledger
-from rmwbench.published.claims.judge import answers
+from rmwbench.published.claims.judge import Counted, Length, answers
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
 from rmwbench.published.claims.measured import expanded, measured, text
 from rmwbench.published.claims.model import Conditions
-from rmwbench.published.claims.state import state_of
 from rmwbench.results.model import Metric
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
@@ -20,7 +19,7 @@ from tests.report.example_document import example
 
 
 def claims_of(made):
-    return [claim for source in made["sources"] for claim in source["claims"]]
+    return made.claims
 
 
 def judged(file, *campaigns):
@@ -46,17 +45,17 @@ SIDES = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
 def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     file = lasting(asked(right="b"), 27.0)
     claim = judged(file, of_length(measured_s, ("w", *SIDES)))
-    (found,) = claim["today"]
-    assert found["proxy_codes"] == list(codes)
-    assert found["length"] == {"measured_s": measured_s, "of_s": 27.0}
-    assert found["verdict"] == ("proxy" if codes else "supported")
+    (found,) = claim.today
+    assert found.proxy_codes == codes
+    assert found.length == Length(measured_s, 27.0)
+    assert found.verdict == ("proxy" if codes else "supported")
     told = "**holds** (proxy: length 1.1 of 27 s)"
     assert (told in answered(claim)) == bool(codes)
 
 
 def test_a_run_whose_length_nobody_told_is_no_condition():
-    (found,) = judged(asked(right="b"), of_length(1.1, ("w", *SIDES)))["today"]
-    assert (found["length"]["of_s"], found["verdict"]) == (None, "supported")
+    (found,) = judged(asked(right="b"), of_length(1.1, ("w", *SIDES))).today
+    assert (found.length.of_s, found.verdict) == (None, "supported")
 
 
 def test_one_condition_of_many_says_both_numbers():
@@ -64,18 +63,18 @@ def test_one_condition_of_many_says_both_numbers():
     (one,) = file.items
     many = file.model_copy(update={"items": (one.model_copy(update={"speaks_of": 54}),)})
     claim = judged(many, campaign(("w", *SIDES)))
-    assert claim["today"][0]["conditions"] == {"measured": 1, "of": 54}
+    assert claim.today[0].conditions == Counted(1, 54)
     assert "(proxy: conditions 1 of 54)" in answered(claim)
     whole = judged(file, campaign(("w", *SIDES)))
-    assert whole["today"][0]["conditions"] == {"measured": 1, "of": 1}
-    assert whole["today"][0]["verdict"] == "supported"
+    assert whole.today[0].conditions == Counted(1, 1)
+    assert whole.today[0].verdict == "supported"
 
 
 def test_cells_that_were_not_measured_are_conditions_too():
     claim = judged(
         asked(right="b", cells={"of": 3, "at_least": 1}), campaign(("w", *SIDES), ("v", *SIDES))
     )
-    assert claim["today"][0]["conditions"] == {"measured": 2, "of": 3}
+    assert claim.today[0].conditions == Counted(2, 3)
     assert "**holds** (proxy: conditions 2 of 3)" in answered(claim)
 
 
@@ -102,10 +101,10 @@ def test_what_is_about_an_untouched_payload_is_not_answered_by_a_read_one():
     file = asked(right="b", of_touch=True).model_copy(
         update={"conditions": Conditions(touch="none")}
     )
-    (found,) = judged(file, campaign(("w", *SIDES)))["today"]
-    assert (found["answer"], found["cells"][0]["code"]) == ("no data", "other_touch")
+    (found,) = judged(file, campaign(("w", *SIDES))).today
+    assert (found.answer, found.cells[0].code) == ("no data", "other_touch")
     alone = [arm("rclcpp/a", FAST, touch="none"), arm("rclcpp/b", SLOW, touch="none")]
-    assert judged(file, campaign(("w", *alone)))["today"][0]["answer"] == "holds"
+    assert judged(file, campaign(("w", *alone))).today[0].answer == "holds"
 
 
 def lossless(name, blocks=5, count=500):
@@ -128,13 +127,13 @@ def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     """500 messages in five trials of 2 s: 50 per second, 36 000 in twelve trials of a minute."""
     file = asked(level=level, workload="w", metric="loss")
     claim = judged(file, of_length(2.0, ("w", lossless("rclcpp/a"))))
-    (found,) = claim["today"]
-    assert found["answer"] == "undecided"
-    assert (claim["state"] == "undecidable") == undecidable
-    cell = found["cells"][0]["takes"]
-    assert cell["blocks"] == MOST_BLOCKS
-    assert cell["messages"] == pytest.approx(50 * MOST_BLOCKS * cell["steady_s"], rel=0.01)
-    assert (cell["steady_s"] > LONGEST_S) == undecidable
+    (found,) = claim.today
+    assert found.answer == "undecided"
+    assert (claim.state == "undecidable") == undecidable
+    cell = found.cells[0].takes
+    assert cell.blocks == MOST_BLOCKS
+    assert cell.messages == pytest.approx(50 * MOST_BLOCKS * cell.steady_s, rel=0.01)
+    assert (cell.steady_s > LONGEST_S) == undecidable
     assert ("**undecidable**" in answered(claim)) == undecidable
 
 
@@ -142,11 +141,11 @@ def test_a_small_difference_of_two_lossless_sides_takes_blocks():
     """However long they are: trials may go wrong as a whole."""
     file = asked(right="b", by="difference", relation="greater", level=0.095, metric="loss")
     claim = judged(file, of_length(60.0, ("w", lossless("rclcpp/a"), lossless("rclcpp/b"))))
-    takes = claim["today"][0]["takes"]
-    assert claim["state"] == "undecidable" and 35 < takes["blocks"] < 50
-    assert takes["text"] == f"{takes['blocks']} blocks" and takes["text"] in answered(claim)
-    enough = lossless("rclcpp/a", takes["blocks"]), lossless("rclcpp/b", takes["blocks"])
-    assert judged(file, of_length(60.0, ("w", *enough)))["today"][0]["answer"] == "does not hold"
+    takes = claim.today[0].takes
+    assert claim.state == "undecidable" and 35 < takes.blocks < 50
+    assert takes.text() == f"{takes.blocks} blocks" and takes.text() in answered(claim)
+    enough = lossless("rclcpp/a", takes.blocks), lossless("rclcpp/b", takes.blocks)
+    assert judged(file, of_length(60.0, ("w", *enough))).today[0].answer == "does not hold"
 
 
 def test_what_lost_something_is_not_undecidable():
@@ -163,7 +162,7 @@ def test_what_lost_something_is_not_undecidable():
         lost, metrics={"loss": Metric.of(fraction)}, per_trial={"loss": lost.per_trial["m"]}
     )
     claim = judged(asked(level=0.0005, workload="w", metric="loss"), of_length(2.0, ("w", made)))
-    assert (claim["state"], claim["today"][0]["takes"]) == ("undecided", None)
+    assert (claim.state, claim.today[0].takes) == ("undecided", None)
 
 
 def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
@@ -171,10 +170,10 @@ def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
     from rmwbench.published.claims.measured import shipped_of
 
     made = ledger([source], shipped=shipped_of([source]))
-    states = {claim["id"]: claim for claim in claims_of(made)}
+    states = {claim.claim.id: claim for claim in claims_of(made)}
     for name in ("gs-paradox", "gs-pool-60-512-1400", "gs-zenoh-no-loss"):
-        assert state_of(states[name]) == "undecidable"
-        words = states[name]["today"][0]["takes"]["text"].split()
+        assert states[name].state == "undecidable"
+        words = states[name].today[0].takes.text().split()
         assert " ".join(words) in page(made)
 
 

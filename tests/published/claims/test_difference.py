@@ -9,6 +9,7 @@ from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.errors import UserError
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.judge import today
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import here
 from rmwbench.published.claims.model import load
 from rmwbench.published.claims.render.picture import WIDTH, picture
@@ -176,9 +177,8 @@ def test_three_good_trials_do_not_exclude_that_every_third_is_bad():
 def test_what_was_seen_is_told_in_points():
     doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
     assert one(five_points(), doc).seen() == "0 [-30 to 30] points"
-    test = five_points().items[0].model_dump(mode="json")
-    claim = {"test": test["test"], "also": [], "today": []}
-    assert here(claim).endswith("loss of a > b + 5 points")
+    (judged,) = ledger([five_points()]).claims
+    assert here(judged).endswith("loss of a > b + 5 points")
 
 
 def test_times_have_no_difference_as_fractions_have():
@@ -232,11 +232,7 @@ def test_its_picture_has_zero_in_the_middle():
     doc = campaign(("w", lossless("rclcpp/a", 1116), lossless("rclcpp/b", 1116)))
     claims = five_points(level=0.35)
     (found,) = today(claims, claims.items[0], doc)
-    cells = [
-        {key: getattr(cell, key) for key in ("workload", "answer", "value", "low", "high")}
-        for cell in found.cells
-    ]
-    drawn = picture(claims.items[0].model_dump(mode="json")["test"], cells)
+    drawn = picture(claims.items[0].test, found.cells)
     ((bar, text),) = drawn["bars"]
     (row,) = drawn["rows"]
     assert text == "35 points"

@@ -8,8 +8,8 @@ from collections import Counter
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.claims.document import ledger
 from rmwbench.published.claims.judge import today
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
 from rmwbench.published.claims.measured import expanded, file_name, measured, text
 from rmwbench.published.claims.measured_files import FOLDER, shipped
@@ -138,13 +138,13 @@ def test_campaigns_of_ones_own_come_before_what_ships_and_data_before_none():
         machine="none",
     )
     made = ledger([claims], [none, mine], shipped={"s": there})
-    (claim,) = made["sources"][0]["claims"]
-    assert [(one["campaign"], one["answer"]) for one in claim["today"]] == [
+    (claim,) = made.sources[0].claims
+    assert [(one.campaign, one.answer) for one in claim.today] == [
         ("mine", "does not hold"),
         ("shipped", "holds"),
         ("none", "no data"),
     ]
-    assert made["summary"]["answers"] == {"does not hold": 1}
+    assert made.summary.answers == {"does not hold": 1}
 
 
 def there(claims, left, right, machine, layer="rclcpp", **about):
@@ -160,13 +160,13 @@ def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_
         there(claims, FAST[:5], SLOW[:5], "old"),
     )
     native = there(claims, FAST, SLOW, "third", "native")
-    (claim,) = ledger([claims], shipped={"s": [*native, *clear, *noisy]})["sources"][0]["claims"]
-    assert [(one["machine"], one["answer"]) for one in claim["today"]] == [
+    (claim,) = ledger([claims], shipped={"s": [*native, *clear, *noisy]}).sources[0].claims
+    assert [(one.machine, one.answer) for one in claim.today] == [
         ("new", "undecided"),
         ("old", "holds"),
         ("third", "holds"),
     ], "the claim's own layer before another, then the blocks"
-    assert claim["state"] == "undecided", "what decides is not selected"
+    assert claim.state == "undecided", "what decides is not selected"
 
 
 def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
@@ -176,12 +176,12 @@ def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
     cells = [(f"w [n={n}]", *both) for n in (1, 2)]
     whole = expanded(measured(claims, [begun(*cells, machine="old")]))
     part = there(claims, FAST, SLOW, "new")
-    (claim,) = ledger([claims], shipped={"s": [*part, *whole]})["sources"][0]["claims"]
-    assert [(one["machine"], one["answer"], one["missing"]) for one in claim["today"]] == [
+    (claim,) = ledger([claims], shipped={"s": [*part, *whole]}).sources[0].claims
+    assert [(one.machine, one.answer, one.missing) for one in claim.today] == [
         ("old", "holds", 0),
         ("new", "undecided", 1),
     ]
-    assert claim["state"] == "holds"
+    assert claim.state == "holds"
     assert (
         "**undecided** (conditions 1 of 2), rclcpp, 6 blocks, without 1 of its cells: "
         in answered(claim)
@@ -194,8 +194,8 @@ def test_machines_that_decide_the_contrary_are_said_to_differ():
         [claims],
         shipped={"s": [*there(claims, FAST, SLOW, "one"), *there(claims, SLOW, FAST, "two")]},
     )
-    (claim,) = made["sources"][0]["claims"]
-    assert claim["state"] == "machines differ" and made["summary"]["states"]["machines differ"] == 1
+    (claim,) = made.sources[0].claims
+    assert claim.state == "machines differ" and made.summary.states["machines differ"] == 1
     assert "**machines differ**: " in page(made)
 
 
@@ -206,18 +206,18 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
         there(claims, FAST[3:], SLOW[3:], "one", name="second", created_utc="2026-01-03T03:04:05Z"),
     ]
     for shipped_ in (days, days[::-1]):
-        (found,) = ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]})["sources"][0][
-            "claims"
-        ][0]["today"]
-        assert (found["answer"], found["blocks"]) == ("holds", 6)
-        assert (found["campaigns"], found["campaign"], found["date"]) == (
-            ["first", "second"],
+        (found,) = (
+            ledger([claims], shipped={"s": [*shipped_[0], *shipped_[1]]}).sources[0].claims[0].today
+        )
+        assert (found.answer, found.blocks) == ("holds", 6)
+        assert (found.campaigns, found.campaign, found.date) == (
+            ("first", "second"),
             "second",
             "2026-01-03",
         )
-        assert [block for block, _ in found["cells"][0]["left_trials"]] == list(range(6))
-    alone = ledger([claims], shipped={"s": days[0]})["sources"][0]["claims"][0]["today"][0]
-    assert (alone["answer"], alone["leans"], alone["blocks"]) == ("undecided", "holds", 3)
+        assert [block for block, _ in found.cells[0].left_trials] == list(range(6))
+    alone = ledger([claims], shipped={"s": days[0]}).sources[0].claims[0].today[0]
+    assert (alone.answer, alone.leans, alone.blocks) == ("undecided", "holds", 3)
 
 
 def test_versions_are_not_pooled():
@@ -226,8 +226,8 @@ def test_versions_are_not_pooled():
         begun(("w", arm("rclcpp/a", FAST, version=version), arm("rclcpp/b", SLOW)), name=name)
         for name, version in (("old", "1.0"), ("new", "1.0.9"))
     ]
-    (found,) = ledger([claims], campaigns)["sources"][0]["claims"][0]["today"]
-    assert [cell["blocks"] for cell in found["cells"]] == [6, 6]
+    (found,) = ledger([claims], campaigns).sources[0].claims[0].today
+    assert [cell.blocks for cell in found.cells] == [6, 6]
 
 
 def test_the_page_names_the_machine_where_there_are_two():
@@ -239,9 +239,12 @@ def test_the_page_names_the_machine_where_there_are_two():
     assert f"Measured: {MACHINE}, 2026-01-02, 1 answers." in page(made) and " on A" not in page(
         made
     )
-    twice = {**made, "sources": [made["sources"][0], json.loads(json.dumps(made["sources"][0]))]}
-    twice["sources"][1]["claims"][0]["today"][0]["machine"] = "another"
-    text = page(twice)
+    ((claim,),) = [source.claims for source in made.sources]
+    another = dataclasses.replace(
+        claim, today=tuple(dataclasses.replace(x, machine="another") for x in claim.today)
+    )
+    sources = (made.sources[0], dataclasses.replace(made.sources[0], claims=(another,)))
+    text = page(dataclasses.replace(made, sources=sources))
     assert f"**A** {MACHINE}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers." in text
     assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
 

@@ -1,6 +1,7 @@
 """Claims in the report of a campaign, on the ledger's page, and in the short forms; and their
 pictures."""
 
+import math
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +10,10 @@ import pytest
 
 from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
-from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.judge import Cell
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.measured import shipped_of
+from rmwbench.published.claims.model import Test
 from rmwbench.published.claims.render.page import render_html as ledger_page
 from rmwbench.published.claims.render.picture import WIDTH, picture
 from rmwbench.published.claims.render.rows import inside, of_campaign
@@ -111,18 +114,18 @@ def test_the_ledgers_page_links_to_reports(shown):
 
 
 def cell(low, value, high, answer="holds"):
-    return {"workload": "w", "answer": answer, "low": low, "value": value, "high": high}
+    return Cell("w", answer, "a", "b", value=value, low=low, high=high)
 
 
 def asked(relation="less", right="b", factor=1.0, level=None, times=1.0):
-    return {
-        "relation": relation,
-        "right": right,
-        "factor": factor,
-        "times": times,
-        "level": level,
-        "metric": "undelivered",
-    }
+    return Test.model_construct(
+        relation=relation,
+        right=right,
+        factor=factor,
+        times=times,
+        level=level,
+        metric="undelivered",
+    )
 
 
 def test_a_picture_shades_what_is_claimed():
@@ -154,7 +157,8 @@ def test_a_band_is_shaded_around_equality():
 
 def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
     drawn = picture(
-        asked(), [cell(0.0, 0.5, "inf", "undecided"), cell(2.0, "inf", "inf", "does not hold")]
+        asked(),
+        [cell(0.0, 0.5, math.inf, "undecided"), cell(2.0, math.inf, math.inf, "does not hold")],
     )
     for row in drawn["rows"]:
         assert 0 < row["low"] <= row["value"] <= row["high"] < WIDTH
@@ -164,7 +168,7 @@ def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
         and not drawn["rows"][1]["open_left"]
     )
     assert picture(asked("greater", None, level=0.0), [cell(0.1, 0.2, 0.3)])["rows"][0]["low"] > 0
-    assert picture(asked(), [{**cell(None, None, None), "reason": "nothing"}]) is None
+    assert picture(asked(), [cell(None, None, None, "no data")]) is None
 
 
 @pytest.mark.long
@@ -207,7 +211,7 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
 
     name = "fastdds-2021"
     made = ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
-    found = next(claim for claim in made["sources"][0]["claims"] if claim["state"] == "holds")
+    found = next(claim for claim in made.sources[0].claims if claim.state == "holds")
     path = tmp_path / "claims.html"
     path.write_text(ledger_page(made, lambda *where: None))
     with sync_playwright() as playwright:
@@ -218,7 +222,7 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         page.goto(path.as_uri())
         page.select_option(".filter select[name=state]", "holds")
         seen = page.locator("article.claim:visible")
-        assert seen.count() == made["summary"]["states"]["holds"]
+        assert seen.count() == made.summary.states["holds"]
         assert {one.get_attribute("data-state") for one in seen.all()} == {"holds"}
         assert (
             page.locator(".filter output").inner_text()
@@ -227,10 +231,10 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         page.locator(f"#c-{found['id']} .trials > summary").first.click()
         evidence = page.locator("#evidence-body")
         text = evidence.inner_text()
-        today = found["today"][0]
-        assert today["machine"] in text and today["date"] in text and found["says"] in text
-        blocks = {block for cell in today["cells"] for block, _ in cell["left_trials"]}
-        cells = [cell for cell in today["cells"] if cell["left_trials"]]
+        today = found.today[0]
+        assert today.machine in text and today.date in text and found.claim.says in text
+        blocks = {block for cell in today.cells for block, _ in cell.left_trials}
+        cells = [cell for cell in today.cells if cell.left_trials]
         assert evidence.locator("tbody tr").count() >= len(blocks) and evidence.locator(
             "table"
         ).count() == len(cells)

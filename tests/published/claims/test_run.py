@@ -101,16 +101,14 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
 
 @pytest.mark.long
 def test_only_what_was_asked_for_would_run(capsys):
-    from rmwbench.published.claims.document import ledger
+    from rmwbench.published.claims.ledger import ledger
     from rmwbench.published.claims.measured import shipped_of
     from rmwbench.published.claims.model import load
     from rmwbench.published.claims.named import sources
 
     files = [load(name) for name in sources()]
-    parts = ledger(files, shipped=shipped_of(files))["sources"]
-    undecided = {
-        claim["id"] for part in parts for claim in part["claims"] if claim["state"] == "undecided"
-    }
+    made = ledger(files, shipped=shipped_of(files))
+    undecided = {judged.claim.id for judged in made.claims if judged.state == "undecided"}
     code, out, _ = cli(
         capsys, "published", "claims", "plan", "--verdict", "undecided", "--budget", "10h", "--json"
     )

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
 from rmwbench.published.claims.measured import shipped_of
 from rmwbench.published.claims.model import Conditions
 from rmwbench.published.claims.render.page import render_html
-from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named, state_of
+from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
 from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
@@ -26,7 +26,7 @@ def whole():
 
 
 def claims_of(made):
-    return [claim for source in made["sources"] for claim in source["claims"]]
+    return made.claims
 
 
 def of_shipped(name):
@@ -34,36 +34,31 @@ def of_shipped(name):
 
 
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
-    states = whole["summary"]["states"]
+    states = whole.summary.states
     assert list(states) == list(STATES)
     assert (
         sum(states.values())
-        == whole["summary"]["claims"]
+        == whole.summary.claims
         == sum(len(file.items) for file in FILES.values())
     )
-    assert [claim["state"] for claim in claims_of(whole)] == [
-        state_of(claim) for claim in claims_of(whole)
-    ]
     assert all(
-        claim["test"] and not claim["today"]
-        for claim in claims_of(whole)
-        if claim["state"] == "open"
+        claim.claim.test and not claim.today for claim in claims_of(whole) if claim.state == "open"
     )
     assert all(
-        claim["not_testable"] for claim in claims_of(whole) if claim["state"] == "not testable here"
+        claim.claim.not_testable for claim in claims_of(whole) if claim.state == "not testable here"
     )
-    assert states["opinion"] == whole["summary"]["opinions"] and states["not testable here"] > 50
-    decided = [claim for claim in claims_of(whole) if claim["state"] in ("holds", "does not hold")]
-    assert sum(whole["summary"]["proxies"].values()) == sum(
-        c["today"][0]["verdict"] == "proxy" for c in decided
+    assert states["opinion"] == whole.summary.opinions and states["not testable here"] > 50
+    decided = [claim for claim in claims_of(whole) if claim.state in ("holds", "does not hold")]
+    assert sum(whole.summary.proxies.values()) == sum(
+        c.today[0].verdict == "proxy" for c in decided
     )
 
 
 def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
-    told = counts(whole["summary"])
+    told = counts(whole.summary)
     assert [name in told for name in STATES] == [True] * 9
     _, out, _ = run(capsys)
-    assert told in " ".join(out.split()) and f"{whole['summary']['claims']} statements" in out
+    assert told in " ".join(out.split()) and f"{whole.summary.claims} statements" in out
     assert told in page(whole)
     html = render_html(whole, lambda *where: None)
     listed = dict(
@@ -71,8 +66,8 @@ def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
             r'<li><span class="verdict" data-answer="([^"]+)">[^<]*</span> <b>(\d+)</b>', html
         )
     )
-    assert {name: int(n) for name, n in listed.items()} == whole["summary"]["states"]
-    for name, n in whole["summary"]["proxies"].items():
+    assert {name: int(n) for name, n in listed.items()} == whole.summary.states
+    for name, n in whole.summary.proxies.items():
         assert (
             not n
             or f'{name}</span> <b>{listed[name]}</b> <span class="none">({n} by proxy)' in html
@@ -84,8 +79,8 @@ def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_i
     cells = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
     for versions, proxies in ((("1.0", "1.1"), 0), (("0.9", "1.0"), 1)):
         spoken = file.model_copy(update={"conditions": Conditions(rclcpp=versions)})
-        summary = ledger([spoken], [campaign(("w", *cells))])["summary"]
-        assert (summary["states"]["holds"], summary["proxies"]["holds"]) == (1, proxies)
+        summary = ledger([spoken], [campaign(("w", *cells))]).summary
+        assert (summary.states["holds"], summary.proxies["holds"]) == (1, proxies)
         assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
 
 
@@ -118,7 +113,7 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
     first = of([0.40, 0.41, 0.39, 0.42, 0.40], 27, "one")
     file = asked(level=0.05, workload="w", metric="loss")
     (claim,) = claims_of(ledger([file], [first, of(other, 26, "two")]))
-    assert claim["today"][0]["answer"] == "does not hold" and claim["state"] == state
+    assert claim.today[0].answer == "does not hold" and claim.state == state
 
 
 def test_a_proxy_says_in_what_it_is_another():
@@ -146,7 +141,7 @@ def test_an_undecided_answer_whose_interval_does_not_say_why_gives_its_reason():
         file = asked(right="b", relation="greater")
         made = ledger([file], [campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))])
         (claim,) = claims_of(made)
-        assert claim["state"] == "undecided"
+        assert claim.state == "undecided"
         assert answered(claim).endswith(f": {why}"), answered(claim)
     made = ledger(
         [asked(right="b")], [campaign(("w", arm("rclcpp/a", NOISY), arm("rclcpp/b", SLOW)))]
@@ -161,8 +156,8 @@ def test_open_is_printed_with_what_to_do(capsys):
     do = "rmwbench published claims run rclcpp-intraprocess-2019 --budget 30m"
     assert code == 0 and f"here open (nothing measured yet: {do})" in text
     made = ledger([FILES["rclcpp-intraprocess-2019"]])
-    (found,) = [claim for claim in claims_of(made) if claim["id"] == "pa-one-lat-unique"]
-    assert found["state"] == "open" and made["sources"][0]["run"] == do
+    (found,) = [claim for claim in claims_of(made) if claim.claim.id == "pa-one-lat-unique"]
+    assert found.state == "open" and made.sources[0].run == do
     assert do in render_html(made, lambda *where: None)
     row = next(line for line in page(made).splitlines() if "`pa-one-lat-unique`" in line)
     assert "| **open**; " in row
@@ -204,13 +199,13 @@ def test_a_word_that_is_neither_source_nor_claim(capsys):
 @pytest.mark.parametrize("name", [name.replace(" ", "-") for name in NAMES])
 def test_every_verdict_can_be_asked_for(name, whole, capsys):
     (wanted,) = named([name], "--verdict")
-    expected = {claim["id"] for claim in claims_of(whole) if is_one_of(claim, {wanted})}
+    expected = {claim.claim.id for claim in claims_of(whole) if is_one_of(claim, {wanted})}
     if wanted in STATES:
-        assert len(expected) == whole["summary"]["states"][wanted]
+        assert len(expected) == whole.summary.states[wanted]
     files = list(FILES.values())
     made = ledger(files, shipped=shipped_of(files), verdicts={wanted})
-    assert {claim["id"] for claim in claims_of(made)} == expected
-    assert all(source["claims"] for source in made["sources"])
+    assert {claim.claim.id for claim in claims_of(made)} == expected
+    assert all(source.claims for source in made.sources)
 
 
 def test_a_verdict_as_people_write_it(capsys):
@@ -236,7 +231,7 @@ def test_the_whole_ledger_is_brief_and_no_line_is_said_twice(capsys, monkeypatch
     monkeypatch.setenv("COLUMNS", "80")
     _, out, _ = run(capsys)
     lines = out.splitlines()
-    assert len(lines) < 4.25 * whole["summary"]["claims"] and max(map(len, lines)) <= 80
+    assert len(lines) < 4.25 * whole.summary.claims and max(map(len, lines)) <= 80
     monkeypatch.delenv("COLUMNS")
     _, out, _ = run(capsys, "fastdds-2021")
     found = out[out.index("  fd-qp-latency ") :].split("\n\n")[0].split("\n  fd-")[0]
@@ -246,11 +241,11 @@ def test_the_whole_ledger_is_brief_and_no_line_is_said_twice(capsys, monkeypatch
 
 def test_trials_of_what_ships_are_in_the_document():
     of_source = claims_of(of_shipped("fastdds-2021"))
-    answered = [claim for claim in of_source if claim["state"] in ("holds", "does not hold")]
+    answered = [claim for claim in of_source if claim.state in ("holds", "does not hold")]
     assert answered
     for claim in answered:
-        for cell in claim["today"][0]["cells"]:
-            if cell["answer"] == "no data":
+        for cell in claim.today[0].cells:
+            if cell.answer == "no data":
                 continue
-            assert cell["left_trials"] and all(len(pair) == 2 for pair in cell["left_trials"])
-            assert bool(cell["right_trials"]) == (cell["right"] is not None)
+            assert cell.left_trials and all(len(pair) == 2 for pair in cell.left_trials)
+            assert bool(cell.right_trials) == (cell.right is not None)

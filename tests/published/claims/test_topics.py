@@ -9,8 +9,8 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
-from rmwbench.published.claims.document import ledger
 from rmwbench.published.claims.judge import today
+from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import here
 from rmwbench.published.claims.measured import expanded, measured, text
 from rmwbench.published.claims.render.rows import item
@@ -68,18 +68,18 @@ def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
 
 def test_the_topic_is_in_the_words(shown):
     claims = asked(right="zenoh", topic="front", workload="whole")
-    (claim,) = ledger([claims], [shown])["sources"][0]["claims"]
-    assert claim["test"]["topic"] == "front"
-    (cell,) = claim["today"][0]["cells"]
-    assert (cell["workload"], cell["left_in"], cell["left_topic"]) == (
+    (claim,) = ledger([claims], [shown]).sources[0].claims
+    assert claim.claim.test.topic == "front"
+    (cell,) = claim.today[0].cells
+    assert (cell.workload, cell.left_in, cell.left_topic) == (
         "whole · front",
         "whole",
         "front",
     )
     assert "`fixture` [whole, topic front]: " in here(claim)
     two = asked(right="cyclone", topic="imu", right_topic="front")
-    (claim,) = ledger([two], [shown])["sources"][0]["claims"]
-    assert claim["today"][0]["cells"][0]["workload"] == "whole · imu against whole · front"
+    (claim,) = ledger([two], [shown]).sources[0].claims
+    assert claim.today[0].cells[0].workload == "whole · imu against whole · front"
     assert "[topic imu]: " in here(claim) and here(claim).endswith(
         "cyclone < cyclone [topic front]"
     )
@@ -93,8 +93,8 @@ def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
 
 def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
     def shows(**test):
-        made = ledger([asked(**test)], [shown])["sources"][0]
-        return item(made, made["claims"][0], lambda *where: "#there")["today"][0]
+        made = ledger([asked(**test)], [shown]).sources[0]
+        return item(made, made.claims[0], lambda *where: "#there")["today"][0]
 
     found = shows(right="zenoh", topic="front")
     assert [(x["arm"], x["workload"], x["href"]) for x in found["evidence"]] == [

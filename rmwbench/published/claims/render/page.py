@@ -2,13 +2,14 @@
 campaigns' reports."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from markupsafe import Markup
 
 from rmwbench.published.campaign import Campaign
+from rmwbench.published.claims.ledger import Ledger
 from rmwbench.published.claims.render.rows import Link, choices, counts, inside, item
 from rmwbench.published.claims.state import STATES
 from rmwbench.report.page import asset, render_page
@@ -17,33 +18,31 @@ from rmwbench.whole_file import write_whole
 REPORT = "report.html"
 
 
-def write_html(ledger: Mapping[str, Any], campaigns: Sequence[Campaign], path: Path) -> None:
-    """Writes the page of a ledger document to `path`. Each of the campaigns that has its report
+def write_html(ledger: Ledger, campaigns: Sequence[Campaign], path: Path) -> None:
+    """Writes the page of a ledger to `path`. Each of the campaigns that has its report
     beside it is linked to."""
     write_whole(path, render_html(ledger, _links(campaigns, path)))
 
 
-def render_html(ledger: Mapping[str, Any], link: Link) -> str:
+def render_html(ledger: Ledger, link: Link) -> str:
     sources = []
-    for source in ledger["sources"]:
+    for source in ledger.sources:
         headings: dict[str, list[dict[str, Any]]] = {}
-        for claim in source["claims"]:
-            headings.setdefault(claim["heading"], []).append(item(source, claim, link))
+        for judged in source.claims:
+            headings.setdefault(judged.claim.heading, []).append(item(source, judged, link))
         sources.append({"of": source, "headings": [_heading(*pair) for pair in headings.items()]})
     items = [
         one for source in sources for heading in source["headings"] for one in heading["claims"]
     ]
-    first = [one["today"][0] for one in items if one["today"]]
+    first = [judged.today[0] for judged in ledger.claims if judged.today]
     return render_page(
         "claims.html.j2",
         [],
-        doc=ledger,
+        ledger=ledger,
         sources=sources,
         states=STATES,
         choices=choices(items),
-        places=list(
-            dict.fromkeys(f"{one['machine']}, {one['date']}" for one in first if one["machine"])
-        ),
+        places=list(dict.fromkeys(f"{one.machine}, {one.date}" for one in first if one.machine)),
         claims_style=style(),
     )
 

@@ -4,10 +4,12 @@ linear one, 0 in the middle. Numbers for an SVG; the template draws them.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from rmwbench.published.claims.model import RANGES
+from rmwbench.published.claims.judge import Cell
+from rmwbench.published.claims.model import RANGES, Test
+from rmwbench.published.claims.rules import bar_of
 from rmwbench.published.claims.words import POINTS, RATIO, UNITLESS, amount, unit_of
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
@@ -15,27 +17,20 @@ MOST_ROWS = 8
 """Of cells that are drawn; the others are in the text."""
 NARROWEST, WIDEST = math.log(1.5), math.log(1000.0)
 """Half of the axis, as the logarithm of a ratio to the bar."""
+Place = Callable[[float], float]
+"""A value -> x."""
 EDGE = 6
 """What lies beyond the axis ends in an arrow within this margin."""
 
 
-def picture(test: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """What to draw of the `cells` of a `today` entry of the ledger, those of one test; None where
-    no cell has an interval."""
-    drawn = [cell for cell in cells if cell["low"] is not None and cell["high"] is not None][
-        :MOST_ROWS
-    ]
-    level = test["level"]
-    bar = (
-        level
-        if level is not None
-        else test["times"]
-        if test["relation"] in RANGES
-        else test["factor"]
-    )
-    if not drawn or bar is None:
+def picture(test: Test, cells: Sequence[Cell]) -> dict[str, Any] | None:
+    """What to draw of the `cells` of an answer, those of one test; None where no cell has an
+    interval."""
+    drawn = [cell for cell in cells if cell.low is not None and cell.high is not None][:MOST_ROWS]
+    bar = bar_of(test)
+    if not drawn:
         return None
-    if test.get("by") == "difference":
+    if test.by == "difference":
         place = _both_sides(bar, drawn)
     else:
         place = _logarithmic(bar, drawn, test) if bar > 0 else _linear(drawn)
@@ -50,14 +45,9 @@ def picture(test: Mapping[str, Any], cells: Sequence[Mapping[str, Any]]) -> dict
     }
 
 
-def _logarithmic(bar: float, cells: Sequence[Mapping[str, Any]], test: Mapping[str, Any]):
-    spread = [
-        abs(math.log(x / bar))
-        for cell in cells
-        for key in ("low", "value", "high")
-        if 0 < (x := _number(cell[key])) < math.inf
-    ]
-    factor = abs(math.log(test["factor"])) * 1.6 if test["relation"] in RANGES else 0.0
+def _logarithmic(bar: float, cells: Sequence[Cell], test: Test) -> Place:
+    spread = [abs(math.log(x / bar)) for cell in cells for x in _ends(cell) if 0 < x < math.inf]
+    factor = abs(math.log(test.factor)) * 1.6 if test.relation in RANGES else 0.0
     half = min(WIDEST, max(NARROWEST, factor, *(1.15 * x for x in spread), 0.0))
 
     def place(x: float) -> float:
@@ -68,49 +58,40 @@ def _logarithmic(bar: float, cells: Sequence[Mapping[str, Any]], test: Mapping[s
     return place
 
 
-def _linear(cells: Sequence[Mapping[str, Any]]):
+def _linear(cells: Sequence[Cell]) -> Place:
     """Ratios around a bar of 0 do not exist, so the range begins at 0."""
-    largest = max(
-        (
-            x
-            for cell in cells
-            for key in ("low", "value", "high")
-            if (x := _number(cell[key])) < math.inf
-        ),
-        default=0,
-    )
+    largest = max((x for cell in cells for x in _ends(cell) if x < math.inf), default=0)
     return lambda x: (
         WIDTH if math.isinf(x) else EDGE + (WIDTH - 2 * EDGE) * (x / largest if largest else 0.0)
     )
 
 
-def _both_sides(bar: float, cells: Sequence[Mapping[str, Any]]):
+def _both_sides(bar: float, cells: Sequence[Cell]) -> Place:
     """0 in the middle, as far to either side as anything reaches."""
-    half = (
-        max(abs(bar), *(abs(cell[key]) for cell in cells for key in ("low", "value", "high")))
-        or 1.0
-    )
+    half = max(abs(bar), *(abs(x) for cell in cells for x in _ends(cell))) or 1.0
     return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
 
 
-def _number(value: float | str | None) -> float:
-    return math.inf if value == "inf" else math.nan if value is None else float(value)
+def _ends(cell: Cell) -> tuple[float, float, float]:
+    """Low, value and high; NaN for one that there is not."""
+    low, value, high = (math.nan if x is None else x for x in (cell.low, cell.value, cell.high))
+    return low, value, high
 
 
-def _bars(test: Mapping[str, Any], bar: float) -> list[float]:
-    return [bar / test["factor"], bar * test["factor"]] if test["relation"] in RANGES else [bar]
+def _bars(test: Test, bar: float) -> list[float]:
+    return [bar / test.factor, bar * test.factor] if test.relation in RANGES else [bar]
 
 
-def _shade(test: Mapping[str, Any], bar: float, place) -> tuple[float, float]:
+def _shade(test: Test, bar: float, place: Place) -> tuple[float, float]:
     """x and width of the side that the claim says."""
-    if test["relation"] in RANGES:  # of what differs the middle is shaded too: what it is not
+    if test.relation in RANGES:  # of what differs the middle is shaded too: what it is not
         low, high = (place(at) for at in _bars(test, bar))
         return low, high - low
-    return (0.0, place(bar)) if test["relation"] == "less" else (place(bar), WIDTH - place(bar))
+    return (0.0, place(bar)) if test.relation == "less" else (place(bar), WIDTH - place(bar))
 
 
-def _row(cell: Mapping[str, Any], place, y: float) -> dict[str, Any]:
-    low, value, high = (_number(cell[key]) for key in ("low", "value", "high"))
+def _row(cell: Cell, place: Place, y: float) -> dict[str, Any]:
+    low, value, high = _ends(cell)
     return {
         "y": y,
         "low": max(EDGE / 2, min(WIDTH - EDGE / 2, place(low))),
@@ -118,14 +99,14 @@ def _row(cell: Mapping[str, Any], place, y: float) -> dict[str, Any]:
         "value": None if math.isnan(value) else max(EDGE / 2, min(WIDTH - EDGE / 2, place(value))),
         "open_left": place(low) < EDGE / 2,
         "open_right": place(high) > WIDTH - EDGE / 2,
-        "answer": cell["answer"],
-        "title": cell["workload"],
+        "answer": cell.answer,
+        "title": cell.workload,
     }
 
 
-def _text(at: float, test: Mapping[str, Any]) -> str:
-    if test.get("by") == "difference":
+def _text(at: float, test: Test) -> str:
+    if test.by == "difference":
         return amount(at, POINTS)
-    if test.get("by") == "exponent" or test.get("times_metric"):
+    if test.by == "exponent" or test.times_metric:
         return amount(at, UNITLESS)
-    return amount(at, unit_of(test["metric"]) if test["right"] is None else RATIO)
+    return amount(at, unit_of(test.metric) if test.right is None else RATIO)

@@ -1,18 +1,19 @@
 """What a report shows of claims: the ledger's entries with a picture and the way to the
 evidence."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from rmwbench.analysis.metrics.topics import unit
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign
-from rmwbench.published.claims.document import ledger
+from rmwbench.published.claims.judge import Cell, Today
+from rmwbench.published.claims.ledger import JudgedClaim, SourceLedger, ledger
 from rmwbench.published.claims.markdown import here
-from rmwbench.published.claims.model import Claims, load
+from rmwbench.published.claims.model import Claims, Test, load
 from rmwbench.published.claims.render.picture import picture
-from rmwbench.published.claims.state import OF_THE_DATA, STATES, state_of
+from rmwbench.published.claims.state import OF_THE_DATA, STATES
 from rmwbench.published.claims.words import title_of, unit_of
 from rmwbench.suite.file.places import CLAIMS_FILE
 from rmwbench.words import numbers as fmt
@@ -25,7 +26,8 @@ def of_campaign(campaign: Campaign) -> dict[str, Any] | None:
     """The section of a campaign's report: what the shipped claims say of its suite. None where none
     does. Only claims files are read here."""
     made = ledger(_about(str(campaign.suite)), [campaign])
-    items = [item for source in made["sources"] for item in _items(source, inside(campaign))]
+    link = inside(campaign)
+    items = [item(source, x, link) for source in made.sources for x in source.claims if x.today]
     return {"items": items, "counts": counts(items), "filter": choices(items)} if items else None
 
 
@@ -66,77 +68,64 @@ def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     }
 
 
-def _items(source: Mapping[str, Any], link: Link) -> Iterator[dict[str, Any]]:
-    for claim in source["claims"]:
-        if claim["today"]:
-            yield item(source, claim, link)
-
-
-def item(source: Mapping[str, Any], claim: Mapping[str, Any], link: Link) -> dict[str, Any]:
+def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any]:
     """A claim as the templates show it."""
+    claim = judged.claim
     return {
         "of": claim,
-        "source": source["title"],
-        "state": state_of(claim),
-        "proxy": bool(claim["today"]) and claim["today"][0]["verdict"] == "proxy",
-        "data": [found["verdict"] for key in ("published", "corrected") if (found := claim[key])],
-        "run": source["run"],
-        "experiment": None if claim["kind"] == "opinion" else here(claim, verdict=False),
-        "today": [_today((claim["test"], *claim["also"]), found, link) for found in claim["today"]],
+        "source": source.title,
+        "state": judged.state,
+        "proxy": judged.is_proxy,
+        "data": [one.verdict for one in (claim.published, claim.corrected) if one],
+        "run": source.run,
+        "experiment": None if claim.kind == "opinion" else here(judged, verdict=False),
+        "today": [_today(claim.tests, found, link) for found in judged.today],
     }
 
 
-def _today(
-    tests: Sequence[Mapping[str, Any]], found: Mapping[str, Any], link: Link
-) -> dict[str, Any]:
+def _today(tests: Sequence[Test], found: Today, link: Link) -> dict[str, Any]:
     evidence = []
-    for cell in found["cells"]:
-        for side in _compared(cell):
-            workload, topic, arm = cell[f"{side}_in"], cell[f"{side}_topic"], cell[side]
+    for cell in found.cells:
+        for side in cell.sides:
             # A report has the trials of whole workloads; a topic's stand here.
-            href = None if topic else link(found["campaign"], workload, arm, cell["metric"])
-            evidence.append({"arm": arm, "workload": unit(workload, topic), "href": href})
+            href = (
+                None if side.topic else link(found.campaign, side.workload, side.arm, cell.metric)
+            )
+            evidence.append({"arm": side.arm, "workload": side.place, "href": href})
     unique = {(one["workload"], one["arm"]): one for one in evidence}
     linked = any(one["href"] for one in evidence)
     return {
-        **found,
+        "of": found,
+        "seen": found.seen(),
+        "text": found.text(),
         "pictures": [
             drawn
             for part, test in enumerate(tests)
-            if (drawn := picture(test, [cell for cell in found["cells"] if cell["part"] == part]))
+            if (drawn := picture(test, [cell for cell in found.cells if cell.part == part]))
         ],
         "evidence": list(unique.values()),
         # Where a report has the trials, one click leads there.
-        "trials": [] if linked else [made for cell in found["cells"] if (made := _trials(cell))],
+        "trials": [] if linked else [made for cell in found.cells if (made := _trials(cell))],
     }
 
 
-def _compared(cell: Mapping[str, Any]) -> list[str]:
-    """The sides that a cell has."""
-    return [side for side in ("left", "right") if cell[side]]
-
-
-def _trials(cell: Mapping[str, Any]) -> dict[str, Any] | None:
+def _trials(cell: Cell) -> dict[str, Any] | None:
     """The values of a cell's trials: a row per block, a column per side. None where it has none."""
-    sides = _compared(cell)
-    values = {side: _by_block(cell[f"{side}_trials"], unit_of(cell["metric"])) for side in sides}
-    blocks = sorted(set().union(*values.values()))
+    unit = unit_of(cell.metric)
+    values = [
+        {
+            block: "never arrived" if math.isinf(value) else fmt.quantity(value, unit)
+            for block, value in side.trials
+        }
+        for side in cell.sides
+    ]
+    blocks = sorted(set().union(*values))
     if not blocks:
         return None
-    places = {side: unit(cell[f"{side}_in"], cell[f"{side}_topic"]) for side in sides}
-    two = len(set(places.values())) > 1
+    two = len({side.place for side in cell.sides}) > 1
     return {
-        "title": cell["workload"],
-        "metric": title_of(cell["metric"]),
-        "heads": [f"{cell[side]}, {places[side]}" if two else cell[side] for side in sides],
-        "rows": [(block + 1, [values[side].get(block, "–") for side in sides]) for block in blocks],
+        "title": cell.workload,
+        "metric": title_of(cell.metric),
+        "heads": [f"{side.arm}, {side.place}" if two else side.arm for side in cell.sides],
+        "rows": [(block + 1, [of.get(block, "–") for of in values]) for block in blocks],
     }
-
-
-def _by_block(trials: Sequence[tuple[int, float | str]], unit: str) -> dict[int, str]:
-    found: dict[int, list[str]] = {}
-    for block, value in trials:
-        found.setdefault(block, []).append(
-            "never arrived" if value == "inf" else fmt.quantity(float(value), unit)
-        )
-    return {block: ", ".join(texts) for block, texts in found.items()}

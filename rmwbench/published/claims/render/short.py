@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+from rmwbench.published.claims.model import Judged
+
 
 def lines(section: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     """(answer, text) of each claim in a campaign's section (rows.py); empty where there is no
@@ -10,7 +12,7 @@ def lines(section: Mapping[str, Any] | None) -> list[tuple[str, str]]:
     return (
         []
         if section is None
-        else [(item["today"][0]["answer"], _line(item)) for item in section["items"]]
+        else [(item["today"][0]["of"].answer, _line(item)) for item in section["items"]]
     )
 
 
@@ -19,8 +21,8 @@ def table(section: Mapping[str, Any] | None) -> list[tuple[str, str, str, str]]:
     there is none."""
     return [
         (
-            f"{item['of']['id']}: {item['of']['says']}",
-            *(_judged(item["of"][key]) for key in ("published", "corrected")),
+            f"{item['of'].id}: {item['of'].says}",
+            *(_of_the_data(judged) for judged in (item["of"].published, item["of"].corrected)),
             _here(item),
         )
         for item in (section or {"items": ()})["items"]
@@ -29,16 +31,16 @@ def table(section: Mapping[str, Any] | None) -> list[tuple[str, str, str, str]]:
 
 def _line(item: Mapping[str, Any]) -> str:
     of = item["of"]
-    told = "ours" if of["inferred"] else f"as published: {_judged(of['published'])}"
-    return f"{of['id']}: {of['says']} ({told}) {_here(item)}"
+    told = "ours" if of.inferred else f"as published: {_of_the_data(of.published)}"
+    return f"{of.id}: {of.says} ({told}) {_here(item)}"
 
 
 def _here(item: Mapping[str, Any]) -> str:
-    today = item["today"][0]
-    name = today["verdict"] if today["verdict"] in ("supported", "refuted") else today["answer"]
-    seen = f" {today['seen']}" if today["seen"] else ""
-    return f"{name}{' (proxy)' if today['verdict'] == 'proxy' else ''}, {today['layer']}{seen}"
+    today = item["today"][0]["of"]
+    name = today.verdict if today.verdict in ("supported", "refuted") else today.answer
+    seen = f" {found}" if (found := today.seen()) else ""
+    return f"{name}{' (proxy)' if item['proxy'] else ''}, {today.layer}{seen}"
 
 
-def _judged(judged: Mapping[str, Any] | None) -> str:
-    return "" if judged is None else str(judged["verdict"])
+def _of_the_data(judged: Judged | None) -> str:
+    return "" if judged is None else judged.verdict

@@ -1,0 +1,199 @@
+"""The ledger of claims: every claim with what was found of it, for the terminal, the page,
+docs/claims.md and `--json`. Pure."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from typing import Any
+
+from rmwbench.published.campaign import Campaign
+from rmwbench.published.claims.judge import Today, answers
+from rmwbench.published.claims.model import Claim, Claims, Heading
+from rmwbench.published.claims.state import DECIDED, STATES, is_one_of, state_of, to_do
+
+SCHEMA, VERSION = "rmwbench/claims", 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgedClaim:
+    """A claim, the `layer` that it speaks of, what each campaign says of it, those with data first,
+    and what became of it (`state.STATES`)."""
+
+    claim: Claim
+    layer: str
+    today: tuple[Today, ...]
+    state: str
+
+    @property
+    def is_proxy(self) -> bool:
+        return bool(self.today) and self.today[0].verdict == "proxy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceLedger:
+    """Of one source: its name and what it is, its claims, the headings without any. `run`: what
+    measures its open claims."""
+
+    source: str
+    title: str
+    published: str
+    layer: str
+    versions: tuple[str, ...]
+    claims: tuple[JudgedClaim, ...]
+    headings: tuple[Heading, ...]
+    run: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Summary:
+    """How many claims there are, and verdict or state -> how many have it. `states`: all of them,
+    also those that no claim is in, so that they add up to the claims; `proxies`: how many of the
+    decided ones are proxies."""
+
+    claims: int
+    inferred: int
+    opinions: int
+    testable: int
+    published: Mapping[str, int]
+    corrected: Mapping[str, int]
+    today: Mapping[str, int]
+    answers: Mapping[str, int]
+    states: Mapping[str, int]
+    proxies: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ledger:
+    """`campaigns`: the names of those that were given, without the shipped ones."""
+
+    campaigns: tuple[str, ...]
+    summary: Summary
+    sources: tuple[SourceLedger, ...]
+
+    @property
+    def claims(self) -> list[JudgedClaim]:
+        return [claim for source in self.sources for claim in source.claims]
+
+
+def ledger(
+    sources: Sequence[Claims],
+    campaigns: Sequence[Campaign] = (),
+    *,
+    heading: str | None = None,
+    shipped: Mapping[str, Sequence[Campaign]] | None = None,
+    ids: Mapping[str, Collection[str]] | None = None,
+    verdicts: Collection[str] = (),
+    given: Mapping[str, str] | None = None,
+) -> Ledger:
+    """All claims of these sources, with what each campaign says of them.
+
+    `shipped`: source -> what was measured elsewhere (`measured.expanded`), which comes behind the
+    campaigns. Only those are kept whose heading contains `heading`, whatever the case; whose id is
+    among `ids` of its source, where the source has any; and which are in one of the states or have
+    one of the `verdicts` (`state.named`). `given`: source -> how the user named it, where that is
+    the path of a file.
+    """
+    there, names, only = shipped or {}, given or {}, ids or {}
+
+    def of(source: Claims) -> SourceLedger:
+        name = source.claims
+        wanted = only.get(name, ())
+        whole = not (wanted or verdicts)
+        claims = (
+            _judged(source, claim, campaigns, there.get(name, ()))
+            for claim in source.items
+            if _has(heading, claim.heading) and (not wanted or claim.id in wanted)
+        )
+        return SourceLedger(
+            source=name,
+            title=source.title,
+            published=source.published,
+            layer=source.layer,
+            versions=source.versions,
+            claims=tuple(one for one in claims if not verdicts or is_one_of(one, verdicts)),
+            headings=tuple(one for one in source.headings if whole and _has(heading, one.heading)),
+            run=to_do(names.get(name, name)),
+        )
+
+    parts = [part for part in map(of, sources) if part.claims or not verdicts]
+    return Ledger(
+        campaigns=tuple(campaign.name for campaign in campaigns),
+        summary=_summary([claim for part in parts for claim in part.claims]),
+        sources=tuple(parts),
+    )
+
+
+def document(found: Ledger) -> dict[str, Any]:
+    """As `--json` prints it (docs/formats/claims.md)."""
+    return {"schema": SCHEMA, "version": VERSION, **_plain(found)}
+
+
+def _has(heading: str | None, name: str) -> bool:
+    return heading is None or heading.casefold() in name.casefold()
+
+
+def _judged(
+    source: Claims, claim: Claim, campaigns: Sequence[Campaign], shipped: Sequence[Campaign]
+) -> JudgedClaim:
+    # One's own campaigns first. No answer is chosen for what it says: of each, the order of
+    # `answers`.
+    found = [*answers(source, claim, campaigns), *answers(source, claim, shipped)]
+    today = tuple(sorted(found, key=lambda one: one.answer == "no data"))
+    return JudgedClaim(
+        claim=claim,
+        layer=source.layer_of(claim),
+        today=today,
+        state=state_of(claim, today),
+    )
+
+
+def _summary(claims: Sequence[JudgedClaim]) -> Summary:
+    first = [one.today[0] for one in claims if one.today]
+    states = Counter(one.state for one in claims)
+    proxies = Counter(one.state for one in claims if one.is_proxy)
+    return Summary(
+        claims=len(claims),
+        inferred=sum(one.claim.inferred is not None for one in claims),
+        opinions=sum(one.claim.kind == "opinion" for one in claims),
+        testable=sum(one.claim.test is not None for one in claims),
+        published=_counts(one.claim.published.verdict for one in claims if one.claim.published),
+        corrected=_counts(one.claim.corrected.verdict for one in claims if one.claim.corrected),
+        today=dict(Counter(one.verdict for one in first)),
+        answers=dict(Counter(one.answer for one in first)),
+        states={name: states[name] for name in STATES},
+        proxies={name: proxies[name] for name in DECIDED},
+    )
+
+
+def _counts(names: Iterable[str]) -> dict[str, int]:
+    return dict(Counter(names).most_common())
+
+
+def _plain(value: Any) -> Any:
+    """As JSON has it. It has no infinity: as in the show document it is the text `inf`."""
+    if isinstance(value, float):
+        return "inf" if math.isinf(value) else value
+    if isinstance(value, JudgedClaim):
+        more = {name: _plain(getattr(value, name)) for name in ("layer", "today", "state")}
+        return value.claim.model_dump(mode="json") | more
+    if isinstance(value, Heading):
+        return value.model_dump(mode="json")
+    if is_dataclass(value):
+        found = {one.name: _plain(getattr(value, one.name)) for one in fields(value)}
+        return found | (_more(value) if isinstance(value, Today) else {})
+    if isinstance(value, Mapping):
+        return {key: _plain(held) for key, held in value.items()}
+    return [_plain(held) for held in value] if isinstance(value, list | tuple) else value
+
+
+def _more(found: Today) -> dict[str, Any]:
+    """What an answer tells by computing it."""
+    takes = found.takes
+    return {
+        "campaign": found.campaign,
+        "leans": found.leans,
+        "takes": None if takes is None else {**_plain(takes), "text": takes.text()},
+        "text": found.text(),
+        "seen": found.seen(),
+    }
