@@ -7,9 +7,9 @@ Finished trials are never touched.
 import shutil
 from pathlib import Path
 
+from rmwbench.beside import parts
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import ResourceRemoved
-from rmwbench.campaign.trial.beside.recording import PARTIAL_BAGS
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
 
@@ -19,7 +19,8 @@ def settle(directory: Path, dry_run: bool) -> list[str]:
     bundle = Bundle(directory)
     open_ends = bundle.journal.left_behind()
     files = bundle.unnamed()
-    bags = sorted(directory.glob(PARTIAL_BAGS))
+    patterns = (part.UNFINISHED for part in parts("trial"))
+    bags = sorted(path for pattern in patterns for path in directory.glob(pattern))
     for line in open_ends:
         if marker.lives(str(line.resource.get("marker", ""))):
             raise UserError(

@@ -43,7 +43,7 @@ from rmwbench.campaign.trial.trial import hosts_ahead, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts, marker
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.left_out import told_left_out
+from rmwbench.suite.arm import left_out_lines
 from rmwbench.suite.seed import derive_seed
 from rmwbench.typed import as_typed
 from rmwbench.words.numbers import counted
@@ -144,7 +144,7 @@ class Campaign:
             progress.say(escape(self.plan.host.told()))
         if keeps_spoilt():
             progress.say(TOLD)
-        for text in told_left_out(self.plan.left_out):
+        for text in left_out_lines(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         if self.plan.cut is not None:
             progress.say(escape(self.plan.cut.text))

@@ -34,7 +34,7 @@ from rmwbench.cluster.progress import ClusterProgress
 from rmwbench.cluster.schedule import Part, Schedule, duration_s
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.left_out import told_left_out
+from rmwbench.suite.arm import left_out_lines
 
 WAIT_S = 1.0
 """How long a signal may go unnoticed."""
@@ -257,7 +257,7 @@ class ClusterCampaign:
     def _announce(self, progress: ClusterProgress) -> None:
         if keeps_spoilt():
             progress.say(TOLD)
-        for text in told_left_out(self.plan.left_out):
+        for text in left_out_lines(self.plan.left_out):
             progress.say(f"left out: {escape(text)}")
         progress.unsupported(self.plan.unsupported)
         for name, reason in self.fleet.left_out:

@@ -26,7 +26,7 @@ from rmwbench.results.selection import Selection
 from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look, Settling
 from rmwbench.results.workload.arm import ArmReport, judge_by
 from rmwbench.results.workload.tails import of_worst
-from rmwbench.suite.left_out import told_left_out
+from rmwbench.suite.arm import left_out_lines
 
 Topic = str | None
 """One that is judged by itself; None: the whole workload."""
@@ -288,7 +288,7 @@ def _campaign(
         ),
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
-        left_out=tuple(told_left_out({one.arm: one.reason for one in plan.left_out})),
+        left_out=tuple(left_out_lines({one.arm: one.reason for one in plan.left_out})),
         wall_s=round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     )
 

@@ -16,6 +16,7 @@ from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.modes import NAMES as MODES
 from rmwbench.suite.names import ArmName
 from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
+from rmwbench.typed import as_typed
 
 __all__ = ["FORMAT_OF_SUFFIX", "MAX_PROFILE_BYTES", "Arm", "Profile"]
 
@@ -135,3 +136,12 @@ class Arm(Side):
             key: override.over(self).side_definition() for key, override in self.processes.items()
         }
         return always | said | ({"processes": others} if others else {})
+
+
+def left_out_lines(absent: Mapping[str, str]) -> list[str]:
+    """`ARMS: REASON`, each reason once, with all of its arms, as the plan, the run and the report
+    say it. `absent`: arm -> why it cannot run here, with the command that changes it."""
+    arms: dict[str, list[str]] = {}
+    for arm, reason in absent.items():
+        arms.setdefault(reason, []).append(arm)
+    return [as_typed(f"{', '.join(found)}: {reason}") for reason, found in arms.items()]

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from pydantic import ValidationError
 
+from rmwbench import beside
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import (
@@ -26,14 +27,12 @@ from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.network import Links, Network, resolved
 from rmwbench.suite.network.real import RealNetwork
 from rmwbench.suite.percentiles import messages_needed, quantile_of
-from rmwbench.suite.ros_variables import CASES, Case
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Periodic
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
-from rmwbench.suite.workload.lifecycle import Managed
 from rmwbench.suite.workload.schedule import Schedule, Sender, check_threads, sharing
 from rmwbench.suite.workload.topology import SUCCESSOR, Node
 from rmwbench.suite.workload.workload import OF_A_TRIAL, Workload
@@ -233,54 +232,6 @@ class Cell:
         return self.workload.schedule if self.sharing else None
 
     @property
-    def ros_case(self) -> Case | None:
-        """The ROS variables of its processes, by which alone it is judged; None for all other
-        cells."""
-        return None if self.workload.ros_variables is None else CASES[self.workload.ros_variables]
-
-    def ros_variables(self, process: str) -> dict[str, str]:
-        """Those of one process, with PEER for the other's address."""
-        if self.ros_case is None:
-            return {}
-        writes = any(endpoint.writes for endpoint in self.endpoints if endpoint.process == process)
-        return self.ros_case.writer if writes else self.ros_case.reader
-
-    @cached_property
-    def bring_up(self) -> Managed | None:
-        """The lifecycle nodes that its manager brings up; None for most cells."""
-        return self.workload.managed
-
-    @cached_property
-    def recorded(self) -> tuple[Endpoint, ...]:
-        """The publishers whose messages a recorder is to keep; none without one."""
-        asked = self.workload.recorder
-        if asked is None:
-            return ()
-        published = (endpoint for endpoint in self.endpoints if endpoint.kind == "publisher")
-        return tuple(
-            endpoint for endpoint in published if not asked.topics or endpoint.topic in asked.topics
-        )
-
-    @property
-    def recorded_topics(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(endpoint.topic for endpoint in self.recorded))
-
-    @property
-    def recorded_bytes(self) -> int:
-        """Of all messages that a trial's recorder should keep, as they are serialised."""
-        return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in self.recorded)
-
-    @property
-    def bag_bytes(self) -> int:
-        """What a trial's bag may take: MCAP's chunks and index come on top."""
-        return int(BAG_MARGIN * self.recorded_bytes)
-
-    @property
-    def recorder_host(self) -> str:
-        asked = self.workload.recorder
-        return (asked and asked.host) or self.hosts[0]
-
-    @property
     def background_hosts(self) -> tuple[str, ...]:
         """On which of them the background load is; all where the workload names none."""
         return self.workload.background_hosts or self.hosts
@@ -300,6 +251,11 @@ class Cell:
         """Whether the number of messages is the middleware's answer, so that `steady_messages` is
         only an upper bound."""
         return any(endpoint.saturating for endpoint in self.endpoints)
+
+    @property
+    def may_be_silent(self) -> bool:
+        """Whether nothing that is heard may be just what it asks for."""
+        return any(beside.each("cell", "may_silence", self))
 
     def sections(self, process: str) -> list[tuple[int, int, int]]:
         """(kind, endpoint, capacity in slots) for the process's record file: kind 1 SENT for who
@@ -401,23 +357,8 @@ class Cell:
             found["schedule"] = self.schedule
         if sampling := self.sampling.definition():
             found["sampling"] = sampling
-        if self.ros_case is not None:
-            found["ros_variables"] = {
-                "case": self.workload.ros_variables,
-                "text": self.ros_case.text,
-                "writer": self.ros_case.writer,
-                "reader": self.ros_case.reader,
-                "expected": self.ros_case.expected(len(self.hosts)),
-                "source": self.ros_case.source,
-            }
-        if self.bring_up is not None:
-            found["bring_up"] = self.bring_up.definition()
-        if self.workload.recorder is not None:
-            found["recorder"] = {
-                **self.workload.recorder.model_dump(mode="json"),
-                "host": self.recorder_host,
-                "topics": list(self.recorded_topics),
-            }
+        for stored in beside.each("cell", "definition", self):
+            found |= stored
         if self.workload.background_hosts:
             found["background_hosts"] = list(self.workload.background_hosts)
         if self.links is not None:
@@ -431,7 +372,6 @@ class Cell:
             raise KeyError(f"cell {self.number} has no process {process!r}")
 
 
-BAG_MARGIN = 1.05
 MOST_CELLS = 40_000
 """Two hundred times what a campaign of a day has; more would not end, and their plan takes
 minutes."""
@@ -720,11 +660,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
             places = [(process.name, process.host, process.nodes) for process in cell.processes]
             nodes = [(node.lifecycle, node.manages) for node in cell.workload.written_out]
             lives = [endpoint.life for endpoint in cell.endpoints]
-            itself = (
-                cell.workload.definition(),
-                cell.workload.ros_variables,
-                cell.workload.recorder,
-            )
+            itself = cell.workload.definition(), cell.workload.beside
             graph = repr((wires, places, nodes, lives, itself))
             graphs[id(cell.workload)] = graph = sha256(graph.encode()).hexdigest()
         content = (

@@ -8,32 +8,45 @@ compared within a combination of levels, never across.
 """
 
 from itertools import product
-from typing import Any
+from typing import Any, get_args
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.modes import MODE_PREFIX, NAMES
 from rmwbench.suite.network.network import LINK_FACTORS, Network
 from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
-from rmwbench.suite.workload.lifecycle import BringUp
 from rmwbench.suite.workload.qos import Qos
-from rmwbench.suite.workload.recorder import Recorder
-from rmwbench.suite.workload.shapes import Graph
-from rmwbench.suite.workload.workload import Workload
+from rmwbench.suite.workload.workload import Beside, Workload
 
 NO_FACTORS = {
     *("name", "title", "description", "primary_metric", "against", "focus"),
     *("nodes", "hosts", "background_hosts", "daemons_host", "overload"),
-    *("arrival", "qos", "graph", "bring_up", "recorder", "timeline"),
+    *("arrival", "qos", "graph", "bring_up", "timeline", "beside"),
 }
 """The keys of a workload that no single level overrides: its name, what it is compared by, lists, and
 parts with keys of their own."""
-WORKLOAD_FACTORS = tuple(name for name in Workload.model_fields if name not in NO_FACTORS)
+
+
+def _model_of(model: type[Strict], name: str) -> type[Strict] | None:
+    """Whose keys a key has; None where its value is a single one."""
+    kinds = get_args(model.model_fields[name].annotation)
+    return next((k for k in kinds if isinstance(k, type) and issubclass(k, Strict)), None)
+
+
+PARTS: dict[str, type[Strict]] = {
+    name: part
+    for model, names in ((Workload, ("graph", "bring_up")), (Beside, Beside.model_fields))
+    for name in names
+    if (part := _model_of(model, name)) is not None
+}
+"""Parts of a workload whose fields are factors too."""
+WORKLOAD_FACTORS = (
+    *(name for name in Workload.model_fields if name not in NO_FACTORS),
+    *(name for name in Beside.model_fields if name not in PARTS),
+)
 QOS_FACTORS = ("reliability", "durability", "history", "depth")
 ARM_FACTORS = ("wait", "loan", "publish_mode", "take")
 OPTION_PREFIX = "options."
-PARTS: dict[str, type[Strict]] = {"graph": Graph, "bring_up": BringUp, "recorder": Recorder}
-"""Parts of a workload whose fields are factors too."""
 PART_FACTORS = tuple(
     f"{part}.{name}" for part, model in PARTS.items() for name in model.model_fields
 )
@@ -86,7 +99,7 @@ def with_workload_level(workload: Workload, factor: str, level: Level) -> Worklo
     if factor in WORKLOAD_FACTORS:
         return _with(workload, {factor: level})
     part, _, name = factor.partition(".")
-    if factor in PART_FACTORS and (asked := getattr(workload, part)) is not None:
+    if factor in PART_FACTORS and (asked := workload.said().get(part)) is not None:
         return _with(workload, {part: _with(asked, {name: level})})
     return workload
 
@@ -117,7 +130,7 @@ def with_arm_level(arm: Arm, factor: str, level: Level) -> Arm:
 
 
 def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
-    asked = {name: getattr(qos, name) for name in qos.model_fields_set} | {factor: level}
+    asked = qos.said() | {factor: level}
     if factor == "history" and level == "keep_all":
         # the level replaces the whole history, of which the depth was a part
         asked.pop("depth", None)
@@ -125,6 +138,4 @@ def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
 
 
 def _with(model: Any, changes: dict[str, Any]) -> Any:
-    return type(model).model_validate(
-        {name: getattr(model, name) for name in model.model_fields_set} | changes
-    )
+    return type(model).model_validate(model.said() | changes)

@@ -5,7 +5,7 @@ Pydantic keeps a ValueError raised in a validator, so the parts of the later mes
 actual, fix) travel in one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -48,6 +48,8 @@ class Strict(BaseModel):
 
     ELSEWHERE: ClassVar[Mapping[str, str]] = {}
     """Keys that people look for here -> where they belong, as a file has it."""
+    UNWRITTEN: ClassVar[frozenset[str]] = frozenset()
+    """Fields that no file has under their name."""
 
     model_config = ConfigDict(
         extra="forbid", strict=True, frozen=True, validate_by_alias=True, validate_by_name=False
@@ -59,11 +61,21 @@ class Strict(BaseModel):
         """Pydantic's own `extra="forbid"` cannot name the nearest key; this check comes first and
         can."""
         if isinstance(data, dict):
-            known = [field.alias or name for name, field in cls.model_fields.items()]
-            for key in data:
-                if key not in known:
-                    fault = unknown("key", key, known, at=(key,))
-                    if place := cls.ELSEWHERE.get(key):
-                        fault.fix = f"it belongs elsewhere: {place}"
-                    raise fault
+            check_keys(cls, data)
         return data
+
+    def said(self) -> dict[str, Any]:
+        """What was given, as the model takes it: for another one that differs in some keys."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+def check_keys(model: type[Strict], data: Mapping[Any, Any], more: Sequence[str] = ()) -> None:
+    """Raises Fault for a key that neither the model nor `more` has."""
+    fields = ((field.alias or name) for name, field in model.model_fields.items())
+    known = [*(name for name in fields if name not in model.UNWRITTEN), *more]
+    for key in data:
+        if key not in known:
+            fault = unknown("key", key, known, at=(key,))
+            if place := model.ELSEWHERE.get(key):
+                fault.fix = f"it belongs elsewhere: {place}"
+            raise fault

@@ -10,6 +10,7 @@ import pytest
 
 from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
+from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.markdown import ros_variable_lines
 from rmwbench.report.terminal import print_ros_variables
@@ -23,7 +24,6 @@ from rmwbench.results.ros.ros_variables import (
     shown,
 )
 from rmwbench.results.shown import Shown
-from rmwbench.suite.ros_variables import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
 from tests.report.printed import printed
 from tests.support.typed import typed
 

@@ -15,9 +15,9 @@ from typing import Any
 
 import pytest
 
+from rmwbench.beside.recorder.process import version_of
 from rmwbench.bundle import Bundle
 from rmwbench.lab.middleware import Worker, find_workers, ros2
-from rmwbench.lab.recording.recorder import version_of
 from tests.support.command import rmwbench
 
 REASON = (

@@ -3,12 +3,12 @@ sent."""
 
 import pytest
 
-from rmwbench.lab.recording import recorder
+from rmwbench.beside.recorder import process
 from rmwbench.results.ros.recordings import PLACES
 from tests.ros2 import sourced
 
 needs_rosbag2 = pytest.mark.skipif(
-    recorder.find() is None, reason="THE SOURCED ROS 2 HAS NO rosbag2_transport"
+    process.find() is None, reason="THE SOURCED ROS 2 HAS NO rosbag2_transport"
 )
 pytestmark = [sourced.needed, needs_rosbag2, pytest.mark.timing, pytest.mark.own_host]
 SUITE = """

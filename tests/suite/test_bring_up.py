@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.profile import lifecycle_options
+from rmwbench.beside.bring_up.cell import managed_of
+from rmwbench.beside.bring_up.plan import options
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import Worker
@@ -27,7 +28,7 @@ def written(*nodes):
 def test_the_shorthand_is_a_process_for_each_node_and_one_for_their_manager():
     (cell,) = of("bring_up: {nodes: 3, service_timeout_s: 2}")
     assert [process.name for process in cell.processes] == ["node_1", "node_2", "node_3", "manager"]
-    assert (cell.bring_up.manager, cell.bring_up.nodes) == (
+    assert (managed_of(cell).manager, managed_of(cell).nodes) == (
         "manager",
         ("node_1", "node_2", "node_3"),
     )
@@ -50,16 +51,16 @@ def test_all_are_launched_at_once_within_the_window_and_none_before():
 def test_each_process_is_told_of_its_own_nodes_and_the_manager_of_all():
     slow = "{name: slow, joins_s: 0, process: p, lifecycle: {configure_s: 30, activate_s: 0.5}}"
     (cell,) = written("{name: quick, joins_s: 0, process: p, lifecycle: {}}", slow, MANAGER)
-    assert lifecycle_options(cell, "p") == {"lifecycle_nodes": "quick:0:0 slow:30000:500"}
+    assert options(cell, "p") == {"lifecycle_nodes": "quick:0:0 slow:30000:500"}
     told = {"manager": "boss", "manages": "quick slow", "service_timeout_ms": 5000}
-    assert lifecycle_options(cell, "boss") == told, "Nav2's own time-out, where the suite says none"
+    assert options(cell, "boss") == told, "Nav2's own time-out, where the suite says none"
 
 
 def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
     (cell,) = of("nodes: [{name: a}]", primary="rss")
     assert (
-        cell.bring_up is None
-        and lifecycle_options(cell, "a") == {}
+        managed_of(cell) is None
+        and options(cell, "a") == {}
         and "bring_up" not in cell.definition()
     )
     assert cell.create_command("a") == [{"name": "a", "endpoints": []}]
@@ -73,7 +74,7 @@ def test_an_empty_node_that_joins_late_is_created_when_it_joins():
 @pytest.mark.parametrize("factor", ["bring_up.nodes: [2, 4]", "bring_up.service_timeout_s: [1, 5]"])
 def test_its_numbers_are_factors(factor):
     found = of("bring_up: {nodes: 2}", more=f"factors: {{{factor}}}\n")
-    assert len(found) == 2 and found[0].bring_up != found[1].bring_up
+    assert len(found) == 2 and managed_of(found[0]) != managed_of(found[1])
 
 
 @pytest.mark.parametrize(

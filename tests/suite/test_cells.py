@@ -311,4 +311,7 @@ def test_a_factor_that_is_a_new_key_makes_cells_differ(monkeypatch):
 
 
 def test_every_key_of_a_workload_is_a_factor_unless_it_is_said_not_to_be():
-    assert {*factors.WORKLOAD_FACTORS} | factors.NO_FACTORS == {*Workload.model_fields}
+    assert {*factors.WORKLOAD_FACTORS} | factors.NO_FACTORS == {
+        *Workload.model_fields,
+        "ros_variables",
+    }

@@ -5,15 +5,22 @@ from types import SimpleNamespace
 
 import pytest
 
+from rmwbench.beside.recorder import plan, process
+from rmwbench.beside.recorder import trial as recording
+from rmwbench.beside.recorder.cell import (
+    bag_bytes,
+    host_of,
+    recorded_bytes,
+    recorded_topics,
+    recorder_of,
+)
+from rmwbench.beside.recorder.process import RecorderBroken, parameters
 from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.plan.unsupported import described
-from rmwbench.campaign.trial.beside import recording
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import SHARED, Kind
-from rmwbench.lab.recording import recorder
-from rmwbench.lab.recording.recorder import RecorderBroken, parameters
 from rmwbench.suite.cells import cells
 
 from .suite_text import one_arm
@@ -39,14 +46,14 @@ def cell_of(*given, **more):
 
 def test_without_topics_everything_that_is_published_is_recorded():
     cell = cell_of()
-    assert cell.recorded_topics == ("image_1", "image_2")
-    assert cell.recorder_host == "local"
-    assert cell_of("{topics: [image_2]}").recorded_topics == ("image_2",)
+    assert recorded_topics(cell) == ("image_1", "image_2")
+    assert host_of(cell) == "local"
+    assert recorded_topics(cell_of("{topics: [image_2]}")) == ("image_2",)
 
 
 def test_a_bag_is_as_large_as_what_is_sent_in_warm_up_and_steady_state():
-    assert 2 * 40 * PICTURE <= cell_of().recorded_bytes < 2 * 40 * (PICTURE + 200)
-    assert 40 * PICTURE <= cell_of("{topics: [image_1]}").recorded_bytes < 40 * (PICTURE + 200)
+    assert 2 * 40 * PICTURE <= recorded_bytes(cell_of()) < 2 * 40 * (PICTURE + 200)
+    assert 40 * PICTURE <= recorded_bytes(cell_of("{topics: [image_1]}")) < 40 * (PICTURE + 200)
 
 
 def test_a_cell_says_what_its_recorder_is_told_and_others_say_nothing():
@@ -60,7 +67,7 @@ def test_a_cell_says_what_its_recorder_is_told_and_others_say_nothing():
         "keep": False,
     }
     assert "recorder" not in cell_of("null").definition()
-    assert cell_of("null").recorded_bytes == 0
+    assert recorded_bytes(cell_of("null")) == 0
 
 
 def test_the_recorder_is_told_in_parameters_of_rosbag2():
@@ -73,7 +80,7 @@ def test_the_recorder_is_told_in_parameters_of_rosbag2():
 def test_place_and_cache_are_factors():
     more = "factors: {recorder.place: [tmpfs, disk], recorder.cache_mib: [100, 0]}\n"
     found = cells(suite(more=more))
-    assert [(c.workload.recorder.place, c.workload.recorder.cache_mib) for c in found] == [
+    assert [(recorder_of(c).place, recorder_of(c).cache_mib) for c in found] == [
         ("tmpfs", 100),
         ("tmpfs", 0),
         ("disk", 100),
@@ -132,7 +139,7 @@ def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_pat
     assert "apt-get install -y ros-jazzy-rosbag2-storage-mcap" in reason_of(cell_of())
     (tmp_path / "share" / "rosbag2_storage_mcap").mkdir(parents=True)
     assert reason_of(cell_of()) is None
-    assert recorder.find().executable == program
+    assert process.find().executable == program
 
 
 def test_a_recorder_joins_no_robots_domain():
@@ -146,18 +153,14 @@ def planned(asked):
 
 def test_a_plan_counts_the_largest_bag_and_every_one_that_is_kept():
     (cell,) = planned("{place: disk}").cells
-    assert (
-        preflight.bags_on_disk_bytes(planned("{place: disk}"))
-        == cell.bag_bytes
-        > cell.recorded_bytes
-    )
-    assert preflight.bags_on_disk_bytes(planned("{place: disk, keep: true}")) == 2 * cell.bag_bytes
-    assert preflight.bags_on_disk_bytes(planned("{place: tmpfs}")) == 0
+    assert plan.disk_bytes(planned("{place: disk}")) == bag_bytes(cell) > recorded_bytes(cell)
+    assert plan.disk_bytes(planned("{place: disk, keep: true}")) == 2 * bag_bytes(cell)
+    assert plan.disk_bytes(planned("{place: tmpfs}")) == 0
 
 
 def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
     made = planned("{place: disk}")
-    needed = preflight.bags_on_disk_bytes(made)
+    needed = plan.disk_bytes(made)
 
     disk = SimpleNamespace(f_blocks=1, f_frsize=1, f_bavail=needed)
     monkeypatch.setattr(preflight.os, "statvfs", lambda _: disk)
@@ -198,7 +201,7 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
     order = order_of("{place: disk}", tmp_path)
     usage = shutil.disk_usage(tmp_path)
     monkeypatch.setattr(
-        recording.shutil, "disk_usage", lambda _: usage._replace(free=order.cell.bag_bytes - 1)
+        recording.shutil, "disk_usage", lambda _: usage._replace(free=bag_bytes(order.cell) - 1)
     )
     with pytest.raises(RecorderBroken, match=r"MiB free, and its bag may take 1\d+ MiB"):
         recording._make_directory(order)
@@ -207,9 +210,9 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
 
 def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
     made = planned("{place: tmpfs}")
-    room = 4 * made.cells[0].bag_bytes
-    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: room - 8)
+    room = 4 * bag_bytes(made.cells[0])
+    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room - 8)
     with pytest.raises(UserError, match="does not fit into memory"):
         preflight.check_memory(made)
-    monkeypatch.setattr(preflight, "available_memory_bytes", lambda: room)
-    preflight._check_bags(made)
+    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room)
+    plan.check_memory(made)

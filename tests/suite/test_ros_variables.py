@@ -2,11 +2,7 @@
 
 import pytest
 
-from rmwbench.campaign.plan.profile import ros_variables
-from rmwbench.campaign.plan.unsupported import described
-from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import SHARED, Kind
-from rmwbench.suite.ros_variables import (
+from rmwbench.beside.ros_variables.keys import (
     CASES,
     CONTROL,
     HEARD,
@@ -16,6 +12,10 @@ from rmwbench.suite.ros_variables import (
     NOT_LENT,
     PEER,
 )
+from rmwbench.beside.ros_variables.plan import said_variables
+from rmwbench.campaign.plan.unsupported import described
+from rmwbench.errors import UserError
+from rmwbench.lab.host.kind import SHARED, Kind
 
 from .suite_text import cells_of
 
@@ -63,14 +63,14 @@ def test_domains_differ_from_the_trials_own_and_from_each_other():
 
 def test_each_process_gets_the_variables_of_its_side():
     cell = cell_of("other_domain")
-    told = {process.name: ros_variables(cell, process.name) for process in cell.processes}
+    told = {process.name: said_variables(cell, process.name) for process in cell.processes}
     assert told == {"talker": "ROS_DOMAIN_ID=41", "listener": "ROS_DOMAIN_ID=42"}
-    assert ros_variables(cell_of(CONTROL), "talker") == ""
+    assert said_variables(cell_of(CONTROL), "talker") == ""
 
 
 def test_a_peer_is_the_address_of_the_other_host():
     cell = cell_of("static_peers", ON_TWO)
-    told = {process.host: ros_variables(cell, process.name) for process in cell.processes}
+    told = {process.host: said_variables(cell, process.name) for process in cell.processes}
     assert told == {
         "robot": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.2",
         "base": "ROS_AUTOMATIC_DISCOVERY_RANGE=LOCALHOST ROS_STATIC_PEERS=10.77.0.1",
@@ -83,7 +83,7 @@ def test_a_cell_keeps_its_case_as_it_was_and_others_say_nothing():
     assert kept["reader"] == {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}
     plain = cell_of(None)
     assert "ros_variables" not in plain.definition()
-    assert ros_variables(plain, "talker") is None
+    assert said_variables(plain, "talker") is None
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from rmwbench.beside import each
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import resolved_profile
 from rmwbench.campaign.plan.shared_host import queue_bytes
@@ -63,7 +64,7 @@ def check_disk(plan: Plan, directory: Path, left: Sequence[Trial] | None = None)
     wanted = (
         int(slots * DISK_PER_SLOT_BYTE) + len(trials) * DISK_PER_TRIAL_BYTES + DISK_RESERVE_BYTES
     )
-    wanted += bags_on_disk_bytes(plan, trials)
+    wanted += sum(each("plan", "disk_bytes", plan, trials))
     place = next(
         parent
         for parent in [directory.absolute(), *directory.absolute().parents]
@@ -100,49 +101,9 @@ def _in_time(plan: Plan) -> Sequence[Trial]:
     return [trial for trial in plan.trials if trial.block < blocks]
 
 
-def bags_on_disk_bytes(plan: Plan, trials: Sequence[Trial] | None = None) -> int:
-    """The most that bags of these trials, or of all, take in the campaign's directory at a time:
-    those that are kept, and the largest that is deleted once it has been read."""
-    cells = [plan.cell(trial.cell) for trial in (plan.trials if trials is None else trials)]
-    on_disk = [
-        cell for cell in cells if cell.workload.recorder and cell.workload.recorder.place == "disk"
-    ]
-    kept = [
-        cell.bag_bytes for cell in on_disk if cell.workload.recorder and cell.workload.recorder.keep
-    ]
-    deleted = [
-        cell.bag_bytes
-        for cell in on_disk
-        if cell.workload.recorder and not cell.workload.recorder.keep
-    ]
-    return sum(kept) + max(deleted, default=0)
-
-
-def _check_bags(plan: Plan) -> None:
-    """Whether the bags of recorders that write to memory fit into their host's /tmp
-    (rmwbench/lab/host), which is a quarter of what is available."""
-    in_memory = [
-        cell
-        for cell in plan.cells
-        if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"
-    ]
-    if not in_memory:
-        return
-    largest = max(in_memory, key=lambda cell: cell.bag_bytes)
-    available = available_memory_bytes()
-    if largest.bag_bytes > available // 4:
-        raise UserError(
-            "the bag of one trial does not fit into memory",
-            where=f"workload {largest.workload.name}",
-            expected=f"{largest.bag_bytes / MIB:.0f} MiB of /tmp in the trial's host",
-            actual=f"{available // 4 / MIB:.0f} MiB, a quarter of the available memory",
-            fix="write it to a disk (`recorder: {place: disk}`), or shorten the steady state",
-        )
-
-
 def check_memory(plan: Plan) -> None:
     """Of this machine, for the largest trial and the largest bag."""
-    _check_bags(plan)
+    list(each("plan", "check_memory", plan))
     largest = max(plan.cells, key=memory_bytes)
     wanted, available = memory_bytes(largest) + MEMORY_RESERVE_BYTES, available_memory_bytes()
     if available < wanted:

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.beside import each
 from rmwbench.campaign.trial.void import PATH_OPTION
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker, ros2
 from rmwbench.lab.network import addresses
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.ros_variables import PEER
 from rmwbench.suite.side import Side
 
 DAEMONS_OPTION = "daemons"
@@ -76,37 +76,11 @@ def address_environment(cell: Cell, host: str) -> dict[str, str]:
     }
 
 
-def ros_variables(cell: Cell, process: str) -> str | None:
-    """What a worker's option `ros_variables` says of a process: `NAME=VALUE NAME=VALUE`, empty for
-    none; None where the cell asks nothing of them."""
-    if cell.ros_case is None:
-        return None
-    hosts = {one.name: one.host for one in cell.processes}
-    peers = address_environment(cell, hosts[process]).get("RMWBENCH_PEERS", "").split()
-    listed = ";".join(dict.fromkeys(peers))
-    return " ".join(
-        f"{name}={value.replace(PEER, listed)}"
-        for name, value in cell.ros_variables(process).items()
-    )
-
-
-def lifecycle_options(cell: Cell, process: str) -> dict[str, str | int]:
-    """What a worker is told of the lifecycle nodes of a process, and of those that it brings up;
-    empty for most."""
-    managed = cell.bring_up
-    if managed is None:
-        return {}
+def beside_options(cell: Cell, process: str) -> dict[str, str | int]:
+    """What the worker of a process is told for what runs beside the trial."""
     found: dict[str, str | int] = {}
-    here = [node for node in cell.workload.written_out if node.process_name == process]
-    times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
-    if times:
-        found["lifecycle_nodes"] = " ".join(
-            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}"
-            for name, one in times.items()
-        )
-    if process == managed.process:
-        found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
-        found["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
+    for told in each("plan", "options", cell, process):
+        found |= told
     return found
 
 

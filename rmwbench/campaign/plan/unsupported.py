@@ -9,6 +9,7 @@ the rest by the first trial.
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from rmwbench.beside import each
 from rmwbench.campaign.plan import shared_host
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import Workers
@@ -19,18 +20,16 @@ from rmwbench.lab.host import Kind
 from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.lab.machine.gather import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
+from rmwbench.lab.middleware.ros2 import NAME as LAYER
 from rmwbench.lab.network.kernel_tries import why_not
-from rmwbench.lab.recording import recorder
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.containers import CONTAINERS
 from rmwbench.suite.real_time import REAL_TIME
-from rmwbench.suite.ros_variables import LAYER
 from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"
 NAMED = 3
-OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares build {LAYER}"
 WITHIN_A_HOST = ("shm", "unix", "intra_process")
 """Levels of the mode `transport` that no network carries."""
 AS_ROOT = "run as root, in a container with --cap-add"
@@ -47,14 +46,17 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
             or _network(cell)
             or _containers(cell, kind)
             or _real_time(cell)
-            or _ros_variables(cell, workers, kind)
-            or _lifecycle(cell, workers)
+            or _beside(cell, workers, kind)
             or _in_pieces(cell)
             or source.missing(cell)
-            or _recorder(cell, kind)
             or next(_lacking(cell, workers), None)
         )
     }
+
+
+def _beside(cell: Cell, workers: Workers, kind: Kind) -> str | None:
+    """Why something that runs beside the trial, or is set for it, cannot be had here."""
+    return next(filter(None, each("plan", "missing", cell, workers, kind)), None)
 
 
 def _network(cell: Cell) -> str | None:
@@ -89,59 +91,6 @@ def _real_time(cell: Cell) -> str | None:
             "a thread of SCHED_FIFO that polls leaves its processor to nobody else: wait block "
             "or callback"
         )
-    return None
-
-
-def _recorder(cell: Cell, kind: Kind) -> str | None:
-    if cell.workload.recorder is not None and kind.shared:
-        return (
-            "a recorder runs in namespaces alone, which cannot be made here: it would join "
-            "other robots' domains"
-        )
-    return recorder.missing(cell)
-
-
-def _ros_variables(cell: Cell, workers: Workers, kind: Kind) -> str | None:
-    if cell.ros_case is None:
-        return None
-    if kind.shared:
-        return (
-            "ROS variables are tried in namespaces alone, which cannot be made here: they "
-            "would reach other robots"
-        )
-    if cell.real is not None:
-        return (
-            "ROS variables are tried in namespaces alone: on other machines they would reach "
-            "other robots"
-        )
-    for name in cell.middlewares:
-        program = name.partition("/")[0]
-        if program != LAYER:
-            return f"{name} has no ROS variables that its worker could set: only {LAYER} has"
-        described_as = workers[name].description if name in workers else None
-        if described_as and not described_as.get("ros_variables"):
-            return (
-                f"the worker of {name} was built before it took ROS variables: rmwbench "
-                f"middlewares build {program}"
-            )
-    return None
-
-
-def _lifecycle(cell: Cell, workers: Workers) -> str | None:
-    """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no:
-    REASON`."""
-    if cell.bring_up is None:
-        return None
-    for name in cell.middlewares:
-        program = name.partition("/")[0]
-        if program != LAYER:
-            return f"{name} has no lifecycle nodes: they are ROS 2's, and only {LAYER} has them"
-        described_as = workers[name].description if name in workers else None
-        answer = (described_as or {}).get(
-            "lifecycle", "yes" if described_as is None else OLD_WORKER
-        )
-        if answer != "yes":
-            return f"{name} has no lifecycle nodes{_reason(answer)}"
     return None
 
 

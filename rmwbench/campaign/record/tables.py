@@ -17,7 +17,6 @@ from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
 from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
 from rmwbench.suite.timeline import to_ns
-from rmwbench.suite.workload.recorder import NAME as RECORDER
 
 LOANED, WARMUP = 2, 4
 
@@ -76,8 +75,8 @@ def trial_tables(
         "leftovers": outcome.beside.leftovers,
     }
     small["counters"] += outcome.network.counters
-    if outcome.beside.recording is not None:
-        small["counters"] += outcome.beside.recording.counters(outcome.order.cell.recorded)
+    for left in outcome.beside.left:
+        small["counters"] += left.counters()
     tables = {
         name: table_from_rows(name, [{**row, "trial": trial} for row in rows])
         for name, rows in small.items()
@@ -93,7 +92,7 @@ def trial_tables(
         ("sent", list(_sent(outcome))),
         ("received", list(_received(outcome))),
         ("spans", list(_spans(outcome))),
-        ("recorded", list(_recorded(outcome))),
+        *_left(outcome).items(),
     ):
         parts = [part for part in parts if len(next(iter(part.values())))]
         if parts:
@@ -304,16 +303,13 @@ def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         yield {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
 
 
-def _recorded(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
-    """What is in a recorder's bag, in its order."""
-    kept = outcome.beside.recording.kept.messages if outcome.beside.recording else {}
-    for writer, numbers in sorted(kept.items()):
-        rows = len(numbers)
-        yield {
-            "process": np.full(rows, RECORDER, object),
-            "endpoint": np.full(rows, writer, np.uint32),
-            "seq": np.array(numbers, np.uint64),
-        }
+def _left(outcome: Outcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
+    """Table → columns of what features beside the trial left."""
+    found: dict[str, list[Mapping[str, np.ndarray]]] = {}
+    for left in outcome.beside.left:
+        for table, columns in left.columns():
+            found.setdefault(table, []).append(columns)
+    return found
 
 
 def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:

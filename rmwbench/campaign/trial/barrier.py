@@ -12,11 +12,10 @@ from typing import Any
 
 from rmwbench.campaign.plan.profile import (
     Workers,
+    beside_options,
     domain_id,
-    lifecycle_options,
     open_fields,
     publish_mode_option,
-    ros_variables,
 )
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.first_messages import hear_first_messages
@@ -56,7 +55,7 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
         with step(outcome, "first_message"):
             hear_first_messages(outcome, crew)
     except WorkerFailed:
-        if outcome.barrier is None or outcome.order.cell.ros_case is None:
+        if outcome.barrier is None or not outcome.order.cell.may_be_silent:
             raise
         # whether anything is heard is what such a trial asks: it publishes all the same
         outcome.barrier = None
@@ -71,9 +70,7 @@ def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> d
     fields = open_fields(
         side, workers[side.middleware], outcome.order.nonce, domain_id(cell, crew.hosts)
     )
-    if variables := ros_variables(cell, process):
-        fields["options"] |= {"ros_variables": variables}
-    fields["options"] |= lifecycle_options(cell, process) | publish_mode_option(cell, side)
+    fields["options"] |= beside_options(cell, process) | publish_mode_option(cell, side)
     return fields
 
 

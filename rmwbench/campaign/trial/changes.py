@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from rmwbench.beside import each
 from rmwbench.campaign.plan.profile import (
     NeededDaemon,
     Workers,
@@ -75,11 +76,7 @@ class Changes:
         self._endpoints = {e.endpoint: e for e in outcome.order.cell.endpoints}
         self._unopened = {p.name for p in outcome.order.cell.processes if p.opens_s is not None}
         self._successors = {p.name for p in outcome.order.cell.processes if p.follows is not None}
-        managed = outcome.order.cell.bring_up
-        processes = {p.name for p in outcome.order.cell.processes}
-        self._managed: set[str] = set() if managed is None else processes - {managed.process}
-        """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not
-        a failure of it."""
+        self._may_be_absent = set[str]().union(*each("cell", "may_be_absent", outcome.order.cell))
         self._absent: set[str] = set()
         self._waiting_successors, self._starting_successors = self._successors.copy(), set[str]()
         kill_s = outcome.order.cell.workload.daemons_end_s
@@ -197,7 +194,7 @@ class Changes:
             owed = [posted for posted, _ in self._posted if not posted.answered]
             # What a publish call holds cannot be destroyed; `held.py` tells of it.
             late = {posted.worker.process for posted in owed if posted.cmd != "destroy"}
-            if failed.kind != "timeout" or not late <= self._successors | self._managed:
+            if failed.kind != "timeout" or not late <= self._successors | self._may_be_absent:
                 raise
             self._posted = [one for one in self._posted if one[0].cmd != "destroy"]
             for process in late:
@@ -235,7 +232,7 @@ class Changes:
             except WorkerFailed as failed:
                 if (
                     not self._killed
-                    and posted.worker.process not in self._successors | self._managed
+                    and posted.worker.process not in self._successors | self._may_be_absent
                 ):
                     raise
                 # Without its daemon, or beside what a dead process left, a node may not come up:

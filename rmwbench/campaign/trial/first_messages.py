@@ -47,7 +47,7 @@ def hear_first_messages(outcome: Outcome, crew: Crew) -> None:
         interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
         while missing() and (rest_s := again - time.monotonic()) > 0:
             crew.turn(rest_s)
-    if silent and cell.ros_case is None:  # there silence may be what the variables demand
+    if silent and not cell.may_be_silent:
         note_flag(outcome, _not_heard(cell, silent, len(wanted)))
     _settle(outcome, crew, probes, wanted - silent, time.monotonic() - begun)
 

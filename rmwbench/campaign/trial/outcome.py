@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.beside import Left
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
 from rmwbench.lab.network import Finding
 from rmwbench.lab.process.records import Section
-from rmwbench.lab.recording.account import Recording
 from rmwbench.lab.sampling.background import Flow
 from rmwbench.suite.cells import Cell
 
@@ -141,11 +141,12 @@ class NetworkFacts:
 
 @dataclass
 class BesideFacts:
-    """`sources` are the accounts of pipelines that made frames; `recording` is what rosbag2's
-    recorder kept and said; `leftovers` what was left in the hosts' files, where that was asked."""
+    """`sources` are the accounts of pipelines that made frames; `left` is what features beside the
+    trial left (rmwbench/beside); `leftovers` what was left in the hosts' files, where that was
+    asked."""
 
     sources: list[Account] = field(default_factory=list)
-    recording: Recording | None = None
+    left: list[Left] = field(default_factory=list)
     leftovers: list[dict[str, Any]] = field(default_factory=list)
 
 

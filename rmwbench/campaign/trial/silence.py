@@ -54,7 +54,7 @@ def _silence(outcome: Outcome) -> Silence | None:
     provoked = (
         cell.changes or workload.daemons_end_s is not None or workload.readers_freeze_s is not None
     )
-    provoked = provoked or cell.ros_case is not None  # silence may be what the variables demand
+    provoked = provoked or cell.may_be_silent
     if provoked or cell.links is not None or cell.real is not None or outcome.endpoints.not_joined:
         return None
     readers = {e.endpoint for e in cell.endpoints if e.reads and e.peers}

@@ -16,6 +16,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from rmwbench.beside import Broken, each
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
@@ -23,7 +24,7 @@ from rmwbench.campaign.trial import machines, real_time, siblings, timeouts
 from rmwbench.campaign.trial.attest import attestations
 from rmwbench.campaign.trial.barrier import open_and_match
 from rmwbench.campaign.trial.beside import network as the_network
-from rmwbench.campaign.trial.beside import recording, sources
+from rmwbench.campaign.trial.beside import sources
 from rmwbench.campaign.trial.beside.beside import Beside
 from rmwbench.campaign.trial.failing import of_ours, of_worker
 from rmwbench.campaign.trial.killed import tell_held
@@ -47,7 +48,6 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
-from rmwbench.lab.recording.recorder import RecorderBroken
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
@@ -132,15 +132,16 @@ def run_trial(
                 with (
                     contextlib.closing(frames),
                     contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler,
-                    recording.recorder(outcome, crew) as recorder,
+                    contextlib.ExitStack() as stack,
                 ):
+                    features = map(stack.enter_context, each("trial", "running", outcome, crew))
                     beside = Beside(
                         sampler=sampler,
                         background=background,
                         traffic=traffic,
                         frames=frames,
                         network=network,
-                        recorder=recorder,
+                        features=tuple(one for one in features if one is not None),
                     )
                     _live(outcome, crew, workers, files, beside)
             finally:
@@ -165,14 +166,14 @@ def run_trial(
         outcome.failure = of_ours(Code.HOST, f"host: {broken}")
     except SourceBroken as broken:
         outcome.failure = of_ours(Code.SOURCE, str(broken))
-    except RecorderBroken as broken:
-        outcome.failure = of_ours(Code.RECORDER, str(broken))
+    except Broken as broken:
+        outcome.failure = of_ours(broken.code, str(broken))
     except UserError as vanished:
         outcome.failure = of_ours(Code.ORCHESTRATOR, str(vanished))
     finally:
         if hosts is not None:
             hosts.close()
-        recording.tidy(order)
+        list(each("trial", "tidy", order))
         _take_records(outcome, files)
         tell_held(outcome)
     outcome.times.ended_ns = time.monotonic_ns()
@@ -222,7 +223,8 @@ def _live(
     sources.start(outcome, beside.frames, sampler)
     try:
         open_and_match(outcome, crew, workers)
-        recording.start(outcome, crew, workers, beside.recorder, sampler)
+        for feature in beside.features:
+            feature.start(outcome, crew, workers, sampler)
         with step(outcome, "probe"):
             outcome.probes += machine.idle_probe()
             outcome.probes += machines.idle_probes(crew)
@@ -246,7 +248,8 @@ def _live(
                 if process.follows is not None and process.name in crew.workers:
                     sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
             _take_sampled(outcome, sampler, crew)
-        recording.take(outcome, beside.recorder)
+        for feature in beside.features:
+            feature.take(outcome)
         if outcome.order.cell.sampling.leftovers:
             with step(outcome, "leftovers"):
                 take_leftovers(outcome, crew)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from rmwbench.beside import each
 from rmwbench.cli.choice import At, Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.verbs.suites import complete_suite
@@ -187,8 +188,8 @@ def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
 
     from rmwbench.campaign.plan import unsupported
     from rmwbench.campaign.plan.plan import duration_text
+    from rmwbench.suite.arm import left_out_lines
     from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-    from rmwbench.suite.left_out import told_left_out
 
     console = stdout_console(soft_wrap=True)
     suite = made.suite
@@ -231,7 +232,8 @@ def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
     )
     _print_resolution(console, made)
     _print_networks(console, made)
-    _print_recorders(console, made)
+    for line in (line for lines in each("plan", "lines", made) for line in lines):
+        console.print(f"\n{line}")
     console.print("\n[bold]Arms[/bold]")
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
@@ -246,7 +248,7 @@ def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
     _print_beyond(console, made)
     if made.left_out:
         console.print("\n[bold]Left out[/bold], their middleware being not ready")
-        for text in told_left_out(made.left_out):
+        for text in left_out_lines(made.left_out):
             console.print(f"  {escape(text)}")
     if made.unsupported:
         console.print("\n[bold]Not supported[/bold], and not run")
@@ -332,28 +334,6 @@ def _print_networks(console: "Console", made: "Plan") -> None:
         console.print(f"  {escape(', '.join(dict.fromkeys(where)))}")
         for line in lines:
             console.print(f"    {escape(line)}")
-
-
-def _print_recorders(console: "Console", made: "Plan") -> None:
-    """How much recorders write at most: of one trial, to what place, and whether it stays."""
-    from rmwbench.campaign.plan.preflight import MIB, bags_on_disk_bytes
-
-    cells = [cell for cell in made.cells if cell.workload.recorder is not None]
-    if not cells:
-        return
-    in_memory = [
-        cell.bag_bytes
-        for cell in cells
-        if cell.workload.recorder and cell.workload.recorder.place == "tmpfs"
-    ]
-    written = sum(made.cell(trial.cell).bag_bytes for trial in made.trials)
-    largest = max(cell.bag_bytes for cell in cells)
-    console.print(
-        f"\n[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, "
-        f"{largest / MIB:.0f} MiB in a trial; at a time at most "
-        f"{max(in_memory, default=0) / MIB:.0f} MiB in memory and "
-        f"{bags_on_disk_bytes(made) / MIB:.0f} MiB in the campaign's directory."
-    )
 
 
 def _workload_table(made: "Plan") -> "Table":

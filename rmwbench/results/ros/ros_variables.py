@@ -18,12 +18,12 @@ import numpy as np
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.records.ledger import FOREIGN
+from rmwbench.beside.ros_variables.keys import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.measure import Small
 from rmwbench.results.ros.few_trials import undecided, why_none
 from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, Shown
-from rmwbench.suite.ros_variables import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.words import numbers as fmt
 
 Word = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]

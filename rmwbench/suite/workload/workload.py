@@ -1,24 +1,22 @@
 """A workload: what is sent, how often, with which quality of service, between which nodes, and what
 the reader does with it."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, model_validator
+from pydantic import Discriminator, Field, Tag, create_model, model_validator
 
+from rmwbench import beside
 from rmwbench.suite.containers import Containers
-from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.names import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
 from rmwbench.suite.real_time import RealTime
-from rmwbench.suite.ros_variables import RosVariables
-from rmwbench.suite.ros_variables import check_hosts as check_ros_hosts
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
-from rmwbench.suite.workload.lifecycle import BringUp, Managed, check_lifecycle, managed
+from rmwbench.suite.workload.lifecycle import BringUp
 from rmwbench.suite.workload.qos import Qos
-from rmwbench.suite.workload.recorder import Recorder
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.suite.workload.shapes import Graph, brought_up, calls, chain, check_hosts
 from rmwbench.suite.workload.topology import (
@@ -77,7 +75,7 @@ RESOLVED = frozenset(
         *("qos", "touch", "nodes", "subscribers", "relays", "clients", "graph", "bring_up"),
         *("hosts", "processes", "schedule", "timeline", "network", "daemons_host", "overload"),
         *("background", "background_hosts", "host_idle", "containers", "real_time"),
-        *("ros_variables", "recorder"),
+        "beside",
     }
 )
 """The keys of a workload whose effect stands elsewhere in a cell's definition: in its endpoints,
@@ -99,6 +97,12 @@ NetworkOrName = Annotated[
     Annotated[str, Tag("name")] | Annotated[Network, Tag("mapping")],
     Discriminator(lambda value: "name" if isinstance(value, str) else "mapping"),
 ]
+
+BESIDE = beside.parts("keys")
+"""What a workload may say of what runs beside it."""
+BESIDE_KEYS = {part.KEY: (part.KIND, None) for part in BESIDE if part.KEY}
+Beside: Any = create_model("Beside", __base__=Strict, **BESIDE_KEYS)
+"""A file has these keys in the workload itself."""
 
 
 class Workload(Strict):
@@ -124,7 +128,7 @@ class Workload(Strict):
     `containers` puts each process into a container of its own, `real_time` gives it a scheduling
     class, a processor or memory that stays. `ros_variables` is a case of ROS variables for the
     process that writes and the one that reads: whether it is obeyed is all that is then asked.
-    `recorder` puts rosbag2's recorder beside the readers.
+    `recorder` puts rosbag2's recorder beside the readers (both: rmwbench/beside).
 
     `hosts` deals the nodes of a shorthand out to hosts; nodes that are written out say theirs.
     `network` is what lies between hosts, by name or written out; `daemons_host` where the
@@ -135,6 +139,8 @@ class Workload(Strict):
     by block, as ratios. `overload` says that more than five times what a link carries is sent on
     purpose, which a plan refuses otherwise.
     """
+
+    UNWRITTEN: ClassVar[frozenset[str]] = frozenset({"beside"})
 
     name: WorkloadName
     title: str = ""
@@ -162,8 +168,7 @@ class Workload(Strict):
     host_idle: HostIdle = "as_found"
     containers: Containers = "none"
     real_time: RealTime = "none"
-    ros_variables: RosVariables | None = None
-    recorder: Recorder | None = None
+    beside: Beside = Beside()
     daemons_end_s: Span | None = None
     daemons_end: Literal["all", "first", "daemons_host"] = "all"
     daemons_return_s: Span | None = None
@@ -174,6 +179,20 @@ class Workload(Strict):
     focus: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
     against: WorkloadName | None = None
     overload: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys_only(cls, data: Any) -> Any:
+        if not isinstance(data, dict):
+            return data
+        check_keys(cls, data, [*BESIDE_KEYS])
+        said = {key: value for key, value in data.items() if key in BESIDE_KEYS}
+        others = {key: value for key, value in data.items() if key not in BESIDE_KEYS}
+        return others | ({"beside": said} if said else {})
+
+    def said(self) -> dict[str, Any]:
+        given = super().said()
+        return given | (given.pop("beside").said() if "beside" in given else {})
 
     @model_validator(mode="after")
     def _runnable(self) -> "Workload":
@@ -206,9 +225,8 @@ class Workload(Strict):
             check_hosts(self.hosts, self.written_out, one_process=self.processes == "one")
         self._check_places()
         self._check_chain()
-        self._check_bring_up()
-        self._check_ros_variables()
-        self._check_recorder()
+        for part in BESIDE:
+            part.check(part.KEY and getattr(self.beside, part.KEY), self)
         topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
         for index, topic in enumerate(self.focus):
             if topic not in topics:
@@ -238,43 +256,6 @@ class Workload(Strict):
         if self.daemons_host is not None and self.daemons_host not in known:
             raise unknown("host", self.daemons_host, list(known), at=("daemons_host",))
 
-    def _check_ros_variables(self) -> None:
-        if self.ros_variables is None:
-            return
-        check_ros_hosts(self.ros_variables, len(self.host_names))
-        does: dict[str, set[str]] = {}
-        for node in self.written_out:
-            found = does.setdefault(node.process_name, set())
-            found |= {
-                kind
-                for kind in ("publishers", "subscriptions", "clients", "services")
-                if getattr(node, kind)
-            }
-        for process, kinds in does.items():
-            if kinds not in ({"publishers"}, {"subscriptions"}):
-                raise Fault(
-                    "`ros_variables` are a writer's or a reader's, and a process is neither",
-                    expected="processes that publish, and others that subscribe",
-                    actual=f"{process} has {' and '.join(sorted(kinds)) or 'nothing'}",
-                    fix="put a talker and its listener into processes of their own, without relays "
-                    "and services",
-                    at=("ros_variables",),
-                )
-
-    def _check_recorder(self) -> None:
-        if self.recorder is None:
-            return
-        self.recorder.check(self.written_out, self.host_names)
-        for name in ("containers", "ros_variables"):
-            if getattr(self, name) not in (None, "none"):
-                raise Fault(
-                    f"`recorder` and `{name}` contradict each other: the recorder has what a "
-                    "process of its host has",
-                    expected="one of them",
-                    actual=f"both, {name}: {getattr(self, name)}",
-                    at=("recorder",),
-                )
-
     def _check_chain(self) -> None:
         nodes = self.written_out
         relays = any(
@@ -290,17 +271,6 @@ class Workload(Strict):
                 expected="`relays: 1`, or nodes with a relay",
                 actual="none",
                 fix="judge by response_latency_p50, which is the same for one hop",
-                at=("primary_metric",),
-            )
-
-    def _check_bring_up(self) -> None:
-        if self.primary_metric == "bring_up_time" and self.managed is None:
-            raise Fault(
-                "`bring_up_time` is about lifecycle nodes that a manager brings up, and there is "
-                "no manager here",
-                expected="`bring_up: {nodes: 20}`, or nodes with `lifecycle` and one with "
-                "`manages`",
-                actual="neither",
                 at=("primary_metric",),
             )
 
@@ -332,7 +302,6 @@ class Workload(Strict):
     def _check_nodes(self, nodes: tuple[Node, ...]) -> None:
         try:
             check_graph(nodes)
-            check_lifecycle(nodes)
             for index, node in enumerate(nodes):
                 for place, publisher in enumerate(node.publishers):
                     self._check_publisher(publisher, (index, "publishers", place))
@@ -404,11 +373,6 @@ class Workload(Strict):
         if self.clients is not None:
             return calls(self.name, self.clients, *placed)
         return chain(self.name, self.subscribers or 1, self.relays or 0, *placed)
-
-    @property
-    def managed(self) -> Managed | None:
-        """The lifecycle nodes that are brought up here; None where there are none."""
-        return managed(self.written_out)
 
     @property
     def host_names(self) -> tuple[str, ...]:

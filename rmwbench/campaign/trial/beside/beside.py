@@ -3,13 +3,13 @@ what records."""
 
 import json
 from dataclasses import dataclass
+from typing import Any
 
 from rmwbench.campaign.trial.noting import note, step
 from rmwbench.campaign.trial.outcome import Outcome
 from rmwbench.lab import machine
 from rmwbench.lab.camera.source import FrameSources
 from rmwbench.lab.network import Emulation
-from rmwbench.lab.recording.recorder import RecorderProcess
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
@@ -17,15 +17,15 @@ from rmwbench.lab.sampling.sampler import Samplers
 
 @dataclass(frozen=True, kw_only=True)
 class Beside:
-    """`background` and `traffic` are there in any case, and may have nothing to do; `network` and
-    `recorder` are None where the cell has none."""
+    """`background` and `traffic` are there in any case, and may have nothing to do; `network` is
+    None where the cell has none; `features` are those of rmwbench/beside that it has."""
 
     sampler: Samplers
     background: Background
     traffic: Traffic
     frames: FrameSources
     network: Emulation | None
-    recorder: RecorderProcess | None
+    features: tuple[Any, ...]
 
     def disturb(self, outcome: Outcome) -> None:
         """Starts what the cell's conditions ask for. Raises NetworkBroken and WorkerFailed."""

@@ -6,12 +6,13 @@ never by how fast, and its arms are not compared with each other. A case that de
 told from a middleware that never worked by the case `none`, in which the same arm has to be heard.
 """
 
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import AfterValidator
 
 from rmwbench.suite.fault import Fault, unknown
 
+KEY = "ros_variables"
 HEARD, NOT_HEARD = "heard", "not heard"
 LENT, NOT_LENT = "lent", "not lent"
 """How the reader takes what it hears: in the middleware's memory, or as a copy."""
@@ -151,3 +152,29 @@ def _case(name: str) -> str:
 
 
 RosVariables = Annotated[str, AfterValidator(_case)]
+KIND = RosVariables | None
+
+
+def check(asked: str | None, workload: Any) -> None:
+    """Raises Fault where these nodes cannot tell whether a variable is obeyed."""
+    if asked is None:
+        return
+    check_hosts(asked, len(workload.host_names))
+    does: dict[str, set[str]] = {}
+    for node in workload.written_out:
+        found = does.setdefault(node.process_name, set())
+        found |= {
+            kind
+            for kind in ("publishers", "subscriptions", "clients", "services")
+            if getattr(node, kind)
+        }
+    for process, kinds in does.items():
+        if kinds not in ({"publishers"}, {"subscriptions"}):
+            raise Fault(
+                "`ros_variables` are a writer's or a reader's, and a process is neither",
+                expected="processes that publish, and others that subscribe",
+                actual=f"{process} has {' and '.join(sorted(kinds)) or 'nothing'}",
+                fix="put a talker and its listener into processes of their own, without relays "
+                "and services",
+                at=(KEY,),
+            )

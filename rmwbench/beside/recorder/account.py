@@ -4,18 +4,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.lab.recording.bag import Kept, Metadata
-from rmwbench.lab.recording.said import Said
+import numpy as np
+
+from rmwbench.beside.recorder.bag import Kept, Metadata
+from rmwbench.beside.recorder.keys import NAME
+from rmwbench.beside.recorder.log import Said
 from rmwbench.suite.workload.endpoints import Endpoint
-from rmwbench.suite.workload.recorder import NAME
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recording:
     """`metadata` is None where rosbag2 did not come to write it, `exit_code` where it was killed;
-    `stopped_s` is how long it took from SIGINT to its end."""
+    `stopped_s` is how long it took from SIGINT to its end. `recorded` are the publishers whose
+    messages it should have kept."""
 
     version: str
+    recorded: tuple[Endpoint, ...]
     kept: Kept
     metadata: Metadata | None
     said: Said
@@ -54,11 +58,24 @@ class Recording:
                     "wrote or dropped"
                 )
 
-    def counters(self, recorded: tuple[Endpoint, ...]) -> Iterator[dict[str, Any]]:
+    def columns(self) -> Iterator[tuple[str, dict[str, Any]]]:
+        """Of the table `recorded`: what is in the bag, in its order."""
+        for writer, numbers in sorted(self.kept.messages.items()):
+            rows = len(numbers)
+            yield (
+                "recorded",
+                {
+                    "process": np.full(rows, NAME, object),
+                    "endpoint": np.full(rows, writer, np.uint32),
+                    "seq": np.array(numbers, np.uint64),
+                },
+            )
+
+    def counters(self) -> Iterator[dict[str, Any]]:
         """Rows of the table `counters`, without what is not known: of each topic at its first
         writer, of all at none."""
         firsts: dict[str, int] = {}
-        for endpoint in recorded:
+        for endpoint in self.recorded:
             firsts.setdefault(endpoint.topic, endpoint.endpoint)
             yield _row(
                 "bag.probes", "count", self.kept.probes[endpoint.endpoint], endpoint.endpoint

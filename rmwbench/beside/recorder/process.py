@@ -21,13 +21,16 @@ from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 
+from rmwbench.beside import Broken
+from rmwbench.beside.recorder import log
+from rmwbench.beside.recorder.cell import host_of, recorded_topics, recorder_of
+from rmwbench.beside.recorder.keys import NAME
+from rmwbench.beside.recorder.log import Said
+from rmwbench.codes import Code
 from rmwbench.lab.host import Host
 from rmwbench.lab.middleware import ros2
 from rmwbench.lab.process.crew import Crew, Program
-from rmwbench.lab.recording import said
-from rmwbench.lab.recording.said import Said
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.workload.recorder import NAME
 
 PACKAGE, PROGRAM, STORAGE = "rosbag2_transport", "recorder", "rosbag2_storage_mcap"
 LAYERS = ("rclcpp", "rclpy")
@@ -38,11 +41,14 @@ IN_DIRECTORY = "rmwbench-bag"
 DIRECTORY_FD = 5
 """In the recorder: the way to a bag on a disk, where the host has something else over the
 campaign's path."""
+PARTIAL = ".partial"
+"""Behind the name of a directory with a bag that is still being written, or that nobody asked to
+keep."""
 START_TIMEOUT_S, KILL_TIMEOUT_S, TURN_S = 20.0, 5.0, 0.02
 
 
-class RecorderBroken(Exception):
-    """A recorder that did not come up; the text says why."""
+class RecorderBroken(Broken):
+    code = Code.RECORDER
 
 
 @dataclass(frozen=True)
@@ -73,9 +79,9 @@ def version_of(prefix: Path, package: str) -> tuple[int, ...]:
     return tuple(map(int, parts)) if all(part.isdigit() for part in parts) else ()
 
 
-def missing(cell: Cell) -> str | None:
+def why_not(cell: Cell) -> str | None:
     """Why this cell's recorder cannot run here; None where it can, or where the cell has none."""
-    if cell.workload.recorder is None:
+    if recorder_of(cell) is None:
         return None
     if cell.real is not None:
         return (
@@ -105,9 +111,9 @@ def variables(configuration: str) -> dict[str, str]:
 
 def parameters(cell: Cell, bag: str) -> list[str]:
     """The words that say what the recorder records, where, and how much it keeps in its cache."""
-    asked = cell.workload.recorder
+    asked = recorder_of(cell)
     assert asked is not None
-    topics = ", ".join(f'"/{topic}"' for topic in cell.recorded_topics)
+    topics = ", ".join(f'"/{topic}"' for topic in recorded_topics(cell))
     values = {
         "record.topics": f"[{topics}]",
         "record.disable_keyboard_controls": "true",
@@ -128,7 +134,7 @@ class RecorderProcess:
 
     def __init__(self, crew: Crew, cell: Cell, directory: Path | None):
         self._crew, self._cell, self._directory = crew, cell, directory
-        self.host = cell.recorder_host
+        self.host = host_of(cell)
         self._logs = {
             number: os.memfd_create(f"rmwbench-recorder-{number}", os.MFD_CLOEXEC)
             for number in (1, 2)
@@ -142,7 +148,7 @@ class RecorderProcess:
     def start(self, environment: Mapping[str, str]) -> None:
         """Does not wait. Raises RecorderBroken where it is not there any more."""
         if self._rosbag2 is None:
-            raise RecorderBroken(missing(self._cell) or f"recorder: {PROGRAM} is gone")
+            raise RecorderBroken(why_not(self._cell) or f"recorder: {PROGRAM} is gone")
         files = {1: self._logs[1], 2: self._logs[2]}
         bag = f"{self._crew.hosts[self.host].directory}/{IN_DIRECTORY}"
         if self._directory is not None:
@@ -157,7 +163,7 @@ class RecorderProcess:
     def wait(self, timeout_s: float = START_TIMEOUT_S) -> None:
         """Until it has subscribed to every topic. Raises RecorderBroken, and WorkerFailed where a
         worker ends."""
-        wanted = {f"/{topic}" for topic in self._cell.recorded_topics}
+        wanted = {f"/{topic}" for topic in recorded_topics(self._cell)}
         deadline = time.monotonic() + timeout_s
         while absent := wanted - self.said.subscribed:
             if (self.program and self.program.ended) or time.monotonic() > deadline:
@@ -207,7 +213,7 @@ class RecorderProcess:
 
     @property
     def said(self) -> Said:
-        return said.parse(self._text, self._rosbag2.version if self._rosbag2 else ())
+        return log.parse(self._text, self._rosbag2.version if self._rosbag2 else ())
 
     @property
     def _text(self) -> str:

@@ -5,11 +5,11 @@ import re
 
 import pytest
 
-from rmwbench.lab.recording import bag
-from rmwbench.lab.recording.account import Recording
-from rmwbench.lab.recording.bag import Kept, Metadata, identity
-from rmwbench.lab.recording.recorder import variables, version_of
-from rmwbench.lab.recording.said import parse
+from rmwbench.beside.recorder import bag
+from rmwbench.beside.recorder.account import Recording
+from rmwbench.beside.recorder.bag import Kept, Metadata, identity
+from rmwbench.beside.recorder.log import parse
+from rmwbench.beside.recorder.process import variables, version_of
 from tests.support import made_bag
 from tests.support.made_bag import NONCE, PROBE, WARMUP, message
 
@@ -123,6 +123,7 @@ def recording(text, metadata, exit_code=0, kept=None):
     said = parse(text, JAZZY)
     kept = kept or Kept(messages={1: [0, 1]}, file_bytes=9)
     return Recording(
+        recorded=(),
         version="0.26.10",
         kept=kept,
         metadata=metadata,
@@ -158,7 +159,7 @@ def test_what_is_wrong_with_a_bag_is_said(found, problem):
 
 
 def test_of_a_recorder_that_was_killed_no_places_are_counted():
-    names = {row["counter"] for row in recording("", None, exit_code=None).counters(())}
+    names = {row["counter"] for row in recording("", None, exit_code=None).counters()}
     assert names == {"bag.size", "bag.foreign", "rosbag2.stop"}
 
 

@@ -11,18 +11,26 @@ import os
 import shutil
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+from rmwbench.beside.recorder import bag
+from rmwbench.beside.recorder.account import Recording
+from rmwbench.beside.recorder.cell import bag_bytes, host_of, recorded, recorded_bytes, recorder_of
+from rmwbench.beside.recorder.keys import NAME
+from rmwbench.beside.recorder.process import (
+    IN_DIRECTORY,
+    PARTIAL,
+    RecorderBroken,
+    RecorderProcess,
+    variables,
+)
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id
 from rmwbench.campaign.trial.noting import note, step
 from rmwbench.campaign.trial.outcome import Order, Outcome
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.recording import bag
-from rmwbench.lab.recording.account import Recording
-from rmwbench.lab.recording.recorder import IN_DIRECTORY, RecorderBroken, RecorderProcess, variables
 from rmwbench.lab.sampling.sampler import Samplers
-from rmwbench.suite.workload.recorder import NAME
 
 SETTLE_S = 0.5
 """From the last subscription to the first message: the RMWs' discovery has to match each with its
@@ -30,24 +38,74 @@ writer."""
 STOP_S, STOP_S_PER_GIB = 20.0, 60.0
 """How long rosbag2 may take to write what its cache holds and close the bag; on a slow disk a GiB
 takes a minute."""
-PARTIAL = ".partial"
-"""Behind the name of a directory with a bag that is still being written, or that nobody asked to
-keep."""
-PARTIAL_BAGS = f"bag-*{PARTIAL}"
+
+UNFINISHED = f"bag-*{PARTIAL}"
+
+
+@dataclass(frozen=True)
+class Running:
+    """The recorder of one trial, which lives from the match of its workers to their end."""
+
+    process: RecorderProcess
+
+    def start(self, outcome: Outcome, crew: Crew, workers: Workers, sampler: Samplers) -> None:
+        """Raises RecorderBroken."""
+        process = self.process
+        with step(outcome, "recorder"):
+            process.start(_environment(outcome, crew, workers))
+            process.wait()
+            deadline = time.monotonic() + SETTLE_S
+            while (rest := deadline - time.monotonic()) > 0:
+                crew.turn(rest)
+        sampler.watch([(NAME, process.inner_pid, NAME)], process.host)
+
+    def take(self, outcome: Outcome) -> None:
+        """Ends it and reads its bag. What cannot be read is a problem of the trial's record."""
+        process, cell = self.process, outcome.order.cell
+        if process.program is None:
+            return
+        asked = recorder_of(cell)
+        with step(outcome, "recorder_stop"):
+            process.stop(STOP_S + STOP_S_PER_GIB * recorded_bytes(cell) / 2**30)
+        with step(outcome, "bag"):
+            try:
+                directory = process.bag()
+                kept = bag.read(directory, outcome.order.nonce)
+                metadata = bag.metadata(directory, cached=asked is not None and asked.cache_mib > 0)
+            except OSError as error:
+                note(outcome, NAME, "problem", text=f"bag: it cannot be read: {error}")
+                return
+        status = process.program.wait_status
+        recording = Recording(
+            version=process.version,
+            recorded=recorded(cell),
+            kept=kept,
+            metadata=metadata,
+            said=process.said,
+            stopped_s=process.stopped_s,
+            exit_code=None
+            if status is None or process.killed
+            else os.waitstatus_to_exitcode(status),
+        )
+        outcome.beside.left.append(recording)
+        note(outcome, NAME, "recorder", value=kept.file_bytes, text=f"rosbag2 {process.version}")
+        for problem in recording.problems():
+            note(outcome, NAME, "problem", text=problem)
 
 
 @contextlib.contextmanager
-def recorder(outcome: Outcome, crew: Crew) -> Iterator[RecorderProcess | None]:
+def running(outcome: Outcome, crew: Crew) -> Iterator[Running | None]:
     """The trial's recorder, not started yet; None where its cell has none. What it printed is kept,
     whatever happens. Raises RecorderBroken where there is no room for its bag."""
     cell = outcome.order.cell
-    if cell.workload.recorder is None:
+    asked = recorder_of(cell)
+    if asked is None:
         yield None
         return
-    directory = _make_directory(outcome.order) if cell.workload.recorder.place == "disk" else None
+    directory = _make_directory(outcome.order) if asked.place == "disk" else None
     process = RecorderProcess(crew, cell, directory)
     try:
-        yield process
+        yield Running(process)
     finally:
         outcome.files |= process.logs()
         process.close()
@@ -66,10 +124,10 @@ def _make_directory(order: Order) -> Path:
         free = shutil.disk_usage(path).free
     except OSError as error:
         raise RecorderBroken(f"recorder: no directory for its bag: {error}") from None
-    if free < order.cell.bag_bytes:
+    if free < bag_bytes(order.cell):
         path.rmdir()
         text = f"recorder: {path.parent} has {free / 2**20:.0f} MiB free, and its bag may take "
-        raise RecorderBroken(f"{text}{order.cell.bag_bytes / 2**20:.0f} MiB")
+        raise RecorderBroken(f"{text}{bag_bytes(order.cell) / 2**20:.0f} MiB")
     return path
 
 
@@ -81,7 +139,7 @@ def bag_directory(campaign: Path, trial: int) -> Path:
 def tidy(order: Order) -> None:
     """Once the host is gone and nobody writes any more: removes a bag on a disk, or gives it the
     name under which it is kept."""
-    asked = order.cell.workload.recorder
+    asked = recorder_of(order.cell)
     if asked is None or asked.place != "disk" or order.directory is None:
         return
     kept = bag_directory(order.directory, order.trial)
@@ -92,34 +150,13 @@ def tidy(order: Order) -> None:
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def start(
-    outcome: Outcome,
-    crew: Crew,
-    workers: Workers,
-    process: RecorderProcess | None,
-    sampler: Samplers,
-) -> None:
-    """Raises RecorderBroken."""
-    if process is None:
-        return
-    with step(outcome, "recorder"):
-        process.start(_environment(outcome, crew, workers))
-        process.wait()
-        deadline = time.monotonic() + SETTLE_S
-        while (rest := deadline - time.monotonic()) > 0:
-            crew.turn(rest)
-    sampler.watch([(NAME, process.inner_pid, NAME)], process.host)
-
-
 def _environment(outcome: Outcome, crew: Crew, workers: Workers) -> dict[str, str]:
     """That of the first process on the recorder's host, which its worker has told when it opened,
     with what finds the message types that came with that worker."""
     cell = outcome.order.cell
-    beside = next((one for one in cell.processes if one.host == cell.recorder_host), None)
+    beside = next((one for one in cell.processes if one.host == host_of(cell)), None)
     if beside is None:
-        raise RecorderBroken(
-            f"recorder: no process of the workload is on its host {cell.recorder_host}"
-        )
+        raise RecorderBroken(f"recorder: no process of the workload is on its host {host_of(cell)}")
     worker = workers[cell.sides[beside.name].middleware]
     prefix = f"{beside.name}.configuration."
     told = next((text for name, text in outcome.files.items() if name.startswith(prefix)), b"")
@@ -129,7 +166,7 @@ def _environment(outcome: Outcome, crew: Crew, workers: Workers) -> dict[str, st
         **variables(told.decode(errors="replace")),
     }
     found["ROS_DOMAIN_ID"] = str(domain_id(cell, crew.hosts))
-    found["ROS_LOG_DIR"] = f"{crew.hosts[cell.recorder_host].directory}/rosbag2-log"
+    found["ROS_LOG_DIR"] = f"{crew.hosts[host_of(cell)].directory}/rosbag2-log"
     return found | _with_messages(found, worker)
 
 
@@ -143,33 +180,3 @@ def _with_messages(found: dict[str, str], worker: Worker) -> dict[str, str]:
         name: os.pathsep.join(filter(None, (str(path), found.get(name))))
         for name, path in added.items()
     }
-
-
-def take(outcome: Outcome, process: RecorderProcess | None) -> None:
-    """Ends it and reads its bag. What cannot be read is a problem of the trial's record."""
-    if process is None or process.program is None:
-        return
-    cell = outcome.order.cell
-    asked = cell.workload.recorder
-    with step(outcome, "recorder_stop"):
-        process.stop(STOP_S + STOP_S_PER_GIB * cell.recorded_bytes / 2**30)
-    with step(outcome, "bag"):
-        try:
-            directory = process.bag()
-            kept = bag.read(directory, outcome.order.nonce)
-            metadata = bag.metadata(directory, cached=asked is not None and asked.cache_mib > 0)
-        except OSError as error:
-            note(outcome, NAME, "problem", text=f"bag: it cannot be read: {error}")
-            return
-    status = process.program.wait_status
-    outcome.beside.recording = Recording(
-        version=process.version,
-        kept=kept,
-        metadata=metadata,
-        said=process.said,
-        stopped_s=process.stopped_s,
-        exit_code=None if status is None or process.killed else os.waitstatus_to_exitcode(status),
-    )
-    note(outcome, NAME, "recorder", value=kept.file_bytes, text=f"rosbag2 {process.version}")
-    for problem in outcome.beside.recording.problems():
-        note(outcome, NAME, "problem", text=problem)

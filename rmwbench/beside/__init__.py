@@ -1,0 +1,59 @@
+"""What runs beside the workers of a trial, or is set for them, and is a question of its own: rosbag2's
+recorder, the bring-up of lifecycle nodes, ROS variables.
+
+A folder per feature. Nothing outside names one: who plans, runs or stores a trial asks all features
+for their module of that step, and a feature has the
+modules, and in them the functions, that it needs.
+
+    keys.py   below `suite.workload`: KEY of a workload, KIND of its value, `check`
+    cell.py   above `suite.cells`: `definition`, what the bundle stores of it; `may_silence`, whether
+              hearing nothing may be right; `may_be_absent`, processes that need not come up
+    plan.py   as `campaign.plan`: `missing`, why not here; `options` of a process's worker;
+              `disk_bytes`, `check_memory`; `lines` of a plan
+    trial.py  as `campaign.trial`: `running`, what lives beside the workers; `tidy` after them;
+              `UNFINISHED`, files that a trial which was cut off leaves
+
+Modules are loaded by their names, since a package that asked for them by imports would stand above
+and below all of these floors at once.
+"""
+
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
+from typing import Any, Protocol
+
+from rmwbench.codes import Code
+
+FEATURES = ("ros_variables", "bring_up", "recorder")
+"""In the order in which a plan asks them."""
+
+
+@cache
+def parts(step: str) -> tuple[Any, ...]:
+    """The modules of that name, of the features that have one."""
+    names = (f"{__name__}.{feature}.{step}" for feature in FEATURES)
+    return tuple(import_module(name) for name in names if find_spec(name) is not None)
+
+
+def each(step: str, name: str, *arguments: Any) -> Iterator[Any]:
+    """What every feature that has a function of that name in its module of the step answers."""
+    for part in parts(step):
+        if (function := getattr(part, name, None)) is not None:
+            yield function(*arguments)
+
+
+class Broken(Exception):
+    """What runs beside a trial did not come up, and costs the trial; the text says why."""
+
+    code: Code
+
+
+class Left(Protocol):
+    """What one has left when its trial is over."""
+
+    def counters(self) -> Iterator[dict[str, Any]]:
+        """Rows of the table `counters`."""
+
+    def columns(self) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """(table, its columns), as often as there are some."""

@@ -1,0 +1,23 @@
+"""The lifecycle nodes that a cell's manager brings up."""
+
+from typing import Any
+
+from rmwbench.beside.bring_up.keys import Managed, managed
+from rmwbench.suite.cells import Cell
+
+
+def managed_of(cell: Cell) -> Managed | None:
+    """None for most cells."""
+    return managed(cell.workload.written_out)
+
+
+def definition(cell: Cell) -> dict[str, Any]:
+    found = managed_of(cell)
+    return {} if found is None else {"bring_up": found.definition()}
+
+
+def may_be_absent(cell: Cell) -> set[str]:
+    """Processes of lifecycle nodes: one that does not come up is what such a trial counts, not a
+    failure of it."""
+    found = managed_of(cell)
+    return set() if found is None else {one.name for one in cell.processes} - {found.process}

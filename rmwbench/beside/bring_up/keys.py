@@ -1,0 +1,146 @@
+"""Whether the lifecycle nodes of a workload and their manager can be brought up.
+
+The nodes themselves are nodes of the graph (rmwbench/suite/workload/lifecycle.py): their shorthand
+`bring_up: {nodes: 100}` is one of its shapes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.workload.topology import Node
+
+KEY = KIND = None
+"""It has no key of its own."""
+METRIC = "bring_up_time"
+
+
+def check(asked: None, workload: Any) -> None:
+    """Raises Fault, counted from the workload."""
+    try:
+        check_lifecycle(workload.written_out)
+    except Fault as fault:
+        fault.at = ("nodes", *fault.at)
+        raise
+    if workload.primary_metric == METRIC and managed(workload.written_out) is None:
+        raise Fault(
+            f"`{METRIC}` is about lifecycle nodes that a manager brings up, and there is "
+            "no manager here",
+            expected="`bring_up: {nodes: 20}`, or nodes with `lifecycle` and one with `manages`",
+            actual="neither",
+            at=("primary_metric",),
+        )
+
+
+@dataclass(frozen=True)
+class Managed:
+    """What a workload brings up: the node that does it, with its process, and those that it does it
+    with, in order."""
+
+    manager: str
+    process: str
+    nodes: tuple[str, ...]
+    service_timeout_s: float
+
+    def definition(self) -> dict[str, Any]:
+        """For the bundle."""
+        return {
+            "manager": self.manager,
+            "nodes": list(self.nodes),
+            "service_timeout_s": self.service_timeout_s,
+        }
+
+
+def managed(nodes: Sequence[Node]) -> Managed | None:
+    """What these nodes bring up; None where no node is a manager."""
+    for node in nodes:
+        if node.manages is not None:
+            names = tuple(other.name for other in nodes if other.lifecycle is not None)
+            return Managed(node.name, node.process_name, names, node.manages.service_timeout_s)
+    return None
+
+
+def check_lifecycle(nodes: Sequence[Node]) -> None:
+    """Raises Fault, counted from the list of nodes, for lifecycle nodes that nobody brings up, and
+    for a manager that has none, is not alone, or is there before the window in which it is
+    measured."""
+    managers = [index for index, node in enumerate(nodes) if node.manages is not None]
+    living = [index for index, node in enumerate(nodes) if node.lifecycle is not None]
+    if not managers and not living:
+        return
+    if not managers:
+        raise Fault(
+            f"nobody brings up lifecycle node `{nodes[living[0]].name}`",
+            expected="a node with `manages: {}`, in a process of its own",
+            actual="none",
+            at=(living[0], "lifecycle"),
+        )
+    if not living:
+        raise Fault(
+            f"manager `{nodes[managers[0]].name}` has no node to bring up",
+            expected="nodes with `lifecycle: {}`",
+            actual="none",
+            at=(managers[0], "manages"),
+        )
+    if len(managers) > 1:
+        raise Fault(
+            "a workload has one manager of lifecycle nodes",
+            expected=f"`manages` at node `{nodes[managers[0]].name}` alone",
+            actual=f"at {len(managers)} nodes",
+            at=(managers[1], "manages"),
+        )
+    for index in (*managers, *living):
+        _check_node(nodes[index], index)
+    manager = nodes[managers[0]]
+    if manager.joins_s is None:
+        raise Fault(
+            f"manager `{manager.name}` would begin before the window in which it is measured",
+            expected="`joins_s: 0`, or later",
+            actual="no `joins_s`",
+            at=(managers[0], "manages"),
+        )
+    shared = [
+        node for node in nodes if node.process_name == manager.process_name and node is not manager
+    ]
+    if shared:
+        raise Fault(
+            f"manager `{manager.name}` shares its process with node `{shared[0].name}`",
+            expected="a process of its own",
+            actual=manager.process_name,
+            at=(managers[0], "manages"),
+        )
+    if len({node.host for node in nodes}) > 1:
+        raise Fault(
+            "lifecycle nodes are brought up on one host",
+            expected="the same host for all nodes",
+            actual=", ".join(sorted({node.host for node in nodes})),
+            at=(managers[0], "manages"),
+        )
+
+
+def _check_node(node: Node, index: int) -> None:
+    what = "manages" if node.manages is not None else "lifecycle"
+    if node.manages is not None and node.lifecycle is not None:
+        raise Fault(
+            f"node `{node.name}` cannot be its own manager",
+            expected="`manages` or `lifecycle`",
+            actual="both",
+            at=(index, "manages"),
+        )
+    if not node.is_empty:
+        raise Fault(
+            f"node `{node.name}` has `{what}` and endpoints",
+            expected="one of them: its services are the lifecycle's own",
+            actual=f"`{what}` beside {', '.join(node.topics)}",
+            fix="put the endpoints into a node beside it",
+            at=(index, what),
+        )
+    for key in ("leaves_s", "killed_s", "restarts_s"):
+        if getattr(node, key) is not None:
+            raise Fault(
+                f"node `{node.name}` has `{what}` and stays until the end",
+                expected=f"no `{key}`",
+                actual=f"{getattr(node, key):g}",
+                at=(index, key),
+            )

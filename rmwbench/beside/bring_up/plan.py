@@ -1,0 +1,47 @@
+"""Where lifecycle nodes can be brought up, and how a worker is told of them."""
+
+from rmwbench.beside.bring_up.cell import managed_of
+from rmwbench.campaign.plan.profile import Workers
+from rmwbench.lab.host import Kind
+from rmwbench.lab.middleware.ros2 import NAME as LAYER
+from rmwbench.suite.cells import Cell
+
+OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares build {LAYER}"
+
+
+def missing(cell: Cell, workers: Workers, _kind: Kind) -> str | None:
+    """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no:
+    REASON`."""
+    if managed_of(cell) is None:
+        return None
+    for name in cell.middlewares:
+        program = name.partition("/")[0]
+        if program != LAYER:
+            return f"{name} has no lifecycle nodes: they are ROS 2's, and only {LAYER} has them"
+        described_as = workers[name].description if name in workers else None
+        answer = (described_as or {}).get(
+            "lifecycle", "yes" if described_as is None else OLD_WORKER
+        )
+        if answer != "yes":
+            return f"{name} has no lifecycle nodes{answer.removeprefix('no')}"
+    return None
+
+
+def options(cell: Cell, process: str) -> dict[str, str | int]:
+    """What a worker is told of the lifecycle nodes of a process, and of those that it brings up;
+    empty for most."""
+    managed = managed_of(cell)
+    if managed is None:
+        return {}
+    found: dict[str, str | int] = {}
+    here = [node for node in cell.workload.written_out if node.process_name == process]
+    times = {node.name: node.lifecycle for node in here if node.lifecycle is not None}
+    if times:
+        found["lifecycle_nodes"] = " ".join(
+            f"{name}:{round(1e3 * one.configure_s)}:{round(1e3 * one.activate_s)}"
+            for name, one in times.items()
+        )
+    if process == managed.process:
+        found |= {"manager": managed.manager, "manages": " ".join(managed.nodes)}
+        found["service_timeout_ms"] = round(1e3 * managed.service_timeout_s)
+    return found

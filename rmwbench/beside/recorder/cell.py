@@ -1,0 +1,52 @@
+"""The recorder of a cell: where it runs, which messages it should keep, and how much its bag takes."""
+
+from typing import Any
+
+from rmwbench.beside.recorder.keys import KEY, Recorder
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.workload.endpoints import Endpoint
+
+BAG_MARGIN = 1.05
+"""MCAP's chunks and index come on top of the messages."""
+
+
+def recorder_of(cell: Cell) -> Recorder | None:
+    """As the workload asks for it; None where it has none."""
+    found: Recorder | None = getattr(cell.workload.beside, KEY)
+    return found
+
+
+def recorded(cell: Cell) -> tuple[Endpoint, ...]:
+    """The publishers whose messages are to be kept; none without a recorder."""
+    asked = recorder_of(cell)
+    if asked is None:
+        return ()
+    published = (endpoint for endpoint in cell.endpoints if endpoint.kind == "publisher")
+    return tuple(one for one in published if not asked.topics or one.topic in asked.topics)
+
+
+def recorded_topics(cell: Cell) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(endpoint.topic for endpoint in recorded(cell)))
+
+
+def recorded_bytes(cell: Cell) -> int:
+    """Of all messages that a trial's recorder should keep, as they are serialised."""
+    return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in recorded(cell))
+
+
+def bag_bytes(cell: Cell) -> int:
+    """What a trial's bag may take."""
+    return int(BAG_MARGIN * recorded_bytes(cell))
+
+
+def host_of(cell: Cell) -> str:
+    asked = recorder_of(cell)
+    return (asked and asked.host) or cell.hosts[0]
+
+
+def definition(cell: Cell) -> dict[str, Any]:
+    asked = recorder_of(cell)
+    if asked is None:
+        return {}
+    topics = list(recorded_topics(cell))
+    return {KEY: {**asked.model_dump(mode="json"), "host": host_of(cell), "topics": topics}}

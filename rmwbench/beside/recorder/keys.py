@@ -1,0 +1,80 @@
+"""rosbag2's recorder beside the readers of a workload, as `ros2 bag record` is started on a robot:
+what of all that is published does it keep, and where is the rest lost (docs/features.md, A
+recorder)?
+
+    recorder: {place: disk, cache_mib: 100}
+
+`place` is where the bag is written: `tmpfs` is the host's /tmp in memory, `disk` the campaign's
+directory.
+"""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from rmwbench.suite.fault import Fault, Strict, unknown
+from rmwbench.suite.names import NodeName, TopicName
+
+KEY = NAME = "recorder"
+"""The workload's key, the name of rosbag2's process in a trial, and its role."""
+DEFAULT_CACHE_MIB = 100
+"""rosbag2's own."""
+
+
+class Recorder(Strict):
+    """Without `topics` all that is published; without `host` the first one. `cache_mib` is
+    rosbag2's `max_cache_size`; with 0 each message is written by the thread that takes it. A bag is
+    deleted once it has been read unless `keep`."""
+
+    topics: Annotated[tuple[TopicName, ...], Field(strict=False)] = ()
+    host: NodeName | None = None
+    storage: Literal["mcap"] = "mcap"
+    cache_mib: int = Field(default=DEFAULT_CACHE_MIB, ge=0, le=1 << 20)
+    place: Literal["tmpfs", "disk"] = "tmpfs"
+    keep: bool = False
+
+
+KIND = Recorder | None
+
+
+def check(asked: Recorder | None, workload: Any) -> None:
+    """Raises Fault where it cannot be put beside the nodes of this workload."""
+    if asked is None:
+        return
+    nodes, hosts = workload.written_out, workload.host_names
+    if asked.host is not None and asked.host not in hosts:
+        raise unknown("host", asked.host, list(hosts), at=("recorder", "host"))
+    if any(node.process_name == NAME for node in nodes):
+        raise Fault(
+            f"a process of the workload is called `{NAME}`, as rosbag2's is",
+            expected="another name",
+            actual=NAME,
+            at=("recorder",),
+        )
+    published = dict.fromkeys(publisher.topic for node in nodes for publisher in node.publishers)
+    for index, topic in enumerate(asked.topics):
+        if topic not in published:
+            raise unknown(
+                "published topic", topic, list(published), at=("recorder", "topics", index)
+            )
+    if not published:
+        raise Fault(
+            "nothing is published for the recorder", expected="a publisher", at=("recorder",)
+        )
+    if asked.keep and asked.place != "disk":
+        raise Fault(
+            "a bag in memory ends with its host and cannot be kept",
+            expected="`place: disk` beside `keep: true`",
+            actual=f"place: {asked.place}",
+            at=("recorder", "keep"),
+        )
+    for name in ("containers", "ros_variables"):
+        other = getattr(workload, name, None) or getattr(workload.beside, name, None)
+        if other not in (None, "none"):
+            raise Fault(
+                f"`recorder` and `{name}` contradict each other: the recorder has what a "
+                "process of its host has",
+                expected="one of them",
+                actual=f"both, {name}: {other}",
+                at=("recorder",),
+            )

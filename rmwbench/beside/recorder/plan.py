@@ -1,0 +1,74 @@
+"""Whether a recorder can run here, and whether its bags find room."""
+
+from collections.abc import Iterator, Sequence
+
+from rmwbench.beside.recorder import process
+from rmwbench.beside.recorder.cell import bag_bytes, recorder_of
+from rmwbench.campaign.plan.plan import Plan, Trial
+from rmwbench.campaign.plan.profile import Workers
+from rmwbench.errors import UserError
+from rmwbench.lab.host import Kind
+from rmwbench.lab.host.host import available_memory_bytes
+from rmwbench.suite.cells import Cell
+
+MIB = 1 << 20
+
+
+def missing(cell: Cell, _workers: Workers, kind: Kind) -> str | None:
+    """Why not; None where it can, or where the cell has none."""
+    if recorder_of(cell) is not None and kind.shared:
+        return (
+            "a recorder runs in namespaces alone, which cannot be made here: it would join "
+            "other robots' domains"
+        )
+    return process.why_not(cell)
+
+
+def disk_bytes(plan: Plan, trials: Sequence[Trial] | None = None) -> int:
+    """The most that bags of these trials, or of all, take in the campaign's directory at a time:
+    those that are kept, and the largest that is deleted once it has been read."""
+    kept, deleted = 0, 0
+    for trial in plan.trials if trials is None else trials:
+        asked = recorder_of(cell := plan.cell(trial.cell))
+        if asked is not None and asked.place == "disk":
+            kept += bag_bytes(cell) if asked.keep else 0
+            deleted = max(deleted, 0 if asked.keep else bag_bytes(cell))
+    return kept + deleted
+
+
+def check_memory(plan: Plan) -> None:
+    """Raises UserError where the bag of a recorder that writes to memory does not fit into its
+    host's /tmp (rmwbench/lab/host), which is a quarter of what is available."""
+    in_memory = _in_memory(plan)
+    if not in_memory:
+        return
+    largest, available = max(in_memory, key=bag_bytes), available_memory_bytes()
+    if bag_bytes(largest) > available // 4:
+        raise UserError(
+            "the bag of one trial does not fit into memory",
+            where=f"workload {largest.workload.name}",
+            expected=f"{bag_bytes(largest) / MIB:.0f} MiB of /tmp in the trial's host",
+            actual=f"{available // 4 / MIB:.0f} MiB, a quarter of the available memory",
+            fix="write it to a disk (`recorder: {place: disk}`), or shorten the steady state",
+        )
+
+
+def lines(plan: Plan) -> Iterator[str]:
+    """How much recorders write at most: of one trial, to what place, and whether it stays."""
+    cells = [cell for cell in plan.cells if recorder_of(cell) is not None]
+    if not cells:
+        return
+    written = sum(bag_bytes(plan.cell(trial.cell)) for trial in plan.trials)
+    in_memory = max(map(bag_bytes, _in_memory(plan)), default=0)
+    yield (
+        f"[bold]Bags[/bold]: recorders write up to {written / MIB:.0f} MiB in all, "
+        f"{max(map(bag_bytes, cells)) / MIB:.0f} MiB in a trial; at a time at most "
+        f"{in_memory / MIB:.0f} MiB in memory and "
+        f"{disk_bytes(plan) / MIB:.0f} MiB in the campaign's directory."
+    )
+
+
+def _in_memory(plan: Plan) -> list[Cell]:
+    """The cells whose bags are written to memory."""
+    asked = ((cell, recorder_of(cell)) for cell in plan.cells)
+    return [cell for cell, one in asked if one is not None and one.place == "tmpfs"]

@@ -1,0 +1,54 @@
+"""Where ROS variables can be tried, and how a worker is told of them."""
+
+from rmwbench.beside.ros_variables.cell import case_of, variables_of
+from rmwbench.beside.ros_variables.keys import KEY, PEER
+from rmwbench.campaign.plan.profile import Workers, address_environment
+from rmwbench.lab.host import Kind
+from rmwbench.lab.middleware.ros2 import NAME as LAYER
+from rmwbench.suite.cells import Cell
+
+
+def missing(cell: Cell, workers: Workers, kind: Kind) -> str | None:
+    """Why they cannot be set here; None where they can, or where the cell has none."""
+    if case_of(cell) is None:
+        return None
+    if kind.shared:
+        return (
+            "ROS variables are tried in namespaces alone, which cannot be made here: they "
+            "would reach other robots"
+        )
+    if cell.real is not None:
+        return (
+            "ROS variables are tried in namespaces alone: on other machines they would reach "
+            "other robots"
+        )
+    for name in cell.middlewares:
+        program = name.partition("/")[0]
+        if program != LAYER:
+            return f"{name} has no ROS variables that its worker could set: only {LAYER} has"
+        described_as = workers[name].description if name in workers else None
+        if described_as and not described_as.get(KEY):
+            return (
+                f"the worker of {name} was built before it took ROS variables: rmwbench "
+                f"middlewares build {program}"
+            )
+    return None
+
+
+def options(cell: Cell, process: str) -> dict[str, str | int]:
+    said = said_variables(cell, process)
+    return {KEY: said} if said else {}
+
+
+def said_variables(cell: Cell, process: str) -> str | None:
+    """What a worker's option `ros_variables` says of a process: `NAME=VALUE NAME=VALUE`, empty for
+    none; None where the cell asks nothing of them."""
+    if case_of(cell) is None:
+        return None
+    hosts = {one.name: one.host for one in cell.processes}
+    peers = address_environment(cell, hosts[process]).get("RMWBENCH_PEERS", "").split()
+    listed = ";".join(dict.fromkeys(peers))
+    return " ".join(
+        f"{name}={value.replace(PEER, listed)}"
+        for name, value in variables_of(cell, process).items()
+    )
