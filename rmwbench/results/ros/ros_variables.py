@@ -1,4 +1,4 @@
-"""ROS variables obeyed or not: for each case of them (rmwbench/suite/ros_variables.py) and each
+"""ROS variables obeyed or not: for each case of them (rmwbench/beside/ros_variables/keys.py) and each
 arm, what was heard, against what ROS 2's documentation says must happen.
 
 No interval and no verdict: of messages to be heard some arrive in every trial, of others none does
