@@ -45,7 +45,6 @@ HAND_CHECKED = {
         '6. The mode that "lost 58 %" delivered the most': OTHERS,
         "15. gscam 2025: a pool size that was never set, a run that is not there": OTHERS,
         "2019, with its own middleware": "theirs, and ours said to be of what was sent",
-        "What surprised us when we measured": OF_SENT,
     },
 }
 """Page -> section -> why its words are right without a measured file."""
