@@ -8,10 +8,10 @@ if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
     from rmwbench.results.shown import Condition, Shown
 
-REACHED = "all acceptable"
-OPEN = ("undecided", "no data")
-"""Outcomes of a condition (`rmwbench.analysis.verdicts.outcomes`); every other one is not
-acceptable, and so is an open one that may be all but REACHED."""
+REACHED = "meets"
+OPEN = ("open", "unknown")
+"""Outcomes of a condition (`rmwbench.analysis.verdicts.limits`); every other one misses a limit, and
+so does an open one that may be all but REACHED."""
 
 
 def limits(bundle: "Bundle") -> bool:
@@ -20,8 +20,8 @@ def limits(bundle: "Bundle") -> bool:
 
 
 def exit_code(shown: "Shown") -> int:
-    """0 where every condition is acceptable or the suite sets no limits, 1
-    where one is not, 2 where that could not be told."""
+    """0 where every condition meets the limits or there are none, 1 where one does not, 2 where that
+    could not be told."""
     if shown.outcomes is None:
         return 0
     found = shown.outcomes.conditions
@@ -54,7 +54,7 @@ def _shipped(bundle: "Bundle") -> set[str]:
 
 
 def _is_missed(condition: "Condition") -> bool:
-    """Also where it is open what becomes of it, but not whether all is acceptable."""
+    """Also where it is open what becomes of it, but not whether all limits are met."""
     if condition.outcome in OPEN:
         return bool(condition.may) and REACHED not in condition.may
     return condition.outcome != REACHED

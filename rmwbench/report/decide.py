@@ -3,10 +3,13 @@ case where there are several, and where along a factor the answer flips."""
 
 from collections.abc import Iterable, Mapping
 
+from rmwbench.analysis.decide.answer import Answer, Met
+from rmwbench.analysis.decide.flips import Along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limits import AtMost
 from rmwbench.report.view import Block, Cell, Column, Items, On, Section, Table, Text, Tone, View
 from rmwbench.results.decide import words
-from rmwbench.results.decide.model import Along, Answer, Decided, Limit, Machine, Met
+from rmwbench.results.decide.model import Decided, Machine
 
 TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
 CANDIDATES = (
@@ -40,7 +43,7 @@ def view(found: Decided) -> View:
     )
 
 
-def _limits(limits: Iterable[Limit]) -> str:
+def _limits(limits: Iterable[AtMost]) -> str:
     return "; ".join(
         f"{GLOSSARY[one.metric].title} at most {words.amount(one.at_most, one.metric)}"
         for one in limits

@@ -388,12 +388,11 @@ def _letter(place: int) -> str:
 
 
 _CONDITION_STYLE = {
-    "acceptable": "green",
-    "all acceptable": "green",
-    "degraded": "yellow",
+    "meets": "green",
+    "misses": "yellow",
     "only": "yellow",
     "none": "red",
-    "undecided": "magenta",
+    "open": "magenta",
 }
 
 

@@ -40,15 +40,6 @@ def document(value: Any) -> Any:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
-    """A value within its interval [`low`, `high`], in the unit that stands beside it."""
-
-    value: float
-    low: float
-    high: float
-
-
-@dataclass(frozen=True, kw_only=True)
 class GlossaryEntry:
     """What a metric is called, and what it is."""
 

@@ -12,7 +12,13 @@ from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.gains import Gain
-from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
+from rmwbench.analysis.verdicts.limits import (
+    ArmOutcome,
+    AtLeast,
+    AtMost,
+    ConditionOutcome,
+    Why,
+)
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.model import Chain, Layer, Tail, Trials
 from rmwbench.results.machine.model import Machine
@@ -22,10 +28,6 @@ from rmwbench.words.fields import absent
 from rmwbench.words.numbers import quantity
 
 Role = Literal["contender", "floor"]
-ConditionOutcome = Literal[
-    "all acceptable", "degraded", "only", "none", "undecided", "no data", "not supported"
-]
-ArmOutcome = Literal["acceptable", "degraded", "none", "undecided", "no data", "not supported"]
 PairOutcome = Literal[
     "delivers", "degraded", "no delivery", "no match", "failed", "not supported", "not run"
 ]
@@ -558,19 +560,21 @@ AnyArm = Arm | TopicArm
 @dataclass(frozen=True, kw_only=True)
 class ArmInCondition:
     """`metric`: which one decided it or leaves it open; `topic`: likewise; None where no single one
-    did."""
+    did. `brief`: the reason in a few words where no metric says it, else empty."""
 
     arm: str
     outcome: ArmOutcome
+    why: Why
     metric: str | None
     topic: str | None
     reason: str
+    brief: str
 
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A combination of levels. `only`: the one arm that is acceptable; `may`: what an undecided one
-    may still be."""
+    """A combination of levels. `only`: the one arm with which anything arrives; `may`: what
+    an open one may still be."""
 
     workload: str
     levels: Mapping[str, Any]
@@ -796,7 +800,7 @@ class Shown:
     least first."""
 
     schema: Literal["rmwbench/show"] = "rmwbench/show"
-    version: Literal[1] = 1
+    version: Literal[2] = 2
     campaign: Campaign
     machine: Machine
     block_correlation: BlockCorrelation | None

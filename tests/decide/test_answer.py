@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.answer import Candidate, Limit, Outcome, Why, decide
+from rmwbench.analysis.decide.answer import Candidate, Failed, Limit, Outcome, Why, decide
 from rmwbench.analysis.decide.flips import At, along
 from rmwbench.analysis.decide.posterior import Blocks, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -38,6 +38,10 @@ def one(found, limits=(LATENCY, LOSS, CPU), **more):
     return answer
 
 
+def of(met):
+    return Limit(met.case, met.topic, met.metric, met.at_most)
+
+
 GOOD = {LATENCY: about(5e6), LOSS: lost([0] * 8), CPU: about(0.4)}
 
 
@@ -45,7 +49,7 @@ def test_all_limits_with_room_are_met():
     answer = one(GOOD)
     assert (answer.outcome, answer.why, answer.binding) == (Outcome.MEETS, Why.LIMIT, None)
     assert answer.probability > 0.99 and answer.blocks == 8
-    assert {met.outcome for met in answer.met} == {Outcome.MEETS}
+    assert {met.outcome for met in answer.limits} == {Outcome.MEETS}
 
 
 @pytest.mark.parametrize(
@@ -56,7 +60,7 @@ def test_all_limits_with_room_are_met():
 def test_one_limit_that_is_missed_is_the_reason(limit, worse):
     answer = one({**GOOD, limit: worse})
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
-    assert answer.binding.limit == limit and answer.probability < 0.001
+    assert of(answer.binding) == limit and answer.probability < 0.001
 
 
 @pytest.mark.parametrize("n", [1, 2, 4])
@@ -71,24 +75,24 @@ def test_a_metric_without_data_is_unknown_and_never_met():
     found = {limit: b for limit, b in GOOD.items() if limit != CPU}
     answer = one(found, absent={CPU: "no counters"})
     assert (answer.outcome, answer.why) == (Outcome.UNKNOWN, Why.NO_DATA)
-    assert answer.binding.reason == "no counters" and answer.probability is None
+    assert answer.binding.no_data == "no counters" and answer.probability is None
     assert one({**found, LATENCY: about(20e6)}).outcome is Outcome.MISSES
 
 
 def test_blocks_that_straddle_the_limit_leave_it_open():
     answer = one({**GOOD, LATENCY: about(10e6)})
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.INTERVAL)
-    assert answer.binding.limit == LATENCY and 0.05 < answer.probability < 0.95
+    assert of(answer.binding) == LATENCY and 0.05 < answer.probability < 0.95
 
 
 def test_a_candidate_whose_trials_fail_is_not_said_to_meet():
-    answer = one(GOOD, failed=(1, 9))
+    answer = one(GOOD, failed=Failed(trials=1, of=9))
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.FAILED)
 
 
 def test_failed_blocks_count_as_nothing_arrived():
     broken = {LATENCY: blocks([math.inf] * 8), LOSS: lost([100_000] * 8)}
-    answer = one(broken, absent={CPU: "failed"}, failed=(8, 8))
+    answer = one(broken, absent={CPU: "failed"}, failed=Failed(trials=8, of=8))
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
 
 
@@ -96,7 +100,7 @@ def test_a_machine_without_time_is_not_a_reason_to_miss():
     bound = {"machine_bound": frozenset({"w"})}
     answer = one({**GOOD, LATENCY: about(20e6)}, **bound)
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.MACHINE_BOUND)
-    assert answer.binding.limit == LATENCY and answer.binding.outcome is Outcome.OPEN
+    assert of(answer.binding) == LATENCY and answer.binding.outcome is Outcome.OPEN
     assert one(GOOD, **bound).outcome is Outcome.MEETS
 
 
@@ -107,7 +111,7 @@ def test_a_case_without_time_excuses_what_is_missed_in_it_and_nothing_else():
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.MACHINE_BOUND)
     answer = one({LATENCY: about(20e6), busy: about(40e6)}, limits, **bound)
     assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.LIMIT)
-    assert answer.binding.limit == LATENCY, "the worse one is excused"
+    assert of(answer.binding) == LATENCY, "the worse one is excused"
 
 
 def test_the_clocks_of_two_hosts_must_leave_room():
@@ -155,7 +159,7 @@ def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too(
     limit = replace(LATENCY, at_most=200e6)
     answer = one({limit: apart}, (limit,))
     assert (answer.outcome, answer.why) == (Outcome.OPEN, Why.TOO_FEW_BLOCKS)
-    assert answer.blocks == 2 and answer.binding.differ and answer.probability is None
+    assert answer.blocks == 2 and answer.binding.campaigns_differ and answer.probability is None
     many = blocks(np.repeat([8e6, 9e6, 10e6, 11e6, 12e6], 2), campaigns=sorted([*range(5)] * 2))
     assert one({limit: many}, (limit,)).outcome is Outcome.MEETS
     losses = blocks([90, 110, 0, 2], "fraction", [100_000] * 4, [0, 0, 1, 1])
@@ -191,19 +195,19 @@ class TestFlips:
             self.at(4, "open", "meets"),
         ]
         (found,) = along(cases)
-        assert found.levels == (2, 4, 8) and found.turns
+        assert [at.level for at in found.levels] == [2, 4, 8]
         (flip,) = found.flips
-        assert (flip.candidate, flip.from_, flip.to) == ("a", 2, 8)
-        assert found.meets == (("a", "b"), ("b",), ("b",))
+        assert (flip.arm, flip.from_, flip.to) == ("a", 2, 8)
+        assert [at.meets for at in found.levels] == [("a", "b"), ("b",), ("b",)]
 
     def test_who_misses_is_told_from_who_was_not_there(self):
         without = At("w", {"cameras": 4}, {"a": Outcome.MISSES})
         (found,) = along([self.at(2, "meets", "misses"), without])
-        assert found.misses == (("b",), ("a",))
+        assert [at.misses for at in found.levels] == [("b",), ("a",)]
 
     def test_unknown_and_open_never_flip(self):
         (found,) = along([self.at(2, "meets", "open"), self.at(4, "unknown", "misses")])
-        assert found.flips == () and found.open == (("b",), ("a",))
+        assert found.flips == () and [at.open for at in found.levels] == [("b",), ("a",)]
 
     def test_the_other_factors_stay(self):
         cases = [self.at(n, "meets", "meets", loss=loss) for n in (1, 2) for loss in (0.0, 0.1)]

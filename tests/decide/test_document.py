@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter
 
-from rmwbench.analysis.decide.answer import Outcome
+from rmwbench.analysis.decide.answer import Failed, Met
+from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
+from rmwbench.analysis.verdicts.limits import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.report.decide import view
@@ -15,7 +17,7 @@ from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.decide import words
 from rmwbench.results.decide.document import summarise
 from rmwbench.results.decide.gather import Arm, Case, Machine, Seen, candidate
-from rmwbench.results.decide.model import Along, AtLevel, Decided, Failed, Flip, Met
+from rmwbench.results.decide.model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits

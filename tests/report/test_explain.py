@@ -19,7 +19,7 @@ from rmwbench.results.explain.document import explanations
 from rmwbench.results.explain.model import Explanation, Failure, Losses
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
-from rmwbench.results.workload.losses import slow
+from rmwbench.results.workload.losses import slow_of
 from tests.support import synthetic_bundle
 
 
@@ -121,8 +121,8 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsy
         "late 7 messages (23.3 %) were still under way when the trials ended: late, not lost"
         in text
     )
-    assert slow(replace(SLOW, under_way=1)).startswith("1 message (3.3 %) was still")
-    assert slow(replace(SLOW, under_way=0)) is None and slow(None) is None
+    assert slow_of(replace(SLOW, under_way=1)).startswith("1 message (3.3 %) was still")
+    assert slow_of(replace(SLOW, under_way=0)) is None and slow_of(None) is None
 
 
 def test_a_cause_that_has_messages_is_not_said_to_have_none(every, capsys):

@@ -154,9 +154,9 @@ def test_who_is_slower_than_another_than_the_lead_says_than_whom():
 def test_limits_stand_beside_the_verdicts():
     condition = {
         "arms": [
-            {"arm": "a", "outcome": "acceptable"},
-            {"arm": "b", "outcome": "degraded", "topic": "front"},
-            {"arm": "c", "outcome": "undecided"},
+            {"arm": "a", "outcome": "meets"},
+            {"arm": "b", "outcome": "misses", "topic": "front"},
+            {"arm": "c", "outcome": "open"},
         ]
     }
     found = headline(workload(arm("a", "best", 2e4), arm("b", "worse", 4e4, "a", 2.0)), condition)

@@ -143,9 +143,9 @@ def test_limits_are_of_topics(shown):
     (condition,) = shown.outcomes.conditions
     judged = {one.arm: (one.outcome, one.topic, one.metric) for one in condition.arms}
     assert judged == {
-        "cyclonedds": ("degraded", "front", "response_latency_p50"),
-        "iceoryx2": ("acceptable", None, None),
-        "zenoh": ("degraded", "front", "response_latency_p50"),
+        "cyclonedds": ("misses", "front", "response_latency_p50"),
+        "iceoryx2": ("meets", None, None),
+        "zenoh": ("misses", "front", "response_latency_p50"),
     }
     assert headline(shown.workloads[0], condition).limits == (
         "iceoryx2 meets your limits; cyclonedds (in front) and zenoh (in front) miss them."
@@ -155,7 +155,7 @@ def test_limits_are_of_topics(shown):
 def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
     workload = shown.workloads[0]
     lost = Metric(unit="fraction", value=1.0, low=0.999999, high=1.0, count=3_000_000, trials=8)
-    for missing, outcome in ((3_000_000, "none"), (2_999_999, "degraded")):
+    for missing, outcome in ((3_000_000, "none"), (2_999_999, "misses")):
         made = tuple(
             replace(
                 one,

@@ -5,7 +5,7 @@ from dataclasses import fields, is_dataclass
 from enum import Enum
 from functools import cache
 from types import NoneType, UnionType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from pydantic import TypeAdapter
 
@@ -37,8 +37,8 @@ def _whole(kind: Any, found: Any) -> Any:
     if get_origin(kind) is UnionType:
         if found is None:
             return None
-        (known,) = (one for one in get_args(kind) if one is not NoneType)
-        return _whole(known, found)
+        known = [one for one in get_args(kind) if one is not NoneType]
+        return _whole(known[0], found) if len(known) == 1 else found
     if get_origin(kind) is tuple:
         of = get_args(kind)
         return [_whole(of[0], one) for one in found] if of[-1] is Ellipsis else found
@@ -54,6 +54,8 @@ def _empty(kind: Any) -> Any:
         return "no data" if "no data" in get_args(kind) else get_args(kind)[0]
     if isinstance(kind, type) and issubclass(kind, Enum):
         return next(iter(kind))
+    if get_origin(kind) in (UnionType, Union):  # words of several kinds
+        return _empty(get_args(kind)[0])
     if get_origin(kind) is tuple:
         return ()
     if get_origin(kind) is Mapping:

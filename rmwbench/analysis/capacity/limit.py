@@ -23,6 +23,8 @@ from rmwbench.analysis.metrics.aggregate import (
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
+from rmwbench.analysis.verdicts import limits
+from rmwbench.analysis.verdicts.limits import Once, Outcome
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words import numbers as fmt
 
@@ -90,11 +92,11 @@ class Condition:
         found = trial_value(entry, trial)
         return None if found is None else found + clock_bound(entry, trial)
 
-    def with_under_way(self, trial: Trial) -> float | None:
-        """The value if what was still under way when the trial ended never arrived."""
-        found = self.value(trial)
+    def judged(self, value: float, trial: Trial) -> Outcome:
+        """Open where messages that were still under way when the trial ended decide it."""
         waiting, of = under_way_of(self.metric, trial)
-        return found if found is None or not waiting else found + waiting / of
+        share = waiting / of if waiting else 0.0
+        return limits.judge(Once(value), self.below, level=0.0, under_way=share).outcome
 
     def shown(self, value: float, digits: int = 3) -> str:
         """With more digits it can be read back without changing it."""
@@ -161,16 +163,19 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
     if stability.unstable:
         return Finding("unstable", (stability.text,))
     broken: list[Condition] = []
+    late: list[Condition] = []
     texts: list[str] = []
     for condition in limit.conditions:
         value = condition.value(trial)
         if value is None:
             return None
-        if not value < condition.below:
+        outcome = condition.judged(value, trial)
+        if outcome is Outcome.MISSES:
             broken.append(condition)
             texts.append(f"{condition.name} {condition.shown(value)}")
+        elif outcome is Outcome.OPEN:
+            late.append(condition)
     if not broken:
-        late = [c for c in limit.conditions if not (c.with_under_way(trial) or 0.0) < c.below]
         if late:
             count, of = under_way_of(late[0].metric, trial)
             return Finding(

@@ -11,38 +11,19 @@ machine had no time left is never a reason to miss.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
+from typing import Any
 
 import numpy as np
 from scipy import special
 
 from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, Blocks, Posterior, posterior
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limits import Outcome, Why, judge
 from rmwbench.analysis.verdicts.verdict import Rules
 
 DRAWS = 20_000
 ALWAYS = 1e-6
 """A limit that is met or missed but for this is left out of the joint draws."""
-
-
-class Outcome(StrEnum):
-    """What can be said of a candidate, or of one limit of it."""
-
-    MEETS = "meets"
-    MISSES = "misses"
-    OPEN = "open"
-    UNKNOWN = "unknown"
-
-
-class Why(StrEnum):
-    """What stands in the way of `meets` and `misses`, or is the reason of `misses`."""
-
-    LIMIT = "limit"
-    NO_DATA = "no_data"
-    TOO_FEW_BLOCKS = "too_few_blocks"
-    INTERVAL = "interval"
-    FAILED = "failed"
-    MACHINE_BOUND = "machine_bound"
-    NOT_SUPPORTED = "not_supported"
 
 
 @dataclass(frozen=True)
@@ -56,53 +37,75 @@ class Limit:
     at_most: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """Trials that failed by the candidate's own fault, of those that ran."""
+
+    trials: int
+    of: int
+
+
 @dataclass(frozen=True)
 class Candidate:
     """One arm on one machine. `blocks`: what was measured of each limit; a limit without an entry
-    has no data, for the reason in `absent`. `failed`: (trials that failed by its own fault, trials
-    that ran); a failed trial is in `blocks` as nothing arrived. `machine_bound`: the cases in which
+    has no data, for the reason in `absent`. `failed`: a failed trial is in
+    `blocks` as nothing arrived. `machine_bound`: the cases in which
     the machine had no time left in most of its trials. `not_supported`: why it cannot run at
     all."""
 
     name: str
     blocks: Mapping[Limit, Blocks]
     absent: Mapping[Limit, str] = field(default_factory=dict)
-    failed: tuple[int, int] = (0, 0)
+    failed: Failed = Failed(trials=0, of=0)
     machine_bound: frozenset[str] = frozenset()
     not_supported: str | None = None
 
 
-@dataclass(frozen=True)
-class Met:
-    """One limit of a candidate. `blocks`: how many observations its belief rests on. `interval`:
-    value, low, high in the metric's unit, of one block its value alone; None without data.
-    `probability`: of being within; None where fewer than two blocks have it. `reason`: why there is
-    no data. `differ`: the campaigns differ by more than chance. `excused`: it would be missed, but
-    its case is machine-bound."""
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """A value within its interval [`low`, `high`], in the unit that stands beside it."""
 
-    limit: Limit
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Met:
+    """One limit of one candidate in one case; `topic` None: of the whole workload. `blocks`: how
+    many observations it rests on, campaigns where these differ. `probability`: that it is met, None
+    where too few blocks have it. `measured`: of one block its value alone, without an interval;
+    None without data, for the reason `no_data`. `campaigns_differ`: by more than chance. `excused`:
+    it would be missed, but the machine had no time left in its case."""
+
+    case: str
+    topic: str | None
+    metric: str
+    unit: str
+    at_most: float
     outcome: Outcome
-    blocks: int
     probability: float | None = None
-    interval: tuple[float, float, float] | None = None
-    reason: str = ""
-    differ: bool = False
+    blocks: int = 0
+    measured: Interval | None = None
+    no_data: str | None = None
+    campaigns_differ: bool = False
     excused: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Answer:
-    """`probability` of meeting all limits; None where a limit is unknown or too few blocks have it.
-    `binding`: the limit that is missed, or likeliest to be, or unknown; None where all are met."""
+    """`probability` of meeting all limits; None where it cannot be said. `blocks`: the fewest of
+    any limit. `binding`: the limit that is missed, or likeliest to be, or unknown; None where all
+    are met."""
 
-    candidate: str
+    arm: str
     outcome: Outcome
     why: Why
     probability: float | None
-    met: tuple[Met, ...]
-    binding: Met | None
     blocks: int
-    failed: tuple[int, int] = (0, 0)
+    failed: Failed
+    binding: Met | None
+    limits: tuple[Met, ...]
 
 
 def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rules) -> list[Answer]:
@@ -113,10 +116,16 @@ def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rule
 
 def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int) -> Answer:
     if candidate.not_supported is not None:
-        met = tuple(
-            Met(limit, Outcome.UNKNOWN, 0, reason=candidate.not_supported) for limit in limits
+        return Answer(
+            arm=candidate.name,
+            outcome=Outcome.MISSES,
+            why=Why.NOT_SUPPORTED,
+            probability=0.0,
+            blocks=0,
+            failed=Failed(trials=0, of=0),
+            binding=None,
+            limits=tuple(_unknown(limit, candidate.not_supported) for limit in limits),
         )
-        return Answer(candidate.name, Outcome.MISSES, Why.NOT_SUPPORTED, 0.0, met, None, 0)
     beliefs = {
         limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
     }
@@ -125,40 +134,56 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
         _met(limit, candidate, beliefs.get(limit), level / max(len(limits), 1), rules)
         for limit in limits
     )
+    known = [one for one in met if one.outcome is not Outcome.UNKNOWN]
+    probability = None
+    if limits and len(known) == len(met) and all(one.blocks >= rules.min_blocks for one in met):
+        probability = Joint.of(candidate.blocks, beliefs, limits).probability()
+    outcome, why, binding = _said(met, probability, level, rules)
+    if outcome is Outcome.MEETS and candidate.failed.trials:
+        outcome, why = Outcome.OPEN, Why.FAILED
+    return Answer(
+        arm=candidate.name,
+        outcome=outcome,
+        why=why,
+        probability=probability,
+        blocks=min((one.blocks for one in known), default=0),
+        failed=candidate.failed,
+        binding=binding,
+        limits=met,
+    )
+
+
+def _said(
+    met: Sequence[Met], probability: float | None, level: float, rules: Rules
+) -> tuple[Outcome, Why, Met | None]:
+    """Of all limits together; the limit that decides it or leaves it open."""
     known = [one for one in met if one.probability is not None]
-    blocks = min((one.blocks for one in met if one.outcome is not Outcome.UNKNOWN), default=0)
-    missed = [one for one in known if one.outcome is Outcome.MISSES]
-    excused = [one for one in known if one.excused]
     unknown = [one for one in met if one.outcome is Outcome.UNKNOWN]
     few = [one for one in met if one not in unknown and one.blocks < rules.min_blocks]
-    probability = None
-    if limits and not unknown and not few:
-        probability = Joint.of(candidate.blocks, beliefs, limits).probability()
-    weakest = _worst(known) if known else None
-
-    def said(outcome: Outcome, why: Why, binding: Met | None) -> Answer:
-        return Answer(
-            candidate.name, outcome, why, probability, met, binding, blocks, candidate.failed
-        )
-
-    if missed:
-        return said(Outcome.MISSES, Why.LIMIT, _worst(missed))
-    if excused:
-        return said(Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused))
-    if unknown or not limits:
-        return said(Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None)
+    if missed := [one for one in known if one.outcome is Outcome.MISSES]:
+        return Outcome.MISSES, Why.LIMIT, _worst(missed)
+    if excused := [one for one in known if one.excused]:
+        return Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused)
+    if unknown or not met:
+        return Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None
     if few:
-        return said(Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda one: one.blocks))
+        return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda one: one.blocks)
     if probability is None or probability < 1 - level:
-        return said(Outcome.OPEN, Why.INTERVAL, weakest)
-    if candidate.failed[0]:
-        return said(Outcome.OPEN, Why.FAILED, None)
-    return said(Outcome.MEETS, Why.LIMIT, None)
+        return Outcome.OPEN, Why.INTERVAL, _worst(known) if known else None
+    return Outcome.MEETS, Why.LIMIT, None
 
 
 def _worst(met: Sequence[Met]) -> Met:
     """The one that is least likely within its limit."""
     return min(met, key=lambda one: one.probability or 0.0)
+
+
+def _asked(limit: Limit) -> dict[str, Any]:
+    return {**vars(limit), "unit": GLOSSARY[limit.metric].unit}
+
+
+def _unknown(limit: Limit, why: str) -> Met:
+    return Met(**_asked(limit), outcome=Outcome.UNKNOWN, no_data=why)
 
 
 def _met(
@@ -167,28 +192,25 @@ def _met(
     """`least`: the probability below which the limit is missed for certain."""
     blocks = candidate.blocks.get(limit)
     if blocks is None or not blocks.count:
-        return Met(limit, Outcome.UNKNOWN, 0, reason=candidate.absent.get(limit, "not measured"))
+        return _unknown(limit, candidate.absent.get(limit, "not measured"))
     if belief is None:
-        return Met(limit, Outcome.OPEN, blocks.count, interval=(float(blocks.each()[0]),) * 3)
-    # The hosts' clocks may have shifted all values alike, and what was under way may never have
-    # arrived: a limit is met or missed beyond that.
-    within = belief.within(limit.at_most - blocks.spare)
-    outside = belief.within(limit.at_most + blocks.bound)
-    enough = belief.count >= rules.min_blocks
-    missed = enough and outside <= least
-    excused = missed and limit.case in candidate.machine_bound
-    outcome = Outcome.OPEN
-    if missed and not excused:
-        outcome = Outcome.MISSES
-    elif enough and within >= 1 - least:
-        outcome = Outcome.MEETS
+        only = float(blocks.each()[0])
+        measured = Interval(value=only, low=only, high=only)
+        return Met(**_asked(limit), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured)
+    # of too few blocks no answer is so sure
+    level = least if belief.count >= rules.min_blocks else -1.0
+    found = judge(
+        belief, limit.at_most, level=level, clocks=blocks.bound, under_way=blocks.under_way
+    )
+    excused = found.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
+    value, low, high = belief.interval()
     return Met(
-        limit,
-        outcome,
-        belief.count,
-        outside if missed else within,
-        belief.interval(),
-        differ=belief.differ,
+        **_asked(limit),
+        outcome=Outcome.OPEN if excused else found.outcome,
+        probability=found.probability,
+        blocks=belief.count,
+        measured=Interval(value=value, low=low, high=high),
+        campaigns_differ=belief.differ,
         excused=excused,
     )
 

@@ -8,44 +8,48 @@ that are open only widen the gap. Nothing is said of levels that were not measur
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Annotated, Any, cast
 
-from rmwbench.analysis.decide.answer import Outcome
+from pydantic import Field
 
-Level = Any
+from rmwbench.analysis.verdicts.limits import Outcome
+
+Level = bool | int | float | str
+"""Of a factor."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
+class AtLevel:
+    """Who is decided to meet all limits at a level, who to miss one, and of whom that is open."""
+
+    level: Level
+    meets: tuple[str, ...]
+    misses: tuple[str, ...]
+    open: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class Flip:
-    """`candidate` is `before` at the level `from_` and `after` at `to`, the next that is
-    decided."""
+    """The arm is `before` at the level `from` and `after` at `to`, the next that is decided."""
 
-    candidate: str
+    arm: str
     before: Outcome
     after: Outcome
-    from_: Level
+    from_: Annotated[Level, Field(alias="from")]
     to: Level
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Along:
-    """One factor with the others at `fixed` levels, in `workload`. `levels` in order (numbers by
-    size, texts as they came); per level those that are decided to meet all limits (`meets`) or to
-    miss one (`misses`), and those that are not decided (`open`)."""
+    """One factor of a workload that varies while the others stay at `fixed`. `workload`: with the
+    campaign that defines it, where another one's definition came first. `levels` in order: numbers
+    by size, texts as they came."""
 
     workload: str
     factor: str
     fixed: Mapping[str, Level]
-    levels: tuple[Level, ...]
-    meets: tuple[tuple[str, ...], ...]
-    misses: tuple[tuple[str, ...], ...]
-    open: tuple[tuple[str, ...], ...]
+    levels: tuple[AtLevel, ...]
     flips: tuple[Flip, ...]
-
-    @property
-    def turns(self) -> bool:
-        """Whether those that meet the limits are decided to be others at some level."""
-        return bool(self.flips)
 
 
 @dataclass(frozen=True)
@@ -77,14 +81,19 @@ def _along(factor: str, cases: Sequence[At]) -> Along:
     names = list(dict.fromkeys(name for case in cases for name in case.outcomes))
     first = cases[0]
     return Along(
-        first.workload,
-        factor,
-        {name: level for name, level in first.levels.items() if name != factor},
-        tuple(case.levels[factor] for case in cases),
-        tuple(_those(case, (Outcome.MEETS,)) for case in cases),
-        tuple(_those(case, (Outcome.MISSES,)) for case in cases),
-        tuple(_those(case, (Outcome.OPEN, Outcome.UNKNOWN)) for case in cases),
-        tuple(flip for name in names for flip in _flips(name, factor, cases)),
+        workload=first.workload,
+        factor=factor,
+        fixed={name: level for name, level in first.levels.items() if name != factor},
+        levels=tuple(
+            AtLevel(
+                level=case.levels[factor],
+                meets=_those(case, (Outcome.MEETS,)),
+                misses=_those(case, (Outcome.MISSES,)),
+                open=_those(case, (Outcome.OPEN, Outcome.UNKNOWN)),
+            )
+            for case in cases
+        ),
+        flips=tuple(flip for name in names for flip in _flips(name, factor, cases)),
     )
 
 
@@ -94,7 +103,11 @@ def _flips(name: str, factor: str, cases: Sequence[At]) -> list[Flip]:
         for case in cases
         if case.outcomes.get(name) in (Outcome.MEETS, Outcome.MISSES)
     ]
-    return [Flip(name, a, b, low, high) for (low, a), (high, b) in pairwise(found) if a is not b]
+    return [
+        Flip(arm=name, before=a, after=b, from_=low, to=high)
+        for (low, a), (high, b) in pairwise(found)
+        if a is not b
+    ]
 
 
 def _those(case: At, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
@@ -104,5 +117,5 @@ def _those(case: At, outcomes: Sequence[Outcome]) -> tuple[str, ...]:
 def _ordered(cases: Sequence[At], factor: str) -> list[At]:
     levels = [case.levels[factor] for case in cases]
     if all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
-        return sorted(cases, key=lambda case: case.levels[factor])
+        return sorted(cases, key=lambda case: cast(float, case.levels[factor]))
     return list(cases)

@@ -11,7 +11,7 @@ from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, percent
 from rmwbench.report.view import Column, Key, Picture, Table
 from rmwbench.results.shown import Arm, Workload
-from rmwbench.results.workload.losses import measure, slow
+from rmwbench.results.workload.losses import measure, slow_of
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}
@@ -89,7 +89,7 @@ def _paths(arms: Sequence[Arm], phone: bool) -> Picture:
 def _places(arms: Sequence[Arm], phone: bool) -> Picture:
     bars = shares.places(arms)
     title = "Where messages went missing"
-    under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow(arm.losses)))
+    under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow_of(arm.losses)))
     if not bars:
         done = [arm for arm in arms if arm.trials.done]
         of = "" if len(done) == len(arms) else " of those with a trial that was done"

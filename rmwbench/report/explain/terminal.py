@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.chart.chain import KINDS
 from rmwbench.report.explain.shares import percent
 from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
-from rmwbench.results.workload.losses import slow
+from rmwbench.results.workload.losses import slow_of
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
@@ -104,7 +104,7 @@ def _chain(chain: Chain | None) -> Iterator[str]:
     for part in chain.parts:
         if part.lost:
             yield f"{part.name} lost {fmt.counted(part.lost, 'message')} of {chain.wanted}"
-    if text := slow(chain):
+    if text := slow_of(chain):
         yield text
 
 
@@ -120,7 +120,7 @@ def _losses(console: Console, losses: Losses | None) -> None:
     missing = losses.missing
     told = f"{missing} messages did not arrive sound and in time" if missing else "nothing"
     _item(console, "missing", told)
-    if text := slow(losses):
+    if text := slow_of(losses):
         _item(console, "late", text)
     if not missing:
         return

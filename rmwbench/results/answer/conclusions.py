@@ -15,7 +15,7 @@ from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import AnyArm, Part, Shown, Topic, Workload
-from rmwbench.results.workload.losses import slow
+from rmwbench.results.workload.losses import slow_of
 from rmwbench.results.workload.own_cost import LARGE
 from rmwbench.words import numbers as fmt
 
@@ -92,7 +92,7 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
                 "may not rest on that.",
             )
         )
-    lines += [("caution", f"{a.arm}: {text}.") for a in arms if (text := slow(a.losses))]
+    lines += [("caution", f"{a.arm}: {text}.") for a in arms if (text := slow_of(a.losses))]
     if any(a.unlike for a in arms):
         lines.append(
             (

@@ -15,6 +15,7 @@ from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fate, Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.verdicts.limits import MEETS, MISSES, NONE, NOT_SUPPORTED, OPEN, UNKNOWN
 from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.analysis.verdicts.verdict import By, Family, VerdictName
 from rmwbench.results.shown import (
@@ -790,11 +791,11 @@ def limits(condition: Condition | None) -> Limits | None:
     """Of a condition of the document's `outcomes`; None where the suite declares no limits."""
     if condition is None:
         return None
-    arms = [arm for arm in condition.arms if arm.outcome != "not supported"]
+    arms = [arm for arm in condition.arms if arm.outcome != NOT_SUPPORTED]
     return Limits(
-        tuple(arm.arm for arm in arms if arm.outcome == "acceptable"),
-        tuple((arm.arm, arm.topic) for arm in arms if arm.outcome in ("degraded", "none")),
-        tuple(arm.arm for arm in arms if arm.outcome in ("undecided", "no data")),
+        tuple(arm.arm for arm in arms if arm.outcome == MEETS),
+        tuple((arm.arm, arm.topic) for arm in arms if arm.outcome in (MISSES, NONE)),
+        tuple(arm.arm for arm in arms if arm.outcome in (OPEN, UNKNOWN)),
     )
 
 

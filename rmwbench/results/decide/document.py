@@ -5,14 +5,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.decide.answer import Answer, Limit, Met, Outcome, decide
+from rmwbench.analysis.decide.answer import Answer, Limit, decide
 from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limits import AtLeast, AtMost, Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.decide import model, words
 from rmwbench.results.decide.gather import Case, Machine, candidate, gather
-from rmwbench.results.model import GlossaryEntry, Interval
+from rmwbench.results.model import GlossaryEntry
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
 
@@ -54,7 +55,7 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
 
 def _by_identity(one: _Of) -> dict[str, Outcome]:
     """What each candidate is, whatever it is called there -> its outcome."""
-    return {one.machine.arms[a.candidate].identity: a.outcome for a in one.answers}
+    return {one.machine.arms[a.arm].identity: a.outcome for a in one.answers}
 
 
 def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
@@ -85,7 +86,7 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules) -> _Of:
         At(
             f"{case.workload}{case.defined}",
             case.levels,
-            {one.candidate: one.outcome for one in by_case[case.name]},
+            {one.arm: one.outcome for one in by_case[case.name]},
         )
         for case in machine.cases
         if limits.of.workload in (None, case.workload)
@@ -112,13 +113,13 @@ def _limits(limits: LimitsFile) -> model.Limits:
         title=limits.title,
         acceptable=_each(found["acceptable"]),
         topics=topics or None,
-        none=model.Nothing(**found["none"]),
+        none=AtLeast(**found["none"]),
         of=model.Selected(workload=limits.of.workload, levels=limits.of.levels),
     )
 
 
-def _each(found: Sequence[Mapping[str, Any]]) -> tuple[model.Limit, ...]:
-    return tuple(model.Limit(**one) for one in found)
+def _each(found: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
+    return tuple(AtMost(**one) for one in found)
 
 
 def _machine(one: _Of) -> model.Machine:
@@ -126,86 +127,27 @@ def _machine(one: _Of) -> model.Machine:
     return model.Machine(
         summary=machine.summary,
         campaigns=machine.campaigns,
-        candidates=tuple(_candidate(answer, machine) for answer in one.answers),
+        candidates=tuple(_contender(answer, machine) for answer in one.answers),
         cases=tuple(
             model.Case(
                 case=case.name,
                 workload=case.workload,
                 levels=case.levels,
-                candidates=tuple(map(_answer, answers)),
+                candidates=answers,
             )
             for case, answers in one.cases
         ),
-        along=tuple(map(_along, one.along)),
+        along=one.along,
     )
 
 
-def _candidate(answer: Answer, machine: Machine) -> model.Candidate:
-    arm = machine.arms[answer.candidate]
-    return model.Candidate(
-        **vars(_answer(answer)),
+def _contender(answer: Answer, machine: Machine) -> model.Contender:
+    arm = machine.arms[answer.arm]
+    return model.Contender(
+        **vars(answer),
         middleware=arm.middleware,
         layer=arm.layer,
         version=arm.version,
         profile=arm.profile,
         role="contender",
-    )
-
-
-def _answer(answer: Answer) -> model.Answer:
-    failed, of = answer.failed
-    return model.Answer(
-        arm=answer.candidate,
-        outcome=answer.outcome,
-        why=answer.why,
-        probability=answer.probability,
-        blocks=answer.blocks,
-        failed=model.Failed(trials=failed, of=of),
-        binding=None if answer.binding is None else _met(answer.binding),
-        limits=tuple(map(_met, answer.met)),
-    )
-
-
-def _met(met: Met) -> model.Met:
-    limit = met.limit
-    measured = None
-    if met.interval is not None:
-        value, low, high = met.interval
-        measured = Interval(value=value, low=low, high=high)
-    return model.Met(
-        case=limit.case,
-        topic=limit.topic,
-        metric=limit.metric,
-        unit=GLOSSARY[limit.metric].unit,
-        at_most=limit.at_most,
-        outcome=met.outcome,
-        probability=met.probability,
-        blocks=met.blocks,
-        measured=measured,
-        no_data=met.reason or None,
-        campaigns_differ=met.differ,
-    )
-
-
-def _along(found: Along) -> model.Along:
-    return model.Along(
-        workload=found.workload,
-        factor=found.factor,
-        fixed=found.fixed,
-        levels=tuple(
-            model.AtLevel(level=level, meets=meets, misses=misses, open=open_)
-            for level, meets, misses, open_ in zip(
-                found.levels, found.meets, found.misses, found.open, strict=True
-            )
-        ),
-        flips=tuple(
-            model.Flip(
-                arm=flip.candidate,
-                before=flip.before,
-                after=flip.after,
-                from_=flip.from_,
-                to=flip.to,
-            )
-            for flip in found.flips
-        ),
     )

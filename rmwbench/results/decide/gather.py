@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rmwbench.analysis.decide.answer import Candidate, Limit
+from rmwbench.analysis.decide.answer import Candidate, Failed, Limit
 from rmwbench.analysis.decide.posterior import Blocks
 from rmwbench.analysis.metrics.aggregate import (
     Trial,
@@ -400,7 +400,8 @@ def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candi
                 blocks[limit] = found
             else:
                 absent[limit] = seen.reasons.get((limit.topic, limit.metric), "not measured")
-    return Candidate(name, blocks, absent, (failed, ran), frozenset(bound), refused), limits
+    done = Failed(trials=failed, of=ran)
+    return Candidate(name, blocks, absent, done, frozenset(bound), refused), limits
 
 
 def limits_in(cases: Sequence[Case], machine: Machine) -> list[Limit]:

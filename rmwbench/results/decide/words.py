@@ -4,10 +4,12 @@ else."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmwbench.analysis.decide.answer import Outcome, Why
+from rmwbench.analysis.decide.answer import Answer, Met
+from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limits import Outcome, Why
 from rmwbench.results.answer.facts import names
-from rmwbench.results.decide.model import Along, Answer, AtLevel, Flip, Limits, Machine, Met
+from rmwbench.results.decide.model import Limits, Machine
 from rmwbench.results.model import Metric
 from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
 from rmwbench.results.workload.outcomes import in_unit_of_limit

@@ -22,7 +22,7 @@ from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.analysis.stats.metric import finites, number
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
-from rmwbench.analysis.verdicts.outcomes import NO_MATCH
+from rmwbench.analysis.verdicts.limits import NO_MATCH
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.analysis.verdicts.outcomes import SILENT
+from rmwbench.analysis.verdicts.limits import SILENT
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
 from rmwbench.words import numbers as fmt

@@ -7,7 +7,7 @@ from operator import add
 
 from rmwbench.analysis.causes.loss_places import Losses, LossPlace, drops, locate
 from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.analysis.verdicts import outcomes
+from rmwbench.results.explain.model import Chain
 from rmwbench.results.measure import Small
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
@@ -48,14 +48,19 @@ def measure(place: LossPlace) -> str:
     return text + (", inferred" if place.label == "inferred" else "")
 
 
-def slow(waiting: outcomes.Waiting | None) -> str | None:
+def slow(under_way: int, wanted: int) -> str | None:
     """`7 messages (23 %) were still under way when the trials ended: late, not lost`; None where
     none was."""
-    if waiting is None or not waiting.under_way:
+    if not under_way:
         return None
-    verb = "was" if waiting.under_way == 1 else "were"
-    share = fmt.quantity(waiting.under_way / waiting.wanted, "fraction")
+    verb = "was" if under_way == 1 else "were"
+    share = fmt.quantity(under_way / wanted, "fraction")
     return (
-        f"{fmt.counted(waiting.under_way, 'message')} ({share}) {verb} still under way when the "
-        "trials ended: late, not lost"
+        f"{fmt.counted(under_way, 'message')} ({share}) {verb} still under way when the trials "
+        "ended: late, not lost"
     )
+
+
+def slow_of(counted: Losses | Chain | None) -> str | None:
+    """The same of what counts them; None where nothing does."""
+    return None if counted is None else slow(counted.under_way, counted.wanted)

@@ -1,27 +1,37 @@
-"""The outcome matrix: for each condition (a combination of levels) what becomes of each arm, and of
-all of them.
+"""The outcome matrix: for each condition (a combination of levels) which arms meet the limits, and
+what all of them come to.
 
-Made where the suite says what is acceptable (`outcomes:`, docs/suites.md); judged in
-`analysis/verdicts/outcomes.py`.
+Made where the suite or the user has limits (`outcomes:`, docs/suites.md); judged in
+`analysis/verdicts/limits.py`.
 """
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
-from rmwbench.analysis.verdicts import outcomes
-from rmwbench.analysis.verdicts.outcomes import AtLeast, AtMost
-from rmwbench.results.explain.model import Trials
+from rmwbench.analysis.verdicts import limits as judge
+from rmwbench.analysis.verdicts.limits import (
+    MEETS,
+    MISSES,
+    NONE,
+    NOT_SUPPORTED,
+    ONLY,
+    OPEN,
+    UNKNOWN,
+    ArmOutcome,
+    AtLeast,
+    AtMost,
+    ConditionOutcome,
+)
+from rmwbench.codes import Code
 from rmwbench.results.model import Metric
 from rmwbench.results.shown import (
     Arm,
     ArmInCondition,
-    ArmOutcome,
     Condition,
-    ConditionOutcome,
     Outcomes,
     Shown,
     TopicArm,
@@ -30,18 +40,11 @@ from rmwbench.results.shown import (
 from rmwbench.results.workload.losses import slow
 from rmwbench.words import numbers as fmt
 
-MARKS = {
-    "acceptable": "✓",
-    "degraded": "!",
-    "none": "✗",
-    "undecided": "?",
-    "no data": "·",
-    "not supported": "–",
-}
+MARKS = {MEETS: "✓", MISSES: "!", NONE: "✗", OPEN: "?", UNKNOWN: "·", NOT_SUPPORTED: "–"}
 MIB = 1 << 20
 _TOLD = 3
 """Of more outcomes than these that a condition may have, naming them tells nothing."""
-_CONDITION_MARKS = {"all acceptable": "✓", "only": "!"} | MARKS
+_CONDITION_MARKS = {ONLY: "!"} | MARKS
 
 
 @dataclass(frozen=True)
@@ -96,20 +99,22 @@ def _has_limits(limits: Limits, workload: Workload) -> bool:
 def _condition(limits: Limits, workload: Workload) -> Condition:
     arms = [arm for arm in workload.arms if arm.role != "floor"]
     of = {arm.arm: _of_arm(limits, workload, arm) for arm in arms}
-    found = outcomes.of_condition({name: one.judged for name, one in of.items()})
+    found = judge.of_condition({name: one.judged for name, one in of.items()})
     return Condition(
         workload=workload.workload,
         levels=dict(arms[0].factors) if arms else {},
-        outcome=cast(ConditionOutcome, found.outcome),
+        outcome=found.outcome,
         only=found.only,
         may=found.may,
         arms=tuple(
             ArmInCondition(
                 arm=name,
-                outcome=cast(ArmOutcome, one.judged.outcome),
+                outcome=one.judged.outcome,
+                why=one.judged.why,
                 metric=one.judged.metric,
                 topic=one.topic,
                 reason=one.judged.reason or one.reason,
+                brief=one.judged.brief,
             )
             for name, one in of.items()
         ),
@@ -120,45 +125,26 @@ def _condition(limits: Limits, workload: Workload) -> Condition:
 class _Judged:
     """`topic`: the one that decides the arm or leaves it open; None where no single one does."""
 
-    judged: outcomes.Judged
+    judged: judge.Judged
     topic: str | None
     reason: str
 
 
 @dataclass(frozen=True)
-class _Losses:
-    """In messages, as far as a limit asks."""
-
-    wanted: int
-    missing: int
-    under_way: int
-
-
-@dataclass(frozen=True)
-class _InTopic:
-    """An arm with what it did in one topic."""
-
-    not_supported: str | None
-    trials: Trials
-    disturbed_by: Mapping[str, int]
-    losses: _Losses | None
-    metrics: Mapping[str, Metric]
-    chain: None = None
-
-
-@dataclass(frozen=True)
 class _Part:
-    """What has limits of its own: a topic, or the whole workload."""
+    """What has limits of its own: a topic, or the whole workload. `wanted`: metric -> of how many
+    messages some were under way."""
 
     acceptable: Sequence[AtMost]
-    arm: Arm | _InTopic
+    arm: judge.Tried
+    wanted: Mapping[str, int]
 
 
 def _of_arm(limits: Limits, workload: Workload, arm: Arm) -> _Judged:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(limits, workload, arm))
     found = {
-        name: outcomes.of_arm(part.acceptable, limits.nothing, part.arm, limits.least_blocks)
+        name: judge.of_arm(part.acceptable, limits.nothing, part.arm, limits.least_blocks)
         for name, part in parts.items()
     }
     said = {
@@ -166,8 +152,8 @@ def _of_arm(limits: Limits, workload: Workload, arm: Arm) -> _Judged:
     }
     if list(found) == [None]:
         return _Judged(found[None], None, said[None])
-    judged, topic = outcomes.of_topics(found)
-    if judged.outcome in (outcomes.ACCEPTABLE, outcomes.NO_DATA, outcomes.NOT_SUPPORTED):
+    judged, topic = judge.of_topics(found)
+    if judged.outcome in (MEETS, UNKNOWN, NOT_SUPPORTED):
         text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
         return _Judged(judged, None, text)
     text = f"{topic}: {said[topic]}" if topic else said[topic]
@@ -178,30 +164,75 @@ def _parts(limits: Limits, workload: Workload, arm: Arm) -> Iterator[tuple[str |
     """Topic, or None for the whole workload -> its limits and the arm there: only what has a
     limit."""
     if not workload.topics:
-        yield None, _Part(_overlaid(limits.acceptable, limits.topics, workload.topic_names), arm)
+        yield None, _whole(_overlaid(limits.acceptable, limits.topics, workload.topic_names), arm)
         return
     place = next(n for n, other in enumerate(workload.arms) if other.arm == arm.arm)
     for topic in workload.topics:
         general = [limit for limit in limits.acceptable if limit.metric in OF_TOPICS]
         own = _overlaid(general, limits.topics, (topic.topic, *topic.members))
         if own:
-            there = topic.arms[place]
-            yield (
-                topic.topic,
-                _Part(
-                    own,
-                    _InTopic(
-                        arm.not_supported,
-                        arm.trials,
-                        arm.disturbed_by,
-                        _losses(there),
-                        there.metrics,
-                    ),
-                ),
-            )
+            yield topic.topic, _in_topic(own, arm, topic.arms[place])
     whole = [limit for limit in limits.acceptable if limit.metric not in OF_TOPICS]
     if whole:
-        yield None, _Part(whole, arm)
+        yield None, _whole(whole, arm)
+
+
+def _whole(acceptable: Sequence[AtMost], arm: Arm) -> _Part:
+    counts = {"ledger": arm.losses, "chain": arm.chain}
+    waiting = {
+        limit.metric: counted
+        for limit in acceptable
+        if (by := judge.counts_under_way(limit.metric)) and (counted := counts[by])
+    }
+    lost_all = arm.losses is not None and arm.losses.missing == arm.losses.wanted
+    return _Part(
+        acceptable,
+        _tried(
+            arm,
+            arm.metrics,
+            {metric: counted.under_way for metric, counted in waiting.items()},
+            nothing_arrived=lost_all,
+        ),
+        {metric: counted.wanted for metric, counted in waiting.items()},
+    )
+
+
+def _in_topic(acceptable: Sequence[AtMost], arm: Arm, there: TopicArm) -> _Part:
+    wanted = there.metrics["undelivered"].count or 0
+    lost_all = bool(there.missing or there.under_way) and there.missing == wanted
+    counted = [
+        limit.metric
+        for limit in acceptable
+        if judge.counts_under_way(limit.metric) == "ledger" and there.under_way
+    ]
+    return _Part(
+        acceptable,
+        _tried(
+            arm,
+            there.metrics,
+            dict.fromkeys(counted, there.under_way),
+            nothing_arrived=lost_all,
+        ),
+        dict.fromkeys(counted, wanted),
+    )
+
+
+def _tried(
+    arm: Arm,
+    metrics: Mapping[str, Metric],
+    under_way: Mapping[str, int],
+    *,
+    nothing_arrived: bool,
+) -> judge.Tried:
+    return judge.Tried(
+        done=arm.trials.done,
+        failures=arm.trials.failures,
+        machine_bound=arm.disturbed_by.get(Code.MACHINE_BOUND, 0),
+        nothing_arrived=nothing_arrived,
+        metrics=metrics,
+        under_way=under_way,
+        not_supported=arm.not_supported,
+    )
 
 
 def _overlaid(
@@ -212,30 +243,24 @@ def _overlaid(
     return [*(limit for limit in general if limit.metric not in mine), *mine.values()]
 
 
-def _losses(there: TopicArm) -> _Losses | None:
-    if not there.missing and not there.under_way:
-        return None
-    return _Losses(there.metrics["undelivered"].count or 0, there.missing, there.under_way)
-
-
-def _reason(part: _Part, nothing: AtLeast, judged: outcomes.Judged) -> str:
+def _reason(part: _Part, nothing: AtLeast, judged: judge.Judged) -> str:
     """Of the metric that decided or leaves it open: its value, and the limit. Where all are within,
     each of them."""
     if judged.metric is None:
-        return "; ".join(_measured(limit.metric, part.arm) for limit in part.acceptable)
-    said = _measured(judged.metric, part.arm)
-    if judged.outcome == "none" or "none" in judged.may:
+        return "; ".join(_measured(limit.metric, part) for limit in part.acceptable)
+    said = _measured(judged.metric, part)
+    if judged.outcome == NONE or NONE in judged.may:
         bound = amount(nothing.at_least, nothing.metric)
-        shown = "at least" if judged.outcome == "none" else "too few messages to show"
+        shown = "at least" if judged.outcome == NONE else "too few messages to show"
         return f"nothing arrived; {said}: {shown} {bound}"
     limit = next(limit for limit in part.acceptable if limit.metric == judged.metric)
-    return f"{said}; acceptable is at most {amount(limit.at_most, judged.metric)}"
+    return f"{said}; the limit is {amount(limit.at_most, judged.metric)}"
 
 
-def _measured(metric: str, arm: Arm | _InTopic) -> str:
-    shown = fmt.metric(in_unit_of_limit(arm.metrics.get(metric)))
+def _measured(metric: str, part: _Part) -> str:
+    shown = fmt.metric(in_unit_of_limit(part.arm.metrics.get(metric)))
     value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
-    waiting = slow(outcomes.waiting_of(metric, arm))
+    waiting = slow(part.arm.under_way.get(metric, 0), part.wanted.get(metric, 0))
     return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
 
 
@@ -273,10 +298,11 @@ def _text(limits: Limits) -> str:
     said += [f"in {name} {_in_words(found)}" for name, found in limits.topics.items()]
     most = amount(1 - limits.nothing.at_least, limits.nothing.metric)
     return (
-        f"Acceptable: {'; '.join(said)}, with the whole interval. None: nothing arrived, and the "
-        f"interval leaves at most {most} that does. Degraded: messages arrive, and a limit is "
-        "missed. Undecided: an interval reaches to both sides of its limit. Each interval is of "
-        "95 % by itself: nothing is corrected for how many arms, limits and conditions are judged."
+        f"Meets: {'; '.join(said)}, with the whole interval. Misses: messages arrive, and a whole "
+        "interval lies beyond a limit. None: nothing arrived, and the interval leaves at most "
+        f"{most} that does. Open: an interval reaches to both sides of its limit. Each interval is "
+        "of 95 % by itself: nothing is corrected for how many arms, limits and conditions are "
+        "judged."
     )
 
 
@@ -288,12 +314,12 @@ def _in_words(limits: Sequence[AtMost]) -> str:
 
 
 def _summary(conditions: Sequence[Condition]) -> str:
-    """`Of 30 conditions: 5 all acceptable, 10 degraded, 4 only cyclonedds, 11 none.`"""
-    counts = Counter(f"only {one.only}" if one.only else one.outcome for one in conditions)
-    order = ("all acceptable", "degraded", *(name for name in counts if name.startswith("only ")))
+    """`Of 30 conditions: 5 meets, 10 misses, 4 only cyclonedds, 11 none.`"""
+    counts = Counter(f"{ONLY} {one.only}" if one.only else one.outcome for one in conditions)
+    alone = [f"{ONLY} {name}" for name in dict.fromkeys(one.only for one in conditions) if name]
     found = [
         f"{counts[name]} {name}"
-        for name in (*order, "none", "undecided", "no data")
+        for name in (MEETS, MISSES, *alone, NONE, OPEN, UNKNOWN)
         if counts[name]
     ]
     return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(found)}."
@@ -376,7 +402,7 @@ def _row(
     judged = {arm.arm: arm for arm in condition.arms}
     places = {arm.arm: place for place, arm in enumerate(workload.arms)}
     only, outcome = condition.only, condition.outcome
-    good = [arm.arm for arm in condition.arms if arm.outcome == "acceptable"]
+    good = [arm.arm for arm in condition.arms if arm.outcome == MEETS]
     return Row(
         labels=labels,
         cells=tuple(
@@ -385,9 +411,9 @@ def _row(
         ),
         outcome=outcome,
         mark=_CONDITION_MARKS[outcome],
-        words=f"only {only}" if only else outcome,
-        more=f"acceptable with {', '.join(good)}"
-        if outcome == "degraded" and good
+        words=f"{ONLY} {only}" if only else outcome,
+        more=f"met with {', '.join(good)}"
+        if outcome == MISSES and good
         else " or ".join(condition.may)
         if len(condition.may) <= _TOLD
         else "",
@@ -400,12 +426,12 @@ def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> Cell:
         (topic,) = [t for t in workload.topics if t.topic == one.topic]
         known = topic.arms[place].metrics
     shown = None
-    if one.metric and one.outcome != "none":
+    if one.metric and one.outcome != NONE:
         shown = fmt.metric(in_unit_of_limit(known.get(one.metric)))
-    # What an undecided one may be is in its interval; of the others the value is enough.
-    value = "" if shown is None else shown.full if one.outcome == "undecided" else shown.text
-    if one.outcome in ("undecided", "no data") and shown is None:
-        value = one.reason.removeprefix(f"{one.topic}: ").partition(":")[0]
+    # What an open one may be is in its interval; of the others the value is enough.
+    value = "" if shown is None else shown.full if one.outcome == OPEN else shown.text
+    if one.outcome in (OPEN, UNKNOWN) and shown is None:
+        value = one.brief
     if one.topic and value:
         value = f"{one.topic} {value}"
     return Cell(one.arm, one.outcome, MARKS[one.outcome], value, one.reason, (at, place))
