@@ -249,7 +249,7 @@ def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
     if all(one.outcome in (UNKNOWN, NOT_SUPPORTED) for one in judged.values()):
         return first, None
     possible = [one.may or _ANY for one in judged.values()]
-    may = set()
+    may: set[ArmOutcome] = set()
     if all(MEETS in found for found in possible):
         may.add(MEETS)
     if all(NONE in found for found in possible):
@@ -257,8 +257,8 @@ def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
     mixed = any(MEETS in found for found in possible) and any(NONE in found for found in possible)
     if any(MISSES in found for found in possible) or (mixed and len(possible) > 1):
         may.add(MISSES)
-    order = {NONE: 0, MISSES: 1, UNKNOWN: 2, OPEN: 3, MEETS: 4}
-    outcome = next(iter(may)) if len(may) == 1 else OPEN
+    order: dict[ArmOutcome, int] = {NONE: 0, MISSES: 1, UNKNOWN: 2, OPEN: 3, MEETS: 4}
+    outcome: ArmOutcome = next(iter(may)) if len(may) == 1 else OPEN
     if outcome == OPEN:
         order |= {OPEN: -1, UNKNOWN: -1}
     topic = min(judged, key=lambda name: order.get(judged[name].outcome, 5))

@@ -17,7 +17,7 @@ from rmwbench.analysis.stats.resolution import (
 )
 from rmwbench.analysis.verdicts.pairs import Pairs
 from rmwbench.analysis.verdicts.ratio import sign_flip
-from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, NoRatio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, NoRatio, Ratio, Rules, Verdict
 from rmwbench.words.numbers import percent, points
 
 HOPELESS_MINUTES = 10_000
@@ -239,7 +239,7 @@ def _lead(
             "alone", None, None, "the only contender with data: nothing to compare it with"
         )
     second = next((n for n, v in others.items() if v.verdict != "worse"), next(iter(others)))
-    found = (
+    found: Ratio | None = (
         _inverse(others[second].ratio)
         if others[second].against == j.arm.name
         else j.ratio(second, rules)
@@ -269,7 +269,7 @@ def _lead(
     )
 
 
-def _inverse(r: BlockRatio | NoRatio | None) -> BlockRatio | NoRatio | None:
+def _inverse(r: Ratio | None) -> Ratio | None:
     if not isinstance(r, BlockRatio):
         return r
     return BlockRatio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)

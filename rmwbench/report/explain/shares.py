@@ -10,8 +10,8 @@ part is says how well it is known.
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.report.view import Key
-from rmwbench.results.explain.model import Losses
 from rmwbench.results.shown import Arm, PathShare
 from rmwbench.results.workload.losses import measure
 from rmwbench.words import numbers as fmt

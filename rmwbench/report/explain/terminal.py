@@ -6,11 +6,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from rich.console import Console
 from rich.markup import escape
 
+from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.chart.chain import KINDS
 from rmwbench.report.explain.shares import percent
-from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
+from rmwbench.results.explain.model import Chain, Explanation, Layer, Tail, Topic
 from rmwbench.results.workload.losses import slow_of
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
