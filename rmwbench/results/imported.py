@@ -110,7 +110,7 @@ class ImportedBundle:
 
 def is_imported(bundle: Bundle) -> bool:
     """Whether the bundle was imported and not measured by us."""
-    return "imported" in bundle.campaign
+    return bundle.campaign.imported is not None
 
 
 def refuse_imported(bundle: Bundle) -> None:
