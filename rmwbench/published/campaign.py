@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench import codes
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.results.model import Fact, Metric
+from rmwbench.results.model import Estimate, Fact
 
 if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
     from pathlib import Path
@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
 class Values:
     """`per_trial`: metric -> block -> its value, in the metric's unit."""
 
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Estimate]
     per_trial: Mapping[str, Mapping[int, float]]
 
 

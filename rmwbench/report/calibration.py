@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from rmwbench.report.view import Block, Column, Row, Section, Table, Text, Tone, View
 from rmwbench.results.machine.calibration import exit_code, own_text
 from rmwbench.results.machine.model import AA, Calibrated, Cost
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
 ANSWERS: tuple[Tone, ...] = ("good", "bad", "open")
@@ -105,8 +105,8 @@ def _costs(answer: Calibrated) -> Iterator[Text]:
         yield Text(", ".join(costs))
 
 
-def _metric(cost: Cost) -> Metric:
-    return Metric(unit=cost.unit, value=cost.value, low=cost.low, high=cost.high)
+def _metric(cost: Cost) -> Estimate:
+    return Estimate(unit=cost.unit, value=cost.value, low=cost.low, high=cost.high)
 
 
 def _percent(fraction: float) -> str:

@@ -27,7 +27,7 @@ from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.machine.calibration import calibration_line
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Arm, Matrix, Shown, Workload
 from rmwbench.results.workload import effects, groups, interop, outcomes
@@ -480,10 +480,10 @@ def _judged(workload: Workload, told: Told) -> str:
     return "; ".join(said)
 
 
-def _intervals(measured: Sequence[Metric]) -> str:
+def _intervals(measured: Sequence[Estimate]) -> str:
     """How the intervals of most arms were made, with the fewest and the most trials that one of
     those rests on: decided arms leave early."""
-    kinds: dict[str, list[Metric]] = {}
+    kinds: dict[str, list[Estimate]] = {}
     for entry in measured:
         kind = (entry.interval or "interval").replace(f" {entry.trials} trial", " {} trial")
         kinds.setdefault(kind, []).append(entry)

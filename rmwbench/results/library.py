@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Metric(model.Metric):
+class Metric(model.Estimate):
     """With its name."""
 
     name: str = field(kw_only=True)
@@ -43,7 +43,7 @@ class Metric(model.Metric):
         return float(self.value)
 
 
-def metric_of(name: str, found: model.Metric | None) -> Metric:
+def metric_of(name: str, found: model.Estimate | None) -> Metric:
     """As a campaign shows it."""
     if found is None:
         found = model.NoData(GLOSSARY[name].unit, no_data="not measured for this arm")

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any, Literal
 
-from rmwbench.analysis.stats.metric import Metric as Metric
-from rmwbench.analysis.stats.metric import NoData as NoData
-from rmwbench.analysis.stats.metric import finite, finites
+from rmwbench.analysis.stats.estimate import Estimate as Estimate
+from rmwbench.analysis.stats.estimate import NoData as NoData
+from rmwbench.analysis.stats.estimate import finite, finites
 from rmwbench.analysis.verdicts.verdict import Ratio as Ratio
 from rmwbench.words.fields import ABSENT, EXACT
 

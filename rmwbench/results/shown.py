@@ -22,7 +22,7 @@ from rmwbench.analysis.verdicts.limits import (
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.model import Chain, Layer, Tail, Trials
 from rmwbench.results.machine.model import Machine
-from rmwbench.results.model import Conclusion, GlossaryEntry, Metric, Ratio
+from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, Ratio
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.words.fields import absent
 from rmwbench.words.numbers import quantity
@@ -137,7 +137,7 @@ class Sent:
     host: str
     class_: Annotated[str, Field(alias="class")]
     frames: int
-    bytes_per_s: Metric
+    bytes_per_s: Estimate
     share: float
 
 
@@ -148,8 +148,8 @@ class Link:
 
     host: str
     direction: str
-    bytes_per_s: Metric
-    lost: Metric
+    bytes_per_s: Estimate
+    lost: Estimate
     verdicts: Mapping[str, int]
 
 
@@ -160,7 +160,7 @@ class Recovery:
     topic: str
     writer: str
     reader: str
-    recovery_time: Metric
+    recovery_time: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -213,7 +213,7 @@ class CommonArm:
     family: Family = Family.COPY
     cell: int
     qos: str | None
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Estimate]
     unsent_by: Mapping[UnsentBy, int] = field(default_factory=dict)
     per_trial: Mapping[str, tuple[TrialValue, ...]]
     times_floor: Ratio

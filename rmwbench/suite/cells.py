@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from pydantic import ValidationError
 
 from rmwbench import beside
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.factors import (
@@ -26,7 +27,7 @@ from rmwbench.suite.fault import Fault
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.network import Links, Network, resolved
 from rmwbench.suite.network.real import RealNetwork
-from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.percentiles import messages_needed
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite
@@ -35,7 +36,7 @@ from rmwbench.suite.workload.arrival import Periodic
 from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.schedule import Schedule, Sender, check_threads, sharing
 from rmwbench.suite.workload.topology import SUCCESSOR, Node
-from rmwbench.suite.workload.workload import OF_A_TRIAL, Workload
+from rmwbench.suite.workload.workload import Workload
 
 SLOT_BYTES = 64
 
@@ -571,9 +572,10 @@ def _links(
 
 
 def _check_primary_metric(cell: Cell, place: int) -> None:
-    if cell.saturating or cell.workload.primary_metric in OF_A_TRIAL:
+    primary = GLOSSARY[cell.workload.primary_metric]
+    if cell.saturating or not primary.is_percentile_of_messages:
         return
-    needed = messages_needed(quantile_of(cell.workload.primary_metric))
+    needed = messages_needed(primary.q)
     if cell.steady_messages >= needed:
         return
     longer = ""

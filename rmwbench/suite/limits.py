@@ -14,57 +14,30 @@ Every limit is an upper one, and its unit stands in its name: fractions are bare
 """
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Topics, Use, names_for
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.scalar import Scalar
 
-OF_MESSAGES = ("undelivered", "loss", "late_share", "never_sent_share")
-"""All that did not arrive, and its three fates: lost, late (of what was sent), never sent (of what
-was due)."""
-FRACTIONS = (
-    *OF_MESSAGES,
-    "lost_after_first",
-    *("end_to_end_undelivered", "end_to_end_loss"),
-    *("end_to_end_late_share", "end_to_end_never_sent_share"),
-)
-QUANTILES = (
-    *(f"{name}_latency_p{q}" for name in ("response", "service", "consumed") for q in (50, 90, 99)),
-    "response_latency_p999",
-    *(f"publish_call_p{q}" for q in (50, 90, 99)),
-    *(f"end_to_end_latency_p{q}" for q in (50, 90, 95, 99)),
-)
-TIMES = (*QUANTILES, "longest_stall", "recovery_time", "late_match_time")
-COSTS = ("cpu_cores", "pss")
-"""What a whole workload takes, so that no topic has a limit of it."""
+METRICS = names_for(Use.LIMIT)
+OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not Topics.WHOLE)
+"""What a topic has by itself: end to end, to recover and to cost is of several."""
 
-Unit = Literal["fraction", "ns", "cores", "bytes"]
-
-
-def unit_of(metric: str) -> Unit:
-    """The unit in which a metric is limited inside; that of the glossary."""
-    if metric in FRACTIONS:
-        return "fraction"
-    return "ns" if metric in TIMES else "cores" if metric == "cpu_cores" else "bytes"
-
-
-_SUFFIX: dict[Unit, str] = {"fraction": "", "ns": "_ms", "cores": "", "bytes": "_mib"}
-_FACTOR: dict[Unit, float] = {"fraction": 1.0, "ns": 1e6, "cores": 1.0, "bytes": float(1 << 20)}
-_UNIT_IN_WORDS: dict[Unit, str] = {"ns": "in milliseconds", "bytes": "in MiB"}
+_SUFFIX = {"fraction": "", "ns": "_ms", "cores": "", "bytes": "_mib"}
+_FACTOR = {"fraction": 1.0, "ns": 1e6, "cores": 1.0, "bytes": float(1 << 20)}
+_UNIT_IN_WORDS = {"ns": "in milliseconds", "bytes": "in MiB"}
 
 
 def key_of(metric: str) -> str:
     """How a file says it: `response_latency_p99_ms`, `pss_mib`, `undelivered`."""
-    return metric + _SUFFIX[unit_of(metric)]
+    return metric + _SUFFIX[GLOSSARY[metric].unit]
 
 
-METRICS = (*FRACTIONS, *TIMES, *COSTS)
 _METRIC_OF = {key_of(metric): metric for metric in METRICS}
 KEYS = tuple(_METRIC_OF)
-OF_TOPICS = (*OF_MESSAGES, *(name for name in QUANTILES if not name.startswith("end_to_end")))
-"""What a topic has by itself: end to end, to recover and to cost is of several."""
 TOPIC_KEYS = tuple(key_of(metric) for metric in OF_TOPICS)
 
 
@@ -153,7 +126,7 @@ class LimitsFile(Limits):
 
 def _document(limits: dict[str, float]) -> list[dict[str, Any]]:
     return [
-        {"metric": metric, "at_most": limit * _FACTOR[unit_of(metric)]}
+        {"metric": metric, "at_most": limit * _FACTOR[GLOSSARY[metric].unit]}
         for metric, limit in ((metric_of(key), limit) for key, limit in limits.items())
     ]
 
@@ -163,12 +136,12 @@ def _check(limits: dict[str, float], keys: tuple[str, ...], at: tuple[str, ...] 
         if name not in keys and name in METRICS and key_of(name) in keys:
             raise Fault(
                 f"the limit of `{name}` has no unit",
-                expected=f"`{key_of(name)}`, {_UNIT_IN_WORDS[unit_of(name)]}",
+                expected=f"`{key_of(name)}`, {_UNIT_IN_WORDS[GLOSSARY[name].unit]}",
                 at=(*at, name),
             )
         if name not in keys:
             raise unknown("limit", name, list(keys), at=(*at, name))
-        if name in FRACTIONS and limit >= 1:
+        if name in METRICS and GLOSSARY[name].kind == "fraction" and limit >= 1:
             raise Fault(
                 f"`{name}` is a fraction",
                 expected="less than 1, as 0.01 for 1 %",

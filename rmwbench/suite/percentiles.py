@@ -2,7 +2,6 @@
 least ten messages lie beyond it."""
 
 import math
-import re
 
 MESSAGES_BEYOND = 10
 
@@ -12,14 +11,6 @@ QUANTILES = (0.5, 0.9, 0.99, 0.999)
 def messages_needed(quantile: float) -> int:
     """The fewest messages for the quantile: 20 for p50, 100 for p90, 1000 for p99."""
     return math.ceil(round(MESSAGES_BEYOND / (1 - quantile), 6))
-
-
-def quantile_of(metric: str) -> float:
-    """0.99 for `response_latency_p99`; raises ValueError for a metric that is not a percentile."""
-    found = re.search(r"_p(\d+)$", metric)
-    if not found:
-        raise ValueError(f"{metric} names no percentile")
-    return float("0." + found[1])
 
 
 def percentile_name(quantile: float) -> str:

@@ -65,7 +65,7 @@ class Interval(Protocol):
     def no_data(self) -> str | None: ...
 
 
-class Metric(Interval, Protocol):
+class AnyEstimate(Interval, Protocol):
     """METRIC of docs/formats/show.md."""
 
     @property
@@ -113,7 +113,7 @@ class Shown:
         return f"{self.text} {self.interval}".rstrip()
 
 
-def metric(value: Metric | None) -> Shown:
+def metric(value: AnyEstimate | None) -> Shown:
     """None (the metric does not exist for this arm) reads `no data` as well."""
     if value is None:
         return Shown("no data", "", "not measured for this arm", "absent")
@@ -135,7 +135,7 @@ def metric(value: Metric | None) -> Shown:
     return Shown(quantity(number, unit), _interval(number, value), _basis(value), "measured")
 
 
-def never(value: Metric) -> str:
+def never(value: AnyEstimate) -> str:
     """What an infinite value of this metric reads: messages that never arrived, or something that
     never happened."""
     return "never" if _is_of_trials(value) else "never arrived"
@@ -236,7 +236,7 @@ def finite(value: float | None) -> float | None:
     return float(value) if value is not None and isfinite(value) else None
 
 
-def _is_of_trials(value: Metric) -> bool:
+def _is_of_trials(value: AnyEstimate) -> bool:
     """Whether each trial has one value, such as the time to recover, and not a latency of each of
     its messages."""
     return value.count is not None and value.count == value.trials
@@ -285,7 +285,7 @@ def _without_zeros(text: str) -> str:
     return text.rstrip("0").rstrip(".") if "." in text else text
 
 
-def _interval(number: float, value: Metric) -> str:
+def _interval(number: float, value: AnyEstimate) -> str:
     if value.low is None or value.high is None:
         return ""
     divisor, _ = _scale(number, value.unit)
@@ -303,7 +303,7 @@ def _ratio_bound(value: float) -> str:
     return f"<{1 / LARGEST_RATIO:g}" if value < 1 / LARGEST_RATIO else significant(value)
 
 
-def _basis(value: Metric) -> str:
+def _basis(value: AnyEstimate) -> str:
     parts = []
     if value.count is not None:
         parts.append(f"n = {significant_count(value.count)}")

@@ -10,12 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binom
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
-from rmwbench.analysis.verdicts import regression
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
 from rmwbench.analysis.verdicts.ratio import unpaired
 from rmwbench.analysis.verdicts.regression import (
-    LARGER_IS_BETTER,
-    NO_DIRECTION,
     Question,
     judge,
     overall,
@@ -251,7 +249,7 @@ def test_counts_that_are_zero_are_compared_by_order():
 
 
 def test_failed_trials_are_judged_by_fishers_test():
-    entry = Entry(regression.FAILURES, "failed trials", "fraction", "fraction", "")
+    entry = FAILED_TRIALS
     assert one(ask({0: (0, 10)}, {0: (10, 10)}, entry=entry)).verdict == "worse"
     assert one(ask({0: (0, 10)}, {0: (1, 10)}, entry=entry)).verdict == "undecided"
     assert one(ask({0: (9, 10)}, {0: (0, 10)}, entry=entry)).verdict == "better"
@@ -349,13 +347,6 @@ def test_more_of_what_is_wanted_is_better(metric):
     rng = np.random.default_rng(6)
     answer = one(ask(values(rng), values(rng, 2.0), entry=GLOSSARY[metric], paired=True))
     assert answer.verdict == "better" and answer.effect.low < 2 < answer.effect.high
-
-
-def test_what_has_no_better_side_names_what_has_one():
-    assert "history_wanted" in NO_DIRECTION
-    for metric, instead in NO_DIRECTION.items():
-        assert metric in GLOSSARY and instead in GLOSSARY
-        assert metric not in LARGER_IS_BETTER and instead not in NO_DIRECTION
 
 
 def test_of_a_chain_the_loss_along_it_comes_first_and_not_the_ledger_of_its_hops():

@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.records.columns import Window
-from rmwbench.analysis.stats.metric import AtLeast, Measured, NoData
+from rmwbench.analysis.stats.estimate import AtLeast, Measured, NoData
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept, topics_bundle

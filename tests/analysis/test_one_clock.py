@@ -15,7 +15,7 @@ from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.records.clocks import fit
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.one_clock import clocks, on_one_clock
-from rmwbench.analysis.stats.metric import Measured, NoData
+from rmwbench.analysis.stats.estimate import Measured, NoData
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.errors import UserError

@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
-from rmwbench.analysis.stats.metric import NoData
+from rmwbench.analysis.stats.estimate import NoData
 from tests.support.columns import Columns
 
 

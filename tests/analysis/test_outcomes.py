@@ -25,7 +25,7 @@ from rmwbench.analysis.verdicts.limits import (
     of_topics,
 )
 from rmwbench.results.explain.model import Failure
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 
 ACCEPTED = (
     AtMost(metric="undelivered", at_most=0.01),
@@ -37,13 +37,13 @@ INITIALS = {MEETS: "m", MISSES: "i", NONE: "n"}
 
 
 def interval(low, high, unit="ns", count=None):
-    return Metric(unit=unit, value=low, low=low, high=high, count=count)
+    return Estimate(unit=unit, value=low, low=low, high=high, count=count)
 
 
 def arm(lost=(0.0, 0.005), latency=(1 * MS, 2 * MS), *, nothing=False, done=5, **more):
     metrics = {
         "undelivered": interval(*lost, "fraction", 1000),
-        "service_latency_p50": latency if isinstance(latency, Metric) else interval(*latency),
+        "service_latency_p50": latency if isinstance(latency, Estimate) else interval(*latency),
     }
     return Tried(done=done, metrics=metrics, nothing_arrived=nothing, **more)
 
@@ -80,9 +80,9 @@ SILENT = [failed("no match")]
         (arm(latency=(10 * MS, 50 * MS)), "open", "mi"),
         # One limit missed for certain is enough, whatever the other may be.
         (arm(lost=(0.0, 0.02), latency=(31 * MS, 50 * MS)), "misses", "i"),
-        (arm(latency=Metric(unit="ns", no_data="n is 3")), "open", "mi"),
-        (arm(latency=Metric(unit="ns", at_least=5 * MS)), "open", "mi"),
-        (arm(latency=Metric(unit="ns", at_least=40 * MS)), "misses", "i"),
+        (arm(latency=Estimate(unit="ns", no_data="n is 3")), "open", "mi"),
+        (arm(latency=Estimate(unit="ns", at_least=5 * MS)), "open", "mi"),
+        (arm(latency=Estimate(unit="ns", at_least=40 * MS)), "misses", "i"),
         (arm(latency=interval(math.inf, math.inf)), "misses", "i"),
         (arm(latency=interval(1e6, math.inf)), "open", "mi"),
         (arm(lost=(0.97, 1.0), nothing=True), "none", "n"),

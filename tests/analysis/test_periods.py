@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import ABSENT, LATE
-from rmwbench.analysis.stats.metric import NoData
+from rmwbench.analysis.stats.estimate import NoData
 from tests.support.columns import Columns
 
 MS = 1_000_000

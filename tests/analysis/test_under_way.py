@@ -8,11 +8,11 @@ import pytest
 
 from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.aggregate import (
-    WITHOUT_UNDER_WAY,
     Trial,
     fraction_of,
     under_way_of,
 )
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST, SPLIT
 from rmwbench.analysis.records.columns import Endpoint, Window
@@ -113,7 +113,7 @@ def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way():
     ledger = Ledger(wanted=100, delivered=60, under_way=40)
     late = Trial(1, 0, Messages(ledger=ledger), SECOND, fractions={AFTER_FIRST: (0, 100)})
     for name in SPLIT:
-        assert name in WITHOUT_UNDER_WAY
+        assert GLOSSARY[name].without_under_way
     assert fraction_of(AFTER_FIRST, late) == (0, 100)
     assert under_way_of(AFTER_FIRST, late) == (40, 100)
 

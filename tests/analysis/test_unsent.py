@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import FATES, Trial, counts_of, fraction_of, under_way_of
-from rmwbench.analysis.metrics.fates import Counts, Fate, Fates
+from rmwbench.analysis.metrics.fates import Counts, Fates
+from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.trial import endpoints_of
 from rmwbench.analysis.records.columns import Endpoint, Window

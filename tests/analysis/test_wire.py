@@ -436,7 +436,7 @@ def test_over_trials_that_scatter_the_data_do_not_exceed_the_whole():
     whole = np.array([1.1, 1.2, 2.4])
     names = (f"{BYTES}_data", BYTES)
     data, all_of_it = (
-        over_trials(GLOSSARY[name], of, 3, "values")
+        over_trials(GLOSSARY[name].unit, GLOSSARY[name].kind, of, 3, "values")
         for name, of in zip(names, (whole - 1e-3, whole), strict=True)
     )
     assert data.value <= all_of_it.value

@@ -5,7 +5,7 @@ import math
 import pytest
 
 from rmwbench.report import html, markdown
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words import numbers as fmt
 
 NARROW = "\N{NARROW NO-BREAK SPACE}"
@@ -68,7 +68,7 @@ def test_what_is_neither_nothing_nor_all_is_never_said_to_be(fraction, digits, t
 
 def test_the_interval_of_nearly_all_is_told_apart_from_all():
     made = {"unit": "fraction", "value": 0.9999, "low": 0.9995, "high": 0.99999}
-    shown = fmt.metric(Metric(**made, count=10_000, trials=5))
+    shown = fmt.metric(Estimate(**made, count=10_000, trials=5))
     assert shown.full == "99.99 % [99.95–99.999]"
 
 
@@ -89,7 +89,7 @@ def test_significant_digits_survive_rounding_into_the_next_decade(value, text):
 
 def test_a_metric_carries_interval_and_basis():
     shown = fmt.metric(
-        Metric.of(
+        Estimate.of(
             {
                 "unit": "ns",
                 "value": 12_300,
@@ -121,26 +121,26 @@ def test_a_metric_carries_interval_and_basis():
     ],
 )
 def test_what_is_not_a_number_says_so(entry, state, text):
-    shown = fmt.metric(None if entry is None else Metric.of(entry))
+    shown = fmt.metric(None if entry is None else Estimate.of(entry))
     assert (shown.state, shown.text) == (state, text)
 
 
 def test_the_reason_of_missing_data_is_kept():
-    assert fmt.metric(Metric.of({"unit": "ns", "no_data": "n is 31"})).basis == "n is 31"
+    assert fmt.metric(Estimate.of({"unit": "ns", "no_data": "n is 31"})).basis == "n is 31"
     assert fmt.ratio(Ratio.of({"no_data": "this is the floor"})).basis == "this is the floor"
     assert fmt.ratio(None).state == "absent"
 
 
 def test_an_open_interval_reaches_infinity():
     assert (
-        fmt.metric(Metric.of({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"})).interval
+        fmt.metric(Estimate.of({"unit": "ns", "value": 60e6, "low": 10e6, "high": "inf"})).interval
         == "[10.0–∞]"
     )
 
 
 def test_zero_is_not_absent():
     assert (
-        fmt.metric(Metric.of({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006})).full
+        fmt.metric(Estimate.of({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006})).full
         == "0 % [0–0.06]"
     )
 
@@ -193,7 +193,7 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
 
 def test_what_did_not_happen_is_not_explained_by_lost_messages():
     """Nobody recovered: `time to recover` read `lost messages reach this quantile`."""
-    never = fmt.metric(Metric(unit="ns", value=math.inf, count=3, trials=3))
+    never = fmt.metric(Estimate(unit="ns", value=math.inf, count=3, trials=3))
     assert never.basis.startswith("in half of the trials or more it did not happen")
 
 

@@ -1,6 +1,6 @@
 """What more blocks would decide: what takes least first, each open comparison once."""
 
-from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.stats.estimate import finite
 from rmwbench.results.answer import more as answer
 from rmwbench.results.model import document
 from rmwbench.results.shown import Shown, Workload

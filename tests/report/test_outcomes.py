@@ -12,7 +12,7 @@ from rmwbench.report.html import render_html
 from rmwbench.report.markdown import render_markdown
 from rmwbench.report.terminal import print_show
 from rmwbench.results.explain.model import Losses, Trials
-from rmwbench.results.model import Metric, document
+from rmwbench.results.model import Estimate, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.workload import outcomes
@@ -52,7 +52,7 @@ def shown(tmp_path_factory):
 def changed(shown, condition, arm, metrics=None, **changes):
     """The answer with an arm's part of one condition changed, judged again."""
     workloads = list(shown.workloads)
-    known = {name: typed(Metric, found) for name, found in (metrics or {}).items()}
+    known = {name: typed(Estimate, found) for name, found in (metrics or {}).items()}
     workloads[condition] = replace(
         workloads[condition],
         arms=tuple(
@@ -111,7 +111,7 @@ def test_memory_and_its_limit_have_one_unit(shown):
     for condition in found.conditions:
         for arm in condition.arms:
             assert " MiB" in arm.reason and " MB" not in arm.reason
-    metric = Metric(unit="bytes", value=410e6, low=405e6, high=415e6)
+    metric = Estimate(unit="bytes", value=410e6, low=405e6, high=415e6)
     assert fmt.metric(outcomes.in_unit_of_limit(metric)).full == "391 MiB [386–396]"
 
 

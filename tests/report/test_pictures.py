@@ -11,7 +11,7 @@ import pytest
 from rmwbench.report.chart import charts, over_time, style
 from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.explain.figures import explained
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Arm, Charts, Workload
 from tests.report.example_document import example
 from tests.support.typed import typed
@@ -143,7 +143,7 @@ def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(sh
 
 
 def test_what_is_counted_per_second_has_no_axis_of_time(shown):
-    idle = {"wake_ups": Metric(unit="hz", value=250.0, low=200.0, high=300.0)}
+    idle = {"wake_ups": Estimate(unit="hz", value=250.0, low=200.0, high=300.0)}
     arms = tuple(replace(arm, metrics=idle) for arm in shown.workloads[0].arms)
     workload = replace(shown.workloads[0], arms=arms)
     text = json.dumps(charts.comparison(workload, "per second", metric="wake_ups"))
@@ -166,7 +166,7 @@ def costing(shown, **metrics):
     """A workload of which every arm costs that."""
     units = {"pss": "bytes", "cpu_per": "ns", "cpu_cores": "cores"}
     made = {
-        name: Metric(unit=next(units[u] for u in units if name.startswith(u)), value=value)
+        name: Estimate(unit=next(units[u] for u in units if name.startswith(u)), value=value)
         for name, value in metrics.items()
     }
     arms = tuple(replace(arm, metrics=made) for arm in shown.workloads[0].arms)
@@ -233,7 +233,7 @@ def test_a_curve_from_which_messages_never_arrive_goes_up_and_one_with_few_messa
 def test_what_was_under_way_is_not_said_to_have_arrived(shown):
     workload = shown.workloads[0]
     assert "arrived." in caption(workload, "loss")
-    late = Metric(unit="fraction", value=0.05, low=0.02, high=0.1, count=600, trials=6)
+    late = Estimate(unit="fraction", value=0.05, low=0.02, high=0.1, count=600, trials=6)
     first, *others = workload.arms
     slow = replace(first, metrics={**first.metrics, "late_share": late})
     workload = replace(workload, arms=(slow, *others))

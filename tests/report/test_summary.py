@@ -10,10 +10,7 @@ import re
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics import bring_up
-from rmwbench.analysis.metrics.chain.layers import SHARES
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.trial import OF_CHAINS
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Of
 from rmwbench.analysis.verdicts.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import CampaignFinished, LookTaken, TrialEnded
@@ -57,9 +54,7 @@ def test_every_metric_has_count_and_interval_or_a_reason(document):
         for a in w["arms"]:
             # Those of chains, layers and lifecycle nodes are listed where something is relayed,
             # traced, brought up.
-            ordinary = [
-                name for name in GLOSSARY if name not in (*OF_CHAINS, *SHARES, *bring_up.NAMES)
-            ]
+            ordinary = [m.name for m in METRICS if m.of not in (Of.CHAIN, Of.LAYERS, Of.NODES)]
             assert list(a["metrics"]) == ordinary and list(document["glossary"]) == list(GLOSSARY)
             for name, m in a["metrics"].items():
                 assert m["unit"] == GLOSSARY[name].unit
@@ -392,14 +387,6 @@ def test_minutes_are_those_of_this_campaign(bundle, document):
     wall = sum(r["duration_ns"] for r in bundle.rows("trials")) / 1e9
     assert document["campaign"]["wall_s"] == pytest.approx(wall, abs=0.1)
     assert math.isfinite(wall)
-
-
-def test_every_primary_metric_of_a_suite_is_known():
-    from typing import get_args
-
-    from rmwbench.suite.workload.workload import PrimaryMetric
-
-    assert set(get_args(PrimaryMetric)) <= set(GLOSSARY)
 
 
 def test_an_unknown_primary_metric_is_not_replaced_silently(tmp_path):

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.report.terminal import _intervals, print_show
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Shown
 from tests.report.example_document import example, example_document
 from tests.report.snapshot import check
@@ -28,7 +28,7 @@ def test_snapshot(width):
 
 def test_the_intervals_of_arms_with_more_and_fewer_trials_are_told_together():
     def metric(trials, text="95 % t interval on the log of {} trial medians"):
-        return typed(Metric, {"unit": "ns", "trials": trials, "interval": text.format(trials)})
+        return typed(Estimate, {"unit": "ns", "trials": trials, "interval": text.format(trials)})
 
     assert _intervals([metric(6), metric(6)]) == "95 % t interval on the log of 6 trial medians"
     infinite = metric(5, "median and range of {} trial medians (93.8 %), 1 of them infinite")

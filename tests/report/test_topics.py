@@ -19,7 +19,7 @@ from rmwbench.results.answer.headline import headline
 from rmwbench.results.compare.document import compare
 from rmwbench.results.explain.document import explanations
 from rmwbench.results.explain.model import Explanation
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
@@ -154,7 +154,7 @@ def test_limits_are_of_topics(shown):
 
 def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
     workload = shown.workloads[0]
-    lost = Metric(unit="fraction", value=1.0, low=0.999999, high=1.0, count=3_000_000, trials=8)
+    lost = Estimate(unit="fraction", value=1.0, low=0.999999, high=1.0, count=3_000_000, trials=8)
     for missing, outcome in ((3_000_000, "none"), (2_999_999, "misses")):
         made = tuple(
             replace(

@@ -11,7 +11,7 @@ import numpy as np
 from rmwbench.analysis.metrics.aggregate import over_trials
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats import intervals
-from rmwbench.analysis.stats.metric import Measured
+from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.analysis.verdicts.ratio import ratio
 from rmwbench.analysis.verdicts.verdict import Ratio
 from tests.simulation.laws import SCENES, Scene, first_arm, trial_quantiles, true_log_quantiles
@@ -301,7 +301,7 @@ def _fraction(
 
 
 def _over(entry, values: np.ndarray) -> tuple[float, float, float]:
-    found = over_trials(entry, values, len(values), "values")
+    found = over_trials(entry.unit, entry.kind, values, len(values), "values")
     assert isinstance(found, Measured)
     return found.value, found.low, found.high
 

@@ -5,11 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limits import AtLeast, AtMost, of_arm
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.limits import FRACTIONS, METRICS, QUANTILES, TIMES, Limits, unit_of
-from rmwbench.suite.percentiles import quantile_of
+from rmwbench.suite.limits import Limits
 from tests.analysis.test_outcomes import arm, interval
 
 from .suite_text import edited, error, suite
@@ -42,14 +40,6 @@ def test_limits_reach_the_plan_in_their_metrics_own_units():
         "none": {"metric": "undelivered", "at_least": 0.95},
     }
     assert suite().outcomes is None
-
-
-def test_every_limit_is_of_a_metric_in_that_unit():
-    assert {GLOSSARY[name].unit for name in FRACTIONS} == {"fraction"}
-    assert {GLOSSARY[name].unit for name in TIMES} == {"ns"}
-    assert [unit_of(name) for name in METRICS] == [GLOSSARY[name].unit for name in METRICS]
-    assert set(QUANTILES) == {name for name in METRICS if GLOSSARY[name].kind == "quantile"}
-    assert all(quantile_of(name) == GLOSSARY[name].q for name in QUANTILES)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.aggregate import (
     trial_value,
     under_way_of,
 )
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
 from rmwbench.analysis.verdicts import limits
@@ -29,22 +29,10 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words import numbers as fmt
 
 EXAMPLE = "p99 response < 5 ms, loss < 0.1 %"
-LATENCIES = {
-    "response": "response_latency",
-    "service": "service_latency",
-    "consumed": "consumed_latency",
-    "publish": "publish_call",
-}
-FRACTIONS = ("loss", "undelivered", "late_share", "never_sent_share")
+NAMED = {word: m for m in METRICS if m.kind != "quantile" for word in m.words}
+LATENCIES = {word: m.source for m in METRICS if m.kind == "quantile" for word in m.words}
 UNIT_NS = {"ns": 1.0, "us": 1e3, "µs": 1e3, "ms": 1e6, "s": 1e9}
-SEARCHED = frozenset(
-    {*FRACTIONS, "longest_stall"}
-    | {
-        name
-        for name, e in GLOSSARY.items()
-        if e.kind == "quantile" and e.source in LATENCIES.values()
-    }
-)
+SEARCHED = frozenset(m.name for m in METRICS if m.words)
 """What a search can judge a trial by."""
 EXPECTED_AT_LIMIT = 3
 WHERE = "--limit"
@@ -62,10 +50,7 @@ class Condition:
         """As people say it: `p99 response`, `loss`, `longest stall`."""
         entry = GLOSSARY[self.metric]
         if entry.kind == "quantile":
-            return (
-                f"p{entry.q * 100:g} "
-                f"{next(word for word, stem in LATENCIES.items() if stem == entry.source)}"
-            )
+            return f"p{entry.q * 100:g} {entry.words[0]}"
         return entry.title
 
     @property
@@ -183,7 +168,7 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
                 (f"{fmt.percent(count / of)} of the messages were still under way at the end",),
             )
         return Finding("holds")
-    fractions = [c.metric in FRACTIONS for c in broken]
+    fractions = [GLOSSARY[c.metric].kind == "fraction" for c in broken]
     infinite = any(math.isinf(c.value(trial) or 0.0) for c in broken)
     if infinite and not any(fractions):  # a percentile that never arrived is explained by its loss
         (count, total), (waiting, _) = (
@@ -292,19 +277,11 @@ def _condition(part: str) -> Condition:
 
 def _metric(what: str, part: str) -> str:
     words = what.lower().replace("_", " ").replace("latency", " ").replace("call", " ").split()
-    if words in (["loss"], ["lost"]):
-        return "loss"
-    if words in (["undelivered"], ["not", "delivered"]):
-        return "undelivered"
-    if words == ["late"]:
-        return "late_share"
-    if words == ["never", "sent"]:
-        return "never_sent_share"
-    if words in (["stall"], ["longest", "stall"]):
-        return "longest_stall"
+    if (named := NAMED.get(" ".join(words))) is not None:
+        return named.name
     percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]
     rest = [w for w in words if w not in percentiles]
-    known = [*LATENCIES, "loss", "undelivered", "late", "never sent", "stall", "median"]
+    known = [*LATENCIES, *NAMED, "median"]
     if len(percentiles) != 1 or len(rest) > 1:
         wrong = next((w for w in rest if w not in known), what)
         raise UserError(

@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from rmwbench.analysis.metrics.glossary import METRICS, Of
+
 Row = Mapping[str, Any]
 
 STEP, LAUNCHED, NOT_OPENED = "step", "joining", "not_joined"
@@ -42,8 +44,7 @@ FRACTIONS = {"never_active": (SESSION, *STEPS)} | {
     f"stopped_at_{place}": (place,) for place in (SESSION, *STEPS)
 }
 """Metric → the steps at which the nodes stopped that it counts."""
-VALUES = ("bring_up_time", "half_up_time", "longest_change", "cpu_per_node", "pss_per_node")
-NAMES = (*VALUES, *FRACTIONS)
+NAMES = tuple(m.name for m in METRICS if m.of is Of.NODES)
 NONE = "nothing is brought up in this workload"
 
 

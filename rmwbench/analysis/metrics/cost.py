@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rmwbench.analysis.metrics.discovery import DAEMON_STEP, never_matched, times
+from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.stats.missing import complete, total
 
 Values = dict[str, float]
@@ -157,7 +158,7 @@ def cost(
     )
 
     alive = {key: counted for key, counted in table.items() if key not in ended}
-    for metric, counter in _AT_END.items():
+    for metric, counter in ((m.name, m.counter) for m in METRICS if m.counter):
         unread_text = missing if unseen or ended else f"the counter {counter} was not read"
         # After the window it has nothing any more, but its peak is not known.
         there = table if counter == "peak_rss" else alive
@@ -175,17 +176,6 @@ def cost(
 def _ended(counted: Mapping[tuple[str, str], float]) -> bool:
     """Whether a process was there when the window began and not when it ended."""
     return ("cpu", "steady_begin") in counted and ("cpu", "steady_end") not in counted
-
-
-_AT_END = {
-    "pss": "pss",
-    "rss": "rss",
-    "peak_rss": "peak_rss",
-    "virtual_memory": "virtual",
-    "threads": "threads",
-    "shared_memory": "shared_pss",
-}
-"""Metric → the counter that is read once, after the window."""
 
 
 def _why_none(table: Table, side: str, unread: str) -> str:

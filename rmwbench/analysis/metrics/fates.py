@@ -9,20 +9,10 @@ so failed trials stand beside the fractions and in none of them.
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
+from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.records.ledger import Ledger, UnsentBy
 from rmwbench.words.numbers import counted, percent
-
-
-class Fate(StrEnum):
-    """`failed`: of a whole trial, by the arm's own fault."""
-
-    LOST = "lost"
-    LATE = "late"
-    NEVER_SENT = "never_sent"
-    FAILED = "failed"
-
 
 HELD: Mapping[UnsentBy, str] = {
     UnsentBy.CALL: "its publish call was held",

@@ -8,18 +8,10 @@ from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import loads
-from rmwbench.analysis.metrics.periods import STEMS
+from rmwbench.analysis.metrics.glossary import METRICS
 from rmwbench.analysis.records.columns import Window
 
-OF_THE_WINDOW = (
-    "offered_rate",
-    "sent_rate",
-    "achieved_rate",
-    "achieved_throughput",
-    "longest_stall",
-    *(f"{stem}_longest" for stem in STEMS),
-)
-"""Metrics that are of the whole window."""
+OF_THE_WINDOW = tuple(m.name for m in METRICS if m.whole_window)
 Row = Mapping[str, Any]
 
 

@@ -12,32 +12,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import FATES, UNDELIVERED
 from rmwbench.analysis.metrics.comparisons import is_reliable, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.periods import STEMS
+from rmwbench.analysis.metrics.glossary import METRICS, Topics
 from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
 
-MESSAGE_SAMPLES = frozenset(
-    (
-        "response_latency",
-        "consumed_latency",
-        "service_latency",
-        "publish_call",
-        "writing",
-        "arrival_jitter",
-        *STEMS,
-    )
-)
-POOLED = frozenset(
-    name
-    for name, e in GLOSSARY.items()
-    if (e.kind == "quantile" and e.source in MESSAGE_SAMPLES) or e.source in STEMS
-)
+POOLED = frozenset(m.name for m in METRICS if m.topics is Topics.APART)
 """Metrics whose value over unlike topics together is the value of none of them."""
-OF_TOPICS = tuple(name for name in GLOSSARY if name in POOLED or name in (UNDELIVERED, *FATES))
+OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not Topics.WHOLE)
 """What is measured of each topic."""
 WHY_NOT_POOLED = "the workload has unlike topics: each has a value of its own"
 

@@ -15,13 +15,12 @@ import numpy as np
 
 from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
 from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.analysis.metrics.chain import chain
 from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.comparisons import is_reliable, kept, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import METRICS, Clocks, Of
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.network.network import network
@@ -30,7 +29,7 @@ from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.records import one_clock
-from rmwbench.analysis.records.calls import LEGS, heard_by
+from rmwbench.analysis.records.calls import heard_by
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.frame_counts import counts_of
 from rmwbench.analysis.records.frames import frames_of
@@ -158,7 +157,7 @@ def measure_trial(evidence: Evidence) -> Trial:
         chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED
     )
     if chains.reason is not None:
-        trial.reasons |= dict.fromkeys(OF_CHAINS, chains.reason)
+        trial.reasons |= dict.fromkeys((m.name for m in METRICS if m.of is Of.CHAIN), chains.reason)
     samples = evidence.samples()
     late = {
         e["endpoint"]: e["node"]
@@ -293,11 +292,6 @@ def window_of(evidence: Evidence, known: one_clock.Clocks) -> Window | None:
     return replace(window, slack_ns=known.slack_ns(window))
 
 
-ONE_WAY = ("response_latency", "consumed_latency", "service_latency")
-OF_EVENTS = ("graph_time", "match_time", "first_message_time", "late_match_time", "recovery_time")
-"""Between a stamp of one host, or of the orchestrator, and a stamp of any other."""
-
-
 def clock_bounds(
     known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window | None
 ) -> dict[str, float]:
@@ -313,14 +307,22 @@ def clock_bounds(
         for client in endpoints
         if service.kind == "service" and client.kind == "client" and client.topic == service.topic
     ]
-    widest = {
-        **dict.fromkeys(
-            ONE_WAY, max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0)
-        ),
-        **dict.fromkeys(LEGS, max((known.bound_ns(c, s, window) for c, s in calls), default=0.0)),
-        **dict.fromkeys(OF_EVENTS, known.widest_ns(window)),
+    return _bounds(
+        {
+            Clocks.ONE_WAY: max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0),
+            Clocks.LEG: max((known.bound_ns(c, s, window) for c, s in calls), default=0.0),
+            Clocks.EVENTS: known.widest_ns(window),
+        }
+    )
+
+
+def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
+    """By sample, or by metric where none is behind it; without those that are exact."""
+    return {
+        m.source or m.name: bound
+        for m in METRICS
+        if m.clocks is not None and (bound := widest.get(m.clocks, 0.0))
     }
-    return {name: bound for name, bound in widest.items() if bound}
 
 
 def layers_of(
@@ -339,14 +341,6 @@ def layers_of(
     )
 
 
-OF_CHAINS = tuple(
-    name
-    for name, entry in GLOSSARY.items()
-    if entry.source in chain.SAMPLES or name in chain.OTHERS
-)
-"""Metrics that only relayed messages have."""
-
-
 def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window | None) -> dict[str, float]:
     """The same of what chains measure. From the first to the last it is the bound of these two
     hosts' clocks, whatever the others show: the errors between them cancel. What a relay takes is
@@ -355,8 +349,7 @@ def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window | None) 
         return {}
     ends = max(known.bound_ns(first, last, window) for first, last in found.ends)
     links = max(known.bound_ns(writer, reader, window) for writer, reader in found.links)
-    widest = dict.fromkeys(chain.END_TO_END, ends) | {"hop_transport": links}
-    return {name: bound for name, bound in widest.items() if bound}
+    return _bounds({Clocks.ENDS: ends, Clocks.HOP: links})
 
 
 def _within(event: Row, row: Row) -> bool:

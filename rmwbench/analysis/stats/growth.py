@@ -18,7 +18,6 @@ FEWEST_SIZES, FEWEST_BLOCKS = 3, 3
 LEAST_LINEAR, MOST_LINEAR = 0.5, 1.5
 """The whole interval of what grows about as the number of nodes does: halfway to a constant, and to
 the square."""
-METRICS = ("graph_time", "discovery_bytes", "discovery_packets", "bring_up_time", "pss_per_node")
 
 
 @dataclass(frozen=True)

@@ -8,14 +8,14 @@ from dataclasses import replace
 from statistics import median_low
 from typing import Any, Protocol
 
-from rmwbench.analysis.metrics.aggregate import OF_CHAIN
-from rmwbench.analysis.metrics.glossary import Entry
+from rmwbench.analysis.metrics.glossary import Metric
 from rmwbench.analysis.verdicts.verdict import Arm
 from rmwbench.codes import FailedBy
 
-ALL_LOST = ("loss", "undelivered", *OF_CHAIN)
-"""Fractions of which a trial that failed is the whole: nothing of it came to a reader, or to the
-end of a chain. What it sent is not known, so it is in no share of what was late or never sent."""
+ALL_LOST = 1.0
+"""What fractions count as of which a trial that failed is the whole: nothing of it came to a reader,
+or to the end of a chain. What it sent is not known, so it is in no share of what was late or never
+sent."""
 
 
 class Line(Protocol):
@@ -51,14 +51,8 @@ def counted(arms: Sequence[Arm]) -> list[Arm]:
     return out
 
 
-def is_latency(entry: Entry) -> bool:
-    """Whether a trial that failed is infinite in it, as in a primary metric: messages that never
-    arrived are."""
-    return entry.kind == "quantile" and entry.unit == "ns"
-
-
 def with_lost(
-    entry: Entry, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
+    entry: Metric, values: Mapping[int, Any], lost: Iterable[int], *, primary: bool
 ) -> dict[int, Any]:
     """Block -> value, or (events, of) of a fraction: with the blocks that an arm lost, infinite in
     its `primary` metric and its latencies, with nothing of as many messages as usual delivered.
@@ -66,11 +60,11 @@ def with_lost(
     lost = sorted(set(lost) - values.keys())
     if not values or not lost:
         return dict(values)
-    if entry.name in ALL_LOST:
+    if entry.failed == ALL_LOST:
         return dict(values) | dict.fromkeys(
             lost, (median_low(of for _, of in values.values()),) * 2
         )
-    endless = primary or is_latency(entry)
+    endless = primary or entry.is_latency
     return dict(values) | (dict.fromkeys(lost, float("inf")) if endless else {})
 
 

@@ -30,9 +30,9 @@ from rmwbench.analysis.metrics.comparisons import (
 )
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import Counts
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
-from rmwbench.analysis.metrics.trial import ONE_WAY, Evidence, Row, focus_of, measure_trial
+from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT
 from rmwbench.analysis.verdicts.failing import Line as FailedLine
@@ -176,7 +176,7 @@ class Found:
         self.order = words(primary)
         self.busy[trial.block] = bound
         self.blocks.setdefault(None, []).append(facts(trial, primary))
-        in_time = GLOSSARY[primary].source in ONE_WAY  # another metric may rest on a ramp
+        in_time = GLOSSARY[primary].clocks is Clocks.ONE_WAY  # another metric may rest on a ramp
         self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
         judged = [row for row in endpoints if not focus or row["topic"] in focus]
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)

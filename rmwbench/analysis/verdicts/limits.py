@@ -21,8 +21,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Literal, Protocol
 
-from rmwbench.analysis.metrics.aggregate import OF_LEDGER, WITHOUT_UNDER_WAY
-from rmwbench.analysis.stats.metric import Metric
+from rmwbench.analysis.metrics.aggregate import is_of_chain
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats.estimate import Estimate
 from rmwbench.analysis.verdicts.failing import Line, lost_by_its_arm
 
 NO_MATCH, NO_DELIVERY = "no match", "no delivery"
@@ -94,7 +95,7 @@ class Printed:
     high: float
 
     @classmethod
-    def of(cls, metric: Metric | None) -> "Printed":
+    def of(cls, metric: Estimate | None) -> "Printed":
         """From −∞ to ∞ where it has no data, to ∞ where it is a lower bound."""
         if metric is not None and metric.at_least is not None:
             return cls(metric.at_least, math.inf)
@@ -158,7 +159,7 @@ class Tried:
     failures: Sequence[Failure] = ()
     machine_bound: int = 0
     nothing_arrived: bool = False
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Estimate]
     under_way: Mapping[str, int] = field(default_factory=dict)
     not_supported: str | None = None
 
@@ -301,9 +302,9 @@ def _of_limit(limit: AtMost, arm: Tried) -> Outcome:
 def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
     """What counts the messages that were under way, of a fraction that leaves them out; None for
     any other metric."""
-    if metric not in WITHOUT_UNDER_WAY:
+    if not GLOSSARY[metric].without_under_way:
         return None
-    return "ledger" if metric in OF_LEDGER else "chain"
+    return "chain" if is_of_chain(metric) else "ledger"
 
 
 def of_condition(arms: Mapping[str, Judged]) -> Condition:

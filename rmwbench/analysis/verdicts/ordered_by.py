@@ -3,9 +3,9 @@ processor time. A verdict is a ratio of the primary metric either way; only what
 there is called small here."""
 
 from dataclasses import dataclass, replace
+from math import inf
 
-from rmwbench.analysis.metrics import bring_up
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,12 @@ _UNITS = {"bytes": MEMORY, "cores": PROCESSOR}
 
 
 def words(metric: str) -> Words:
-    if metric in bring_up.VALUES[:2]:
+    found = GLOSSARY.get(metric)
+    if found is None:
+        return TIME
+    if found.of is Of.NODES and found.failed == inf:
         return BRING_UP
-    entry = GLOSSARY.get(metric)
-    return TIME if entry is None else _UNITS.get(entry.unit, TIME)
+    return _UNITS.get(found.unit, TIME)
 
 
 def is_cost(metric: str) -> bool:

@@ -21,9 +21,9 @@ import numpy as np
 from scipy import special
 
 from rmwbench.analysis.metrics.aggregate import judged_loss
-from rmwbench.analysis.metrics.chain.layers import SHARES
 from rmwbench.analysis.metrics.comparisons import PRIMARY
-from rmwbench.analysis.metrics.glossary import Entry
+from rmwbench.analysis.metrics.glossary import Better, Metric
+from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
 from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalence, sd_upper
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
@@ -37,27 +37,6 @@ from rmwbench.analysis.verdicts.variances import NOTHING, Prior, prior_of
 from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Rules
 from rmwbench.analysis.verdicts.wording import interval, times
 from rmwbench.words.numbers import percent, points
-
-LARGER_IS_BETTER = frozenset(
-    (
-        "offered_rate",
-        "sent_rate",
-        "achieved_rate",
-        "achieved_throughput",
-        "cross_goodput",
-        "cross_goodput_least",
-        "history_delivered",
-        "repaired_after_outage",
-    )
-)
-NO_DIRECTION: Mapping[str, str] = {
-    "history_wanted": "history_delivered",
-    "cross_cpu_cores": "cross_goodput",
-    **dict.fromkeys(SHARES, "end_to_end_service_latency_p50"),
-}
-"""Metrics of which neither more nor less is better (what is wanted, what others needed for what
-they got, how a whole is divided) -> the one by which a side is better."""
-FAILURES = "failed_trials"
 
 Counts = tuple[int, int]
 """(events, of)."""
@@ -76,7 +55,7 @@ class Question:
     """
 
     group: Hashable
-    entry: Entry
+    entry: Metric
     a: Mapping[int, Any]
     b: Mapping[int, Any]
     paired: bool
@@ -166,7 +145,7 @@ def _is_fraction(q: Question) -> bool:
 
 def _has_margin(q: Question) -> bool:
     """Whether its sides can be shown to be equivalent: reliable arms are allowed no loss."""
-    return not _is_fraction(q) or (q.entry.name != FAILURES and not q.reliable)
+    return not _is_fraction(q) or (q.entry is not FAILED_TRIALS and not q.reliable)
 
 
 def _kind(q: Question) -> tuple[str, bool]:
@@ -177,7 +156,7 @@ def _kind(q: Question) -> tuple[str, bool]:
 def _logs(q: Question, rules: Rules) -> _Logs | None:
     """Of common blocks where the two sides are paired; None where there is no ratio of them, or too
     few."""
-    if q.entry.name == FAILURES or _is_fraction(q):
+    if q.entry is FAILED_TRIALS or _is_fraction(q):
         return None
     both = sorted(set(q.a) & set(q.b)) if q.paired else None
     a, b = (
@@ -219,7 +198,7 @@ def _effect(
     q: Question, rules: Rules, prior: Prior = NOTHING, alike: Likeness = NONE
 ) -> _Effect | str:
     """The test statistic, or why there is none."""
-    if q.entry.name == FAILURES:
+    if q.entry is FAILED_TRIALS:
         return _failures(q)
     both = sorted(set(q.a) & set(q.b)) if q.paired else None
     a, b = ([side[k] for k in (sorted(side) if both is None else both)] for side in (q.a, q.b))
@@ -234,7 +213,7 @@ def _effect(
     if _is_fraction(q):
         return _fractions(np.array(a, float), np.array(b, float), q, rules)
     first, second = (np.array(x, float) for x in (a, b))
-    if q.entry.name in LARGER_IS_BETTER:
+    if q.entry.better is Better.HIGHER:
         first, second = second, first
     rules = _rules_of(q, rules)
     if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
@@ -541,7 +520,7 @@ _OPPOSITE = {"worse": "better", "better": "worse"}
 
 def _ratio(q: Question, e: _Effect, level: float) -> BlockRatio:
     """B ÷ A with its interval at this one-sided level, from what the row was judged by."""
-    mean = -e.mean if q.entry.name in LARGER_IS_BETTER else e.mean
+    mean = -e.mean if q.entry.better is Better.HIGHER else e.mean
     half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
     low, high = math.exp(mean - half), math.exp(min(mean + half, 700.0))
     return BlockRatio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)

@@ -9,7 +9,7 @@ from operator import add
 from typing import Any, Literal, Self
 
 from rmwbench.analysis.metrics.fates import Counts, Fates
-from rmwbench.analysis.stats.metric import number
+from rmwbench.analysis.stats.estimate import number
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 from rmwbench.words.fields import absent
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.metrics.fates import Fate, Fates
+from rmwbench.analysis.metrics.fates import Fates
+from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.stats.resolution import (
     POWER,

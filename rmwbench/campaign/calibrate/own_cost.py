@@ -12,7 +12,7 @@ from pathlib import Path
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
 from rmwbench.results.machine.model import Cost, CostsAt, OwnCosts
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 
 TIMEOUT_S = 30
 LATENCY, CPU = "service_latency_p50", "cpu_per_message"
@@ -42,15 +42,15 @@ def own_cost(evidence: Evidence, null: Path) -> OwnCosts:
     )
 
 
-def _metrics(evidence: Evidence, size: int, names: Mapping[str, str]) -> dict[str, Metric]:
+def _metrics(evidence: Evidence, size: int, names: Mapping[str, str]) -> dict[str, Estimate]:
     """Of messages of this size, with no middleware between."""
     try:
         return {
-            name: Metric.of({"unit": "ns", **evidence.metric(*of_nothing(size), metric)})
+            name: Estimate.of({"unit": "ns", **evidence.metric(*of_nothing(size), metric)})
             for name, metric in names.items()
         }
     except KeyError:
-        none = Metric(unit="ns", no_data="the null middleware was not measured")
+        none = Estimate(unit="ns", no_data="the null middleware was not measured")
         return dict.fromkeys(names, none)
 
 

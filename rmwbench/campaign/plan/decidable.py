@@ -6,13 +6,14 @@ here stays undecided whatever the middleware does. A short version, or what a bu
 too small; then the report says so.
 """
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.campaign.plan.plan import Comparison, Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.limits import FRACTIONS, QUANTILES, metric_of
-from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.limits import metric_of
+from rmwbench.suite.percentiles import messages_needed
 
 
 def check(plan: Plan, places: Places) -> None:
@@ -54,10 +55,10 @@ def _messages(comparison: Comparison) -> int:
 def _needed(key: str, limit: float) -> int:
     """Of a quantile, n with n·(1−q) ≥ 10; of a fraction, the least n whose Clopper-Pearson interval
     of 0 of n ends at the limit."""
-    metric = metric_of(key)
-    if metric in QUANTILES:
-        return messages_needed(quantile_of(metric))
-    if metric not in FRACTIONS:
+    metric = GLOSSARY[metric_of(key)]
+    if metric.kind == "quantile":
+        return messages_needed(metric.q)
+    if metric.kind != "fraction":
         return 0
     low, high = 0, 1
     while clopper_pearson(0, high)[1] > limit:

@@ -14,6 +14,7 @@ from typing import Any
 
 from ruamel.yaml import YAML
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import BURST
 from rmwbench.published.claims.cells import Place
 from rmwbench.published.claims.model import Test
@@ -21,7 +22,7 @@ from rmwbench.published.claims.topics import steady_messages
 from rmwbench.published.claims.words import unit_of
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.short import KEY as SHORT
-from rmwbench.suite.percentiles import messages_needed, quantile_of
+from rmwbench.suite.percentiles import messages_needed
 
 LEAST_BLOCKS = 5
 """With fewer nothing is decided (`verdict.Rules`)."""
@@ -106,10 +107,9 @@ def _messages(test: Test, metric: str, error: float) -> float:
     messages (`intervals.clustered_fraction`)."""
     if test.level and not (test.right or test.times_metric) and unit_of(metric) == "fraction":
         return -math.log(2 * error) * BURST / test.level / MOST_BLOCKS
-    try:
-        needed = messages_needed(quantile_of(metric))
-    except ValueError:
+    if metric not in GLOSSARY or GLOSSARY[metric].kind != "quantile":
         return 0.0
+    needed = messages_needed(GLOSSARY[metric].q)
     by_itself = test.base_at or test.times_metric
     return needed if by_itself else needed / LEAST_BLOCKS
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import NOTHING, Arm, Campaign, Workload
@@ -742,16 +743,10 @@ def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
                 yield arm, test.times_metric
 
 
-MEMORY = (
-    *("pss", "pss_publisher", "pss_subscription", "pss_daemon", "pss_per_node"),
-    *("rss", "peak_rss", "virtual_memory", "shared_memory", "leftover_bytes"),
-)
-
-
 def _bound(test: Test, arm: Arm) -> str | None:
     """Where the processors were busy throughout, nothing says what a middleware or a network does
     (rule 10 of the method); what it holds in memory is the same."""
-    if test.metric in MEMORY:
+    if test.metric in GLOSSARY and GLOSSARY[test.metric].whatever_load:
         return None
     if not arm.machine_bound:
         return None

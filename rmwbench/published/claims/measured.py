@@ -20,7 +20,7 @@ from rmwbench.published.claims.judge import compared
 from rmwbench.published.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.published.claims.model import Claims
 from rmwbench.published.claims.suites import is_of
-from rmwbench.results.model import Fact, Metric, document
+from rmwbench.results.model import Estimate, Fact, document
 
 if TYPE_CHECKING:
     from rmwbench.published.figures.model import Measured as Drawn
@@ -274,7 +274,7 @@ def _expanded_arm(arm: Mapping[str, Any]) -> Arm:
 
 def _values(kept: Mapping[str, Any]) -> Values:
     return Values(
-        metrics={name: Metric.of(found) for name, found in kept["metrics"].items()},
+        metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
         per_trial={
             name: {block: float(value) for block, value in found}
             for name, found in kept["per_trial"].items()

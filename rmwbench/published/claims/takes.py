@@ -15,7 +15,7 @@ from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.model import Test
 from rmwbench.published.claims.rules import level_of, unseen
 from rmwbench.published.claims.words import unit_of
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.words.numbers import significant_count
 
 MOST = 10_000
@@ -44,7 +44,7 @@ class Takes:
 
 def takes(
     test: Test,
-    sides: Sequence[Metric | None],
+    sides: Sequence[Estimate | None],
     steady_s: float | None,
 ) -> Takes | None:
     """None where the test is not of this kind, or where something was lost: then the trials tell by
@@ -65,7 +65,7 @@ def _blocks(level: float) -> Takes:
     return Takes(blocks, None, None)
 
 
-def _messages(level: float, side: Metric, steady_s: float | None) -> Takes | None:
+def _messages(level: float, side: Estimate, steady_s: float | None) -> Takes | None:
     """So many that none seen lies below the level, in bursts (`intervals.clustered_fraction`): in
     MOST_BLOCKS blocks as long as that takes."""
     if not side.count or not side.trials:

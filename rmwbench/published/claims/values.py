@@ -21,14 +21,13 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.intervals import Interval
 from rmwbench.analysis.verdicts.difference import difference
-from rmwbench.analysis.verdicts.failing import ALL_LOST, is_latency
 from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
 from rmwbench.published.campaign import Arm
 from rmwbench.published.claims.model import Test
 from rmwbench.published.claims.rules import ALL_OF_IT, Level, Share, level_of, unseen
 from rmwbench.published.claims.words import unit_of
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 
 Block = tuple[int, int]
 """The number of the campaign, and of the block in it."""
@@ -72,34 +71,11 @@ class Found:
     """In some block the value is above 0."""
 
 
-ARRIVED = ("achieved_rate", "achieved_throughput")
-UNTIL = (
-    "match_time",
-    "late_match_time",
-    "graph_time",
-    "ready_time",
-    "bring_up_time",
-    "half_up_time",
-    "first_message_time",
-    "history_time",
-    "recovery_time",
-    "longest_stall",
-    "outage_stall",
-    "end_to_end_latency_max",
-)
-"""Times until something that did not come in a block that the arm lost."""
-
-
 def of_lost(metric: str) -> float | None:
     """What a block that the arm lost is in this metric, by the rules of a verdict: infinite in
     every latency and in every time until something came, with nothing delivered; None, since what
     it would have cost is not known."""
-    if metric in ALL_LOST:
-        return 1.0
-    if metric in ARRIVED:
-        return 0.0
-    endless = metric in UNTIL or (metric in GLOSSARY and is_latency(GLOSSARY[metric]))
-    return math.inf if endless else None
+    return GLOSSARY[metric].failed if metric in GLOSSARY else None
 
 
 def per_trial(arm: Arm, metric: str) -> dict[int, float]:
@@ -252,7 +228,7 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
     return itself and any(map(math.isinf, values))
 
 
-def _is_of_two_clocks(metric: Metric | None) -> bool:
+def _is_of_two_clocks(metric: Estimate | None) -> bool:
     """Then its interval was widened, and the values of single trials were not: no ratio may be taken
     of those."""
     return metric is not None and metric.clock_bound_ns is not None
@@ -334,7 +310,7 @@ def _trials(arm: Arm, metric: str) -> int:
     return (found and found.trials) or 0
 
 
-def _combined(metrics: Sequence[Metric], level: Level) -> tuple[float | None, float, float]:
+def _combined(metrics: Sequence[Estimate], level: Level) -> tuple[float | None, float, float]:
     """Of the campaigns' intervals of 95 % one at the level. Positive values: their geometric mean,
     each by the inverse square of its interval's half on the logarithms, widened by Birge's ratio
     where they differ by more than these. What happened in no campaign: the bound of all their
@@ -366,7 +342,7 @@ def _geometric(logs: np.ndarray, level: Level) -> Interval:
     return math.exp(mean), math.exp(mean - half), bounded_exp(mean + half)
 
 
-def _at_level(metric: Metric, level: Level) -> tuple[float | None, float, float]:
+def _at_level(metric: Estimate, level: Level) -> tuple[float | None, float, float]:
     """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times
     as wide as t with its trials' degrees of freedom is. A one-sided bound reaches to infinity and
     has no value."""
@@ -432,7 +408,7 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
     )
 
 
-def _fraction(metrics: Sequence[Metric], values: np.ndarray, level: Level) -> Interval:
+def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: Level) -> Interval:
     """Of so many events a trial: `count` has all of a campaign."""
     trials = sum(metric.trials or 0 for metric in metrics)
     total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)

@@ -17,13 +17,13 @@ from rmwbench.published.claims.measured import expanded
 from rmwbench.published.claims.measured_files import FOLDER, shipped
 from rmwbench.published.figures import cells as figure_cells
 from rmwbench.published.figures.model import Measured, Part
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.suite.file.places import sources_with
 from rmwbench.words import numbers as fmt
 
 Rows = list[dict[str, Any]]
 Key = tuple[Any, ...]
-NOT_MEASURED = Metric(unit="", no_data="not measured for this arm")
+NOT_MEASURED = Estimate(unit="", no_data="not measured for this arm")
 
 
 def shipped_summaries(directory: Path | None = None) -> list[Campaign]:
@@ -231,7 +231,7 @@ def _value(one: Measured, campaign: Campaign, arm: Arm, parts: float) -> Rows:
     return [point | {"blocks": entries[0].trials}]
 
 
-def _computed(one: Measured, entries: Sequence[Metric], among: float | None) -> dict[str, Any]:
+def _computed(one: Measured, entries: Sequence[Estimate], among: float | None) -> dict[str, Any]:
     """y, with low and high of a metric that stands alone. `among`: how many threads and readers it
     is divided by; None where that is not known."""
     first = entries[0]
@@ -250,7 +250,7 @@ def _computed(one: Measured, entries: Sequence[Metric], among: float | None) -> 
     return point
 
 
-def _infinite(one: Measured, entries: Sequence[Metric]) -> str:
+def _infinite(one: Measured, entries: Sequence[Estimate]) -> str:
     """Why a metric that has data has no value here."""
     if one.inverse is not None and entries[0].value == 0:
         return "nothing arrived"

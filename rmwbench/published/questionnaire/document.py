@@ -18,7 +18,7 @@ from rmwbench.published.questionnaire.model import (
     Questionnaire,
     name_in_bundles,
 )
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as plain
 from rmwbench.words import numbers as fmt
 
@@ -261,7 +261,7 @@ def _fits(measurement: Measurement, middleware: Middleware, workload: Workload, 
 def _row(campaign: Campaign, workload: Workload, arm: Arm, metric: str) -> dict[str, Any]:
     found = None if arm.not_supported else arm.metrics.get(metric)
     why = f"not supported: {arm.not_supported}"
-    told = fmt.metric(Metric(unit="", no_data=why) if arm.not_supported else found)
+    told = fmt.metric(Estimate(unit="", no_data=why) if arm.not_supported else found)
     return {
         "campaign": campaign.name,
         "suite": campaign.suite,

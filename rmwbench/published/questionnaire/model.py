@@ -20,7 +20,7 @@ from pydantic import AfterValidator, Field, model_validator
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.published.campaign import Arm, Campaign, Workload
-from rmwbench.results.model import Fact, Metric
+from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.load import read, shown, source_file, validated
 from rmwbench.suite.file.places import (
@@ -205,7 +205,7 @@ def _arm(kept: Mapping[str, Any]) -> Arm:
         factors=kept["factors"],
         pair=kept["pair"],
         not_supported=kept["not_supported"],
-        metrics={name: Metric.of(found) for name, found in kept["metrics"].items()},
+        metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
         per_trial={},
     )
 

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 import altair as alt
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.capacity.view import FEWEST_TRIALS, latency
 from rmwbench.report.chart import charts
 from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
@@ -138,7 +139,11 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Latency against load, all arms in one picture."""
     arms, search = looks(found.arms), found.search
     median, tail = search.curve
-    limits = [c.below for c in search.limit.conditions if c.metric.startswith("response_latency")]
+    limits = [
+        c.below
+        for c in search.limit.conditions
+        if GLOSSARY[c.metric].source == GLOSSARY[median].source
+    ]
     points: list[dict[str, Any]] = []
     above: list[dict[str, Any]] = []
     marks: list[dict[str, Any]] = []

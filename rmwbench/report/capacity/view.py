@@ -22,7 +22,7 @@ from rmwbench.report.view import (
 )
 from rmwbench.results.capacity import words
 from rmwbench.results.capacity.model import Arm, Found, Level, Search, Searched
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
 FEWEST_TRIALS = 3
@@ -262,7 +262,7 @@ def _judged(row: list[Cell | str], level: Level) -> list[Cell | str]:
     return [*row, f"{level.held}/{total}", Cell(verdict, TONES[verdict]), cause(level)]
 
 
-def latency(metric: Metric | None) -> Cell:
+def latency(metric: Estimate | None) -> Cell:
     """With its interval from three trials on; the t interval of two is a hundred times too wide to
     read."""
     shown = fmt.metric(metric)

@@ -17,7 +17,7 @@ import altair as alt
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report.chart.style import NEUTRAL, Look, looks
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Arm, Part, Workload
 from rmwbench.words import numbers as fmt
 
@@ -459,7 +459,7 @@ def _rows(part: Part, metric: str) -> list[dict[str, Any]]:
     for arm in part.arms:
         entry = arm.metrics.get(metric)
         shown, look = fmt.metric(entry), arms[arm.arm]
-        found = entry or Metric(unit="")
+        found = entry or Estimate(unit="")
         bound, low = fmt.finite(found.at_least), fmt.finite(found.low)
         rows.append(
             {

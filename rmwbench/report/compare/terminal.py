@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rmwbench.results.compare.model import Compared, ComparedSide, Row, Topic, Verdict
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
@@ -127,7 +127,7 @@ def change_text(row: Row) -> str:
     return f"{row.cell}: {row.title} {row.reason if ratio == '–' else f'{ratio} {interval}'}"
 
 
-def value(metric: Metric | None) -> str:
+def value(metric: Estimate | None) -> str:
     return fmt.metric(metric).text
 
 

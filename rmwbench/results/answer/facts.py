@@ -12,8 +12,8 @@ from typing import Any, overload
 
 from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
 from rmwbench.analysis.metrics.drift import Drift
-from rmwbench.analysis.metrics.fates import Fate, Fates, main_cause
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.fates import Fates, main_cause
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.limits import MEETS, MISSES, NONE, NOT_SUPPORTED, OPEN, UNKNOWN
 from rmwbench.analysis.verdicts.ordered_by import Words

@@ -13,12 +13,13 @@ import numpy as np
 from rmwbench.analysis.capacity.arm import INTERVAL, ArmSearch, Capacity
 from rmwbench.analysis.capacity.knee import FACTOR, Point, knee
 from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
+from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import LOSSES, Trial, aggregate, trial_value
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability, stability
 from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
+from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.analysis.stats.intervals import median_range
-from rmwbench.analysis.stats.metric import Measured, Metric, NoData
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal_lines import SearchEnded
@@ -266,7 +267,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
     )
 
 
-def steady(entry: Entry, trials: Sequence[Trial], unstable: Sequence[bool]) -> Metric:
+def steady(entry: glossary.Metric, trials: Sequence[Trial], unstable: Sequence[bool]) -> Estimate:
     """A latency of a level over its trials, where those with a growing queue count as infinitely
     slow: no data where they are half or more, else the median with the range."""
     if not any(unstable):

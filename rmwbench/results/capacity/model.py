@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.results.machine.model import Machine
-from rmwbench.results.model import Conclusion, GlossaryEntry, Metric
+from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry
 from rmwbench.words.fields import absent
 
 State = Literal["bracketed", "at least", "below", "no data"]
@@ -147,7 +147,7 @@ class Level:
     unstable: bool
     queue_growth_hz: float | None
     idle: float | None
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Estimate]
 
 
 @dataclass(frozen=True, kw_only=True)

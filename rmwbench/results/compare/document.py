@@ -8,9 +8,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, judged_loss
 from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Use, names_for
+from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import regression
@@ -35,11 +37,11 @@ from rmwbench.results.compare.model import (
     Verdict,
 )
 from rmwbench.results.measure import Small
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Estimate, Ratio
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.arm import ArmReport
 
-COST = ("cpu_per_message", "pss")
+COST = names_for(Use.COMPARED)
 """Judged beside the primary metric and loss, where neither side names metrics."""
 EXIT_CODES: Mapping[Verdict, Literal[0, 1, 2]] = {
     "better": 0,
@@ -47,14 +49,6 @@ EXIT_CODES: Mapping[Verdict, Literal[0, 1, 2]] = {
     "worse": 1,
     "undecided": 2,
 }
-
-_FAILURES = Entry(
-    regression.FAILURES,
-    "failed trials",
-    "fraction",
-    "fraction",
-    "Of the trials that ran, those that failed.",
-)
 
 
 @dataclass
@@ -151,7 +145,7 @@ class _Group:
                 )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
-            yield regression.Question(self.key, _FAILURES, failed[0], failed[1], False)
+            yield regression.Question(self.key, FAILED_TRIALS, failed[0], failed[1], False)
 
     def is_shown(self, q: regression.Question, answer: regression.Answer) -> bool:
         """A loss that nobody asked for where it is decided; of the metrics that are judged where
@@ -166,7 +160,7 @@ class _Group:
 
     def _is_beside(self, q: regression.Question) -> bool:
         """Whether it is a loss beside other metrics that a user named."""
-        return bool(self.named) and q.entry is not _FAILURES and q.entry.name not in self.named
+        return bool(self.named) and q.entry is not FAILED_TRIALS and q.entry.name not in self.named
 
     def _topics(self, metric: str) -> list[str | None]:
         """The topics that both have and that are judged one by one; [None], the whole, where there
@@ -188,15 +182,15 @@ class _Group:
 
     def refused(self, q: regression.Question) -> str | None:
         """Why a side has nothing to compare by this metric, though it was measured."""
-        if q.entry is _FAILURES:
+        if q.entry is FAILED_TRIALS:
             return None
         found = {side: arm.refused(q.entry) for side, arm in (("A", self.a), ("B", self.b))}
         return next((f"{side}: {why}" for side, why in found.items() if why), None)
 
     def row(self, q: regression.Question, answer: regression.Answer) -> Row:
-        if q.entry is _FAILURES:
+        if q.entry is FAILED_TRIALS:
             shown = [
-                Metric(unit="fraction", value=k / n, count=n) if n else None
+                Estimate(unit="fraction", value=k / n, count=n) if n else None
                 for k, n in (q.a[0], q.b[0])
             ]
         else:
@@ -213,10 +207,10 @@ class _Group:
             topic=q.topic,
             title=q.entry.title if q.topic is None else f"{q.topic}: {q.entry.title}",
             unit=q.entry.unit,
-            larger_is_better=q.entry.name in regression.LARGER_IS_BETTER,
+            larger_is_better=q.entry.better is Better.HIGHER,
             a=shown[0],
             b=shown[1],
-            trials=(len(q.a), len(q.b)) if q.entry is not _FAILURES else (q.a[0][1], q.b[0][1]),
+            trials=(len(q.a), len(q.b)) if q.entry is not FAILED_TRIALS else (q.a[0][1], q.b[0][1]),
             ratio=effect if isinstance(effect, Ratio) else None,
             difference=effect if isinstance(effect, regression.Change) else None,
             verdict=cast(Verdict, answer.verdict),
@@ -238,10 +232,10 @@ def _check_metrics(metrics: Sequence[str]) -> None:
             raise UserError(
                 f"no metric {metric!r}",
                 where="--metric",
-                expected=", ".join(one for one in GLOSSARY if one not in regression.NO_DIRECTION),
+                expected=", ".join(m.name for m in METRICS if m.better is not Better.NEITHER),
                 fix=did_you_mean(metric, GLOSSARY),
             )
-        if (other := regression.NO_DIRECTION.get(metric)) is not None:
+        if other := GLOSSARY[metric].instead:
             raise UserError(
                 f"more of {metric!r} is neither better nor worse",
                 where="--metric",
@@ -303,7 +297,7 @@ def _known(text: str | None) -> str:
     return "absent" if text is None else text
 
 
-def _widest(entry: Entry, trials: Sequence[Trial]) -> float:
+def _widest(entry: glossary.Metric, trials: Sequence[Trial]) -> float:
     """Of the hosts' clocks, in the metric's unit."""
     return max((clock_bound(entry, trial) for trial in trials), default=0.0)
 

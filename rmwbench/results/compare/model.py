@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.analysis.verdicts.regression import Change
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words.fields import absent
 
 Verdict = Literal["worse", "better", "equivalent", "undecided", "no data"]
@@ -87,8 +87,8 @@ class Row:
     title: str
     unit: str
     larger_is_better: bool
-    a: Metric | None
-    b: Metric | None
+    a: Estimate | None
+    b: Estimate | None
     trials: tuple[int, int]
     ratio: Ratio | None
     difference: Change | None

@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.aggregate import (
     under_way_of,
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
 from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of, measure_trial
 from rmwbench.analysis.stats.quantile import needed
@@ -42,7 +42,6 @@ Place = tuple[int, int]
 """(campaign, block)."""
 WORDS = ("title", "description", "primary_metric")
 OF_ARM = ("wait", "loan", "publish_mode", "take", "capacity", "peers", "process", "node")
-COSTS = ("cpu_cores", "pss")
 
 
 @dataclass(frozen=True)
@@ -348,7 +347,7 @@ def blocks_of(seen: Seen, asked: Asked) -> Blocks | None:
     """What blocks say of it, failed ones as if nothing had arrived; None where none has it. A cost
     of a failed block is unknown, so it is left out."""
     found, kind = seen.values.get(asked, {}), seen.kinds.get(asked) or _kind(asked[1])
-    lost = sorted(seen.failed) if asked[1] not in COSTS else []
+    lost = sorted(seen.failed) if GLOSSARY[asked[1]].of is not Of.PROCESSES else []
     if not found and not lost:
         return None
     places = sorted({*found, *lost})

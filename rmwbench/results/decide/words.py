@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limits import Outcome, Why
 from rmwbench.results.answer.facts import names
 from rmwbench.results.decide.model import Limits, Machine
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
 from rmwbench.results.workload.outcomes import in_unit_of_limit
 from rmwbench.words import numbers as fmt
@@ -112,7 +112,7 @@ def measured(met: Met) -> str:
     found = met.measured
     if found is None:
         return f"{limit_name(met)} was not measured"
-    metric = Metric(unit=met.unit, value=found.value)
+    metric = Estimate(unit=met.unit, value=found.value)
     if met.blocks > 1:
         metric = replace(metric, low=found.low, high=found.high)
     told = f"{limit_name(met)} {value(metric)}, limit {amount(met.at_most, met.metric)}"
@@ -127,7 +127,7 @@ def measured(met: Met) -> str:
     return f"{told} [{interval}]"
 
 
-def value(metric: Metric | None) -> str:
+def value(metric: Estimate | None) -> str:
     """`7.2 ms [6.1–8.4]`, memory in MiB as limits have it, or `no data`."""
     return fmt.metric(in_unit_of_limit(metric)).full
 

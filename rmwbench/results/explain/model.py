@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.analysis.causes.loss_places import Losses
-from rmwbench.analysis.stats.metric import Metric
+from rmwbench.analysis.stats.estimate import Estimate
 from rmwbench.analysis.verdicts.verdict import Verdict
 
 Kind = Literal["source", "transport", "relay"]
@@ -85,9 +85,9 @@ class Part:
     name: str
     count: int
     lost: int
-    typical: Metric
-    p50: Metric
-    p95: Metric
+    typical: Estimate
+    p50: Estimate
+    p95: Estimate
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -109,7 +109,7 @@ class Layer:
 
     category: str
     text: str
-    time: Metric
+    time: Estimate
     share: float
 
 
@@ -119,7 +119,7 @@ class Topic:
 
     topic: str
     qos: str | None
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, Estimate]
     verdict: Verdict
 
 

@@ -9,7 +9,7 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from rmwbench.analysis.stats.metric import finite
+from rmwbench.analysis.stats.estimate import finite
 from rmwbench.results.machine.model import (
     AA,
     Calibrated,
@@ -20,7 +20,7 @@ from rmwbench.results.machine.model import (
     OwnCosts,
     Truths,
 )
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
 OLD_DAYS = 1
@@ -106,9 +106,9 @@ def _costs_at(found: Mapping[str, Any]) -> CostsAt:
     )
 
 
-def _metric(found: Mapping[str, Any] | None) -> Metric | None:
+def _metric(found: Mapping[str, Any] | None) -> Estimate | None:
     # One that the calibration's own report lacked has no unit.
-    return None if found is None else Metric.of({"unit": "", **_known(Metric, found)})
+    return None if found is None else Estimate.of({"unit": "", **_known(Estimate, found)})
 
 
 def _cost(found: Mapping[str, Any] | None) -> Cost | None:

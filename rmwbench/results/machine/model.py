@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from rmwbench.results.model import Fact, Metric
+from rmwbench.results.model import Estimate, Fact
 from rmwbench.words.fields import absent, exact
 
 Outcome = Literal["recovered", "failed", "could not tell"]
@@ -109,10 +109,10 @@ class CostsAt:
     """What of a message of this size is the instrument's own."""
 
     payload_bytes: int
-    response_latency: Metric | None = absent()
-    service_latency: Metric | None = absent()
-    consumed_latency: Metric | None = absent()
-    cpu_per_message: Metric | None = absent()
+    response_latency: Estimate | None = absent()
+    service_latency: Estimate | None = absent()
+    consumed_latency: Estimate | None = absent()
+    cpu_per_message: Estimate | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +120,8 @@ class OwnCosts:
     """What the instrument adds: to messages of 64 bytes, to each of `sizes` (older calibrations have
     none), by a reading of the clock, by a record."""
 
-    latency: Metric | None = absent()
-    cpu_per_message: Metric | None = absent()
+    latency: Estimate | None = absent()
+    cpu_per_message: Estimate | None = absent()
     sizes: tuple[CostsAt, ...] | None = absent()
     clock_read: Cost | None = absent()
     record: Cost | None = absent()

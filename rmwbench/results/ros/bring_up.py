@@ -10,8 +10,9 @@ import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.bring_up import PLACES, BringUp
+from rmwbench.analysis.metrics.glossary import METRICS, nodes
 from rmwbench.results import shown as answer
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import ActiveAfter, BringUpArm, BringUpRow, Shown, Stopped, Up
 from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
@@ -20,14 +21,7 @@ TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
 """After which the nodes that are active are counted for a reader."""
 MOST_POINTS = 400
 """Of a curve of the chart, which is some hundred pixels wide."""
-SHOWN = {
-    "half": "half_up_time",
-    "all": "bring_up_time",
-    "never active": "never_active",
-    "longest change": "longest_change",
-    "CPU per node": "cpu_per_node",
-    "PSS per node": "pss_per_node",
-}
+SHOWN = {m.heading: m.name for m in METRICS if m.group is nodes.GROUP and m.heading}
 """Columns and their metrics."""
 TEXT = (
     "Time counts from the launch of the nodes, whose programs had been started before; a node is "
@@ -181,7 +175,7 @@ def _heads(up: Sequence[ActiveAfter]) -> list[str]:
     return [f"{one.after_s:g} s" for one in up]
 
 
-def _row(arm: BringUpArm, metrics: Mapping[str, Metric]) -> list[str]:
+def _row(arm: BringUpArm, metrics: Mapping[str, Estimate]) -> list[str]:
     complete = f"{arm.complete} of {arm.trials}" if arm.trials else "no data"
     found = [fmt.metric(metrics.get(name)) for name in SHOWN.values()]
     return [

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import (
     Trial,
     aggregate,
@@ -14,12 +15,12 @@ from rmwbench.analysis.metrics.aggregate import (
     trial_value,
 )
 from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Entry
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
 from rmwbench.analysis.metrics.trial import focus_of
 from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
-from rmwbench.analysis.stats.metric import finites, number
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.limits import NO_MATCH
@@ -28,7 +29,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.explain.model import Failure, Tail, Trials
 from rmwbench.results.measure import Small
-from rmwbench.results.model import Metric, Ratio
+from rmwbench.results.model import Estimate, Ratio
 from rmwbench.results.shown import (
     Arm,
     ArmVerdict,
@@ -216,7 +217,7 @@ class ArmReport:
             return self.trials
         return [t.topics[topic] for t in self.trials if topic in t.topics]
 
-    def refused(self, entry: Entry) -> str | None:
+    def refused(self, entry: glossary.Metric) -> str | None:
         """Why no comparison takes this metric of it."""
         timed = entry.unit in TIMES or entry.kind == "fraction"
         if timed and interim.is_untimed(self.cell):
@@ -347,7 +348,7 @@ class ArmReport:
             verdict=ArmVerdict(**vars(verdict), topic=topic),
         )
 
-    def _metrics(self) -> dict[str, Metric]:
+    def _metrics(self) -> dict[str, Estimate]:
         """A median over an IMU and a camera is that of neither."""
         found = {
             name: aggregate(entry, self.trials)
@@ -356,7 +357,7 @@ class ArmReport:
         }
         if self.topics:
             found |= {
-                name: Metric(unit=GLOSSARY[name].unit, no_data=WHY_NOT_POOLED)
+                name: Estimate(unit=GLOSSARY[name].unit, no_data=WHY_NOT_POOLED)
                 for name in sorted(POOLED)
             }
         return found
@@ -379,7 +380,7 @@ def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
     return {arm.family: arm for arm in reversed(arms) if arm.floor}
 
 
-def _in_trial(entry: Entry, trial: Trial) -> float | tuple[int, int] | None:
+def _in_trial(entry: glossary.Metric, trial: Trial) -> float | tuple[int, int] | None:
     """(events, of) of a fraction."""
     if entry.kind != "fraction":
         return trial_value(entry, trial)

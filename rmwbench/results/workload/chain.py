@@ -7,18 +7,15 @@ from typing import Any, cast
 
 import numpy as np
 
-from rmwbench.analysis.metrics import bring_up
 from rmwbench.analysis.metrics.aggregate import Trial, over_trials, widened
-from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, SAMPLES, TRANSPORT
-from rmwbench.analysis.metrics.chain.layers import SHARES, WORDS
-from rmwbench.analysis.metrics.glossary import Entry
-from rmwbench.analysis.metrics.trial import OF_CHAINS
-from rmwbench.analysis.stats.metric import Metric, NoData
+from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, TRANSPORT
+from rmwbench.analysis.metrics.chain.layers import WORDS
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks, Of
+from rmwbench.analysis.metrics.glossary import Kind as KindOfMetric
+from rmwbench.analysis.stats.estimate import Estimate, NoData
 from rmwbench.results.explain.model import Chain, Kind, Layer, Part
 
-_SPENT = Entry("spent", "time spent", "ns", "amount", "")
-_TOOK = Entry("took", "time taken", "ns", "positive", "")
-HOP = SAMPLES[2]
+HOP = next(m.source for m in METRICS if m.clocks is Clocks.HOP)
 
 
 def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
@@ -26,11 +23,12 @@ def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
     are left out where no trial could have them, for most campaigns have none."""
     if name == primary:
         return True
-    if name in bring_up.NAMES:
+    of = GLOSSARY[name].of
+    if of is Of.NODES:
         return any(t.bring_up is not None for t in trials)
-    if name in OF_CHAINS:
+    if of is Of.CHAIN:
         return any(t.chain is not None for t in trials)
-    return name not in SHARES or any(t.layers is not None and t.layers.traced for t in trials)
+    return of is not Of.LAYERS or any(t.layers is not None and t.layers.traced for t in trials)
 
 
 def chain(trials: Sequence[Trial]) -> Chain | None:
@@ -46,7 +44,8 @@ def chain(trials: Sequence[Trial]) -> Chain | None:
         across = bound if of.kind == TRANSPORT else 0.0
         count = sum(part.count for part in found)
         p50, p95 = (
-            _over([p.quantiles.get(q) for p in found], count, _TOOK, across) for q in PART_QUANTILES
+            _over([p.quantiles.get(q) for p in found], count, "positive", across)
+            for q in PART_QUANTILES
         )
         parts.append(
             Part(
@@ -55,7 +54,7 @@ def chain(trials: Sequence[Trial]) -> Chain | None:
                 name=of.name,
                 count=count,
                 lost=sum(p.lost for p in found),
-                typical=_over([p.typical_ns for p in found], count, _SPENT, across),
+                typical=_over([p.typical_ns for p in found], count, "amount", across),
                 p50=p50,
                 p95=p95,
             )
@@ -86,18 +85,20 @@ def layers(trials: Sequence[Trial]) -> tuple[Layer, ...] | None:
                 Layer(
                     category=name,
                     text=WORDS[name],
-                    time=_over(spent, sum(one.messages for one in found), _SPENT, 0.0),
+                    time=_over(spent, sum(one.messages for one in found), "amount", 0.0),
                     share=mean / whole if whole else 0.0,
                 )
             )
     return tuple(out)
 
 
-def _over(values: Sequence[float | None], count: int, entry: Entry, bound_ns: float) -> Metric:
+def _over(
+    values: Sequence[float | None], count: int, kind: KindOfMetric, bound_ns: float
+) -> Estimate:
     there = np.array([value for value in values if value is not None])
     if not len(there):
-        return NoData(entry.unit, no_data="too few messages, or none that reached the end")
-    found = over_trials(entry, there, count, "values")
+        return NoData("ns", no_data="too few messages, or none that reached the end")
+    found = over_trials("ns", kind, there, count, "values")
     return widened(found, bound_ns) if bound_ns else found
 
 

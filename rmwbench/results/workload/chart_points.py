@@ -10,20 +10,21 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial, trial_value
+from rmwbench.analysis.metrics.aggregate import Trial, is_of_chain, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.stats.metric import finites
+from rmwbench.analysis.stats.estimate import finites
 from rmwbench.analysis.stats.quantile import BEYOND
 from rmwbench.results.shown import Ecdf, LatencyCharts, Series, Spectrum
 
-RESPONSE, END_TO_END = "response_latency", "end_to_end_latency"
+RESPONSE = "response_latency"
+END_TO_END = "end_to_end_latency"
 ECDF_POINTS, SPECTRUM_POINTS = 200, 120
 
 
 def source(primary: str) -> str:
     """The latency that the charts of a workload draw: that of its chains where it is judged by
     these."""
-    return END_TO_END if primary.startswith("end_to_end_") else RESPONSE
+    return END_TO_END if is_of_chain(primary) else RESPONSE
 
 
 def curves(trials: Mapping[str, list[Trial]], primary: str) -> LatencyCharts:

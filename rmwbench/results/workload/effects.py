@@ -15,7 +15,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.comparisons import loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -24,15 +24,7 @@ from rmwbench.results.shown import Workload
 from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
-METRICS = (
-    "publish_call_p50",
-    "match_time",
-    "ready_time",
-    "cpu_per_message",
-    "wire_bytes_per_payload_byte",
-    "packets_per_message",
-    "pss",
-)
+METRICS = names_for(Use.EFFECT)
 """Beside the primary metric."""
 
 
@@ -99,13 +91,7 @@ def _divided(
     ]
 
 
-BESIDE = (
-    "response_latency_p50",
-    "response_latency_p90",
-    "response_latency_p99",
-    "longest_stall",
-    "publish_call_p50",
-)
+BESIDE = names_for(Use.BESIDE)
 """Of a workload that is put beside another: what its messages suffer."""
 
 

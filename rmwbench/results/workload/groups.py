@@ -6,7 +6,7 @@ value, instead of columns of the main table that would read `no data` everywhere
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isinf
 from typing import NamedTuple
@@ -14,14 +14,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import Trial, over_trials
-from rmwbench.analysis.metrics.glossary import Entry, Kind
-from rmwbench.analysis.metrics.network import cross_traffic, delivery
-from rmwbench.analysis.metrics.network.link_bytes import BYTES, LOST, RETRANSMITTED, UP, USED, Wire
+from rmwbench.analysis.metrics.glossary import METRICS, Kind, nodes
+from rmwbench.analysis.metrics.network.link_bytes import UP, Wire
 from rmwbench.analysis.metrics.network.network import Network
-from rmwbench.analysis.metrics.network.stray import STRAY, TO_ITSELF
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
-from rmwbench.analysis.stats.metric import Measured, Metric, NoData
+from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.results import shown as answer
 from rmwbench.results.shown import (
     Arm,
@@ -54,107 +52,30 @@ VERDICTS = {
 
 
 @dataclass(frozen=True)
-class Group:
-    """A table: `metrics` maps a short title to the metric of its column."""
+class MetricTable:
+    """The metrics of a group. `metrics`: the heading of a column -> its metric."""
 
     title: str
     reading: str
-    metrics: dict[str, str]
+    metrics: Mapping[str, str]
 
 
-GROUPS = (
-    Group(
-        "Along the chain",
-        "From the source's intended time to the last subscription, once per way between the two.",
-        {
-            "median": "end_to_end_latency_p50",
-            "p95": "end_to_end_latency_p95",
-            "p99": "end_to_end_latency_p99",
-            "slowest": "end_to_end_latency_max",
-            "all transports": "chain_transport_p50",
-            "all relays": "chain_relay_p50",
-            "never arrived": "end_to_end_undelivered",
-            "lost in transport": "lost_in_transport",
-            "lost in relays": "lost_in_relays",
-        },
-    ),
-    Group(
-        "By layer",
-        "Shares of the time from the publish call to the last callback, in trials that trace the "
-        "layers.",
-        {
-            "ROS 2": "layer_share_ros2",
-            "its largest part": "layer_share_ros2_largest",
-            "notification": "layer_share_notification",
-            "middleware": "layer_share_middleware",
-            "relays": "layer_share_relays",
-            "remainder": "layer_share_remainder",
-        },
-    ),
-    Group(
-        "On the links",
-        "What crossed the links between hosts in the steady window, for each payload byte that "
-        "reached another host.",
-        {"bytes per byte": BYTES}
-        | {kind: f"{BYTES}_{kind}" for kind in CLASSES}
-        | {"sent again": RETRANSMITTED, "frames lost": LOST, "busiest link": USED},
-    ),
-    Group(
-        "Traffic of others",
-        "TCP between hosts that are not the robot's, over the same network: what its receivers "
-        "read in the steady window, all of it together. The CPU is that of its own processes, on "
-        "this machine as everything else.",
-        {
-            "goodput": cross_traffic.GOODPUT,
-            "worst second": cross_traffic.LEAST,
-            "CPU": cross_traffic.CPU,
-        },
-    ),
-    Group(
-        "Further interfaces",
-        "What hosts sent from before the first session until the window's end that could reach no "
-        "other host: into interfaces that lead nowhere, and over the loopback to an address that "
-        "two hosts have.",
-        {"into them": STRAY, "to itself": TO_ITSELF},
-    ),
-    Group(
-        "Discovery or delivery",
-        "Where messages for or from nodes that joined within the window were lost, as shares of "
-        "all that were published for them. What was still under way at the end is lost nowhere.",
-        {
-            "before the first delivery": delivery.DISCOVERY,
-            "of these unmatched": delivery.UNMATCHED,
-            "between first and last": delivery.DELIVERY,
-            "after the last": delivery.TAIL,
-            "loss from the first on": delivery.AFTER_FIRST,
-        },
-    ),
-    Group(
-        "Around the interruption",
-        "Messages per trial, once per reader and for all interruptions together. Recovered is who "
-        "has a message that was published after the link or node was back.",
-        {
-            "time to recover": "recovery_time",
-            "silence": "outage_stall",
-            "longest other stall": "stall_outside_outages",
-            "lost in it": "lost_in_outage",
-            "delivered after it": "repaired_after_outage",
-            "lost before recovery": "lost_before_recovery",
-            "lost afterwards": "lost_after_recovery",
-            "duplicates": "duplicates_after_outage",
-            "bytes to recover": "recovery_bytes",
-            "files left behind": "leftover_files",
-            "bytes in them": "leftover_bytes",
-        },
-    ),
+TABLES = tuple(
+    MetricTable(
+        group.title,
+        group.text,
+        {m.heading: m.name for m in METRICS if m.group is group and m.heading},
+    )
+    for group in dict.fromkeys(m.group for m in METRICS if m.heading)
+    if group is not nodes.GROUP  # lifecycle nodes have a table of their own (ros/bring_up.py)
 )
 
 
-def groups(workload: Workload) -> list[Group]:
+def groups(workload: Workload) -> list[MetricTable]:
     """The tables of a workload, each with the columns that have data in any arm. If its only data
     is a stall, there is no such table: the main tables have it."""
     found = []
-    for group in GROUPS:
+    for group in TABLES:
         metrics = {
             title: name
             for title, name in group.metrics.items()
@@ -163,11 +84,11 @@ def groups(workload: Workload) -> list[Group]:
             )
         }
         if set(metrics.values()) - {"stall_outside_outages"}:
-            found.append(Group(group.title, group.reading, metrics))
+            found.append(MetricTable(group.title, group.reading, metrics))
     return found
 
 
-def rows(workload: Workload, group: Group) -> list[list[str]]:
+def rows(workload: Workload, group: MetricTable) -> list[list[str]]:
     """The table as text: the arm, then each metric with its interval."""
     return [
         [arm.arm, *(fmt.metric(arm.metrics.get(name)).full for name in group.metrics.values())]
@@ -314,13 +235,12 @@ TRIALS = 8
 """Of which the picture shows their own line: more would hide the mean."""
 
 
-def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Metric:
+def _amount(unit: str, values: Sequence[float], *, kind: Kind = "amount") -> Estimate:
     found = np.array(values, float)
-    entry = Entry("", "", unit, kind, "")
-    return over_trials(entry, found, len(found), "values")
+    return over_trials(unit, kind, found, len(found), "values")
 
 
-def _fraction(events: Sequence[int], of: Sequence[int]) -> Metric:
+def _fraction(events: Sequence[int], of: Sequence[int]) -> Estimate:
     counts, totals = np.array(events), np.array(of)
     kept = totals > 0
     if not kept.any():

@@ -4,7 +4,8 @@ sizes were run."""
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.analysis.stats.growth import METRICS, growth, sizes_of, words
+from rmwbench.analysis.metrics.glossary import Use, names_for
+from rmwbench.analysis.stats.growth import growth, sizes_of, words
 from rmwbench.results.shown import Growth
 from rmwbench.results.workload.arm import ArmReport
 
@@ -33,7 +34,7 @@ def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[Growth, ...]:
         of_arm = {
             n: arm for workload, n in sizes.items() for arm in arms[workload] if arm.name == name
         }
-        for metric in METRICS:
+        for metric in names_for(Use.GROWTH):
             found = growth(
                 {n: {t.block: v for t, v in arm.values[metric]} for n, arm in of_arm.items()}
             )

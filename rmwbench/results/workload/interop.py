@@ -14,7 +14,7 @@ from typing import Any, cast
 
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.limits import SILENT
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
 from rmwbench.words import numbers as fmt
 
@@ -102,7 +102,7 @@ def _nothing_came(arm: Arm) -> bool:
     return arm.losses is not None and 0 < arm.losses.wanted == arm.losses.missing
 
 
-def _flags(metrics: Mapping[str, Metric]) -> Iterator[str]:
+def _flags(metrics: Mapping[str, Estimate]) -> Iterator[str]:
     for name, words in _WRONG:
         found = metrics.get(name)
         if found is not None and found.value:

@@ -27,7 +27,7 @@ from rmwbench.analysis.verdicts.limits import (
     ConditionOutcome,
 )
 from rmwbench.codes import Code
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import (
     Arm,
     ArmInCondition,
@@ -219,7 +219,7 @@ def _in_topic(acceptable: Sequence[AtMost], arm: Arm, there: TopicArm) -> _Part:
 
 def _tried(
     arm: Arm,
-    metrics: Mapping[str, Metric],
+    metrics: Mapping[str, Estimate],
     under_way: Mapping[str, int],
     *,
     nothing_arrived: bool,
@@ -264,7 +264,7 @@ def _measured(metric: str, part: _Part) -> str:
     return f"{GLOSSARY[metric].title} {value}" + (f", and {waiting}" if waiting else "")
 
 
-def in_unit_of_limit(metric: Metric | None) -> Metric | None:
+def in_unit_of_limit(metric: Estimate | None) -> Estimate | None:
     """Memory in MiB, as `amount` says its limit, so that the two can be compared by eye; anything
     else as it is."""
     if metric is None or metric.unit != "bytes":

@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.interim import failed_blocks
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Topic, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
 from rmwbench.results.workload.arm import ArmReport, floors, per_trial, unsent_by
@@ -40,7 +40,7 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
     )
 
 
-def metrics_in(trials: Sequence[Trial]) -> dict[str, Metric]:
+def metrics_in(trials: Sequence[Trial]) -> dict[str, Estimate]:
     """Those that a topic has by itself; `trials` are of it alone."""
     return {name: aggregate(GLOSSARY[name], trials) for name in OF_TOPICS}
 

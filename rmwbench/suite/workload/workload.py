@@ -3,9 +3,10 @@ the reader does with it."""
 
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Discriminator, Field, Tag, create_model, model_validator
+from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from rmwbench import beside
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Of, Use, names_for
 from rmwbench.suite.containers import Containers
 from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
@@ -32,38 +33,16 @@ from rmwbench.suite.workload.topology import (
 )
 from rmwbench.suite.workload.wiring import check_graph
 
-OF_A_TRIAL = (
-    "match_time",
-    "graph_time",
-    "ready_time",
-    "first_message_time",
-    "endpoint_match_p50",
-    "history_time",
-    "publish_call_max",
-    "late_match_time",
-    "recovery_time",
-    "bring_up_time",
-    "pss",
-    "rss",
-    "cpu_cores",
-)
-"""Metrics that rest on a trial and not on its messages."""
+PRIMARY = names_for(Use.PRIMARY)
 
-PrimaryMetric = Literal[
-    "response_latency_p50",
-    "response_latency_p90",
-    "response_latency_p99",
-    "service_latency_p50",
-    "service_latency_p90",
-    "service_latency_p99",
-    "publish_call_p50",
-    "publish_call_p99",
-    "end_to_end_latency_p50",
-    "end_to_end_latency_p90",
-    "end_to_end_latency_p95",
-    "end_to_end_latency_p99",
-    *OF_A_TRIAL,
-]
+
+def _primary(name: str) -> str:
+    if name not in PRIMARY:
+        raise unknown("primary_metric", name, list(PRIMARY), at=())
+    return name
+
+
+PrimaryMetric = Annotated[str, AfterValidator(_primary)]
 
 
 MESSAGES = ("message", "request", "reply", "rate_hz", "arrival", "frames")
@@ -262,7 +241,7 @@ class Workload(Strict):
             isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers
         )
         if (
-            self.primary_metric.startswith("end_to_end_")
+            GLOSSARY[self.primary_metric].of is Of.CHAIN
             and not relays
             and not any(node.clients for node in nodes)
         ):

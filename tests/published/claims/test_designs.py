@@ -12,7 +12,7 @@ from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
 from rmwbench.published.claims.measured import expanded, measured, text
 from rmwbench.published.claims.model import Conditions
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
 from tests.report.example_document import example
@@ -118,7 +118,7 @@ def lossless(name, blocks=5, count=500):
         "trials": blocks,
     }
     return replace(
-        made, metrics={"loss": Metric.of(fraction)}, per_trial={"loss": made.per_trial["m"]}
+        made, metrics={"loss": Estimate.of(fraction)}, per_trial={"loss": made.per_trial["m"]}
     )
 
 
@@ -159,7 +159,7 @@ def test_what_lost_something_is_not_undecidable():
         "trials": 5,
     }
     made = replace(
-        lost, metrics={"loss": Metric.of(fraction)}, per_trial={"loss": lost.per_trial["m"]}
+        lost, metrics={"loss": Estimate.of(fraction)}, per_trial={"loss": lost.per_trial["m"]}
     )
     claim = judged(asked(level=0.0005, workload="w", metric="loss"), of_length(2.0, ("w", made)))
     assert (claim.state, claim.today[0].takes) == ("undecided", None)

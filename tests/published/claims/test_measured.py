@@ -15,7 +15,7 @@ from rmwbench.published.claims.measured import expanded, file_name, measured, te
 from rmwbench.published.claims.measured_files import FOLDER, shipped
 from rmwbench.published.claims.rules import LEAST_BLOCKS
 from rmwbench.published.claims.suites import is_of
-from rmwbench.results.model import Fact, Metric
+from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import suites_directory
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
@@ -53,7 +53,7 @@ def test_only_what_claims_compare_is_kept():
     claims = asked(right="b", workload="w")
     assert measured(claims, [begun(("v", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]) is None
     more = arm("rclcpp/a", FAST)
-    other = {"other": Metric(unit="ns", value=1.0)}
+    other = {"other": Estimate(unit="ns", value=1.0)}
     more = dataclasses.replace(more, metrics={**more.metrics, **other})
     summary = measured(claims, [begun(("w", more, arm("rclcpp/b", SLOW)))])
     assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
@@ -62,7 +62,7 @@ def test_only_what_claims_compare_is_kept():
 def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
     """`--by-suite` counts them, and the table that ships is made of what ships."""
     claims = asked(right="b", workload="w")
-    median = Metric(unit="ns", value=1.0)
+    median = Estimate(unit="ns", value=1.0)
 
     def over(rmw):
         known = {"middleware": f"rclcpp/{rmw}", "metrics": {"response_latency_p50": median}}

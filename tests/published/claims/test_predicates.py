@@ -7,12 +7,12 @@ import math
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import widened
-from rmwbench.analysis.stats.metric import Measured
+from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import Arm, Campaign, Workload
 from rmwbench.published.claims.judge import answers, today
 from rmwbench.published.claims.values import Sides, left_values
 from rmwbench.published.claims.words import interval
-from rmwbench.results.model import Metric, document
+from rmwbench.results.model import Estimate, document
 from tests.published.claims.asking import one_claim
 
 BASE = {
@@ -49,7 +49,7 @@ def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metri
         layer=layer,
         version=version,
         factors=factors or {},
-        metrics={"m": Metric.of(metric)},
+        metrics={"m": Estimate.of(metric)},
         per_trial={} if values is None else {"m": dict(enumerate(values))},
         **more,
     )

@@ -18,7 +18,7 @@ from rmwbench.published.claims.render.page import render_html as ledger_page
 from rmwbench.published.claims.render.picture import WIDTH, picture
 from rmwbench.published.claims.render.rows import inside, of_campaign
 from rmwbench.report.html import render_html, write_html
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue
 from tests.published.claims.shipped import FILES
 from tests.report.example_document import example
@@ -31,7 +31,7 @@ ARMS = ("rclcpp unique", "rclcpp inter as of 2019 unique")
 def side(arm, name, scale):
     """The arm as one of the claim's two, so many times as slow."""
     values = [scale * (20_000 + 100 * n) for n in range(6)]
-    metric = Metric(
+    metric = Estimate(
         unit="ns",
         value=values[2],
         low=values[0],

@@ -15,7 +15,7 @@ from rmwbench.published.claims.markdown import here
 from rmwbench.published.claims.measured import expanded, measured, text
 from rmwbench.published.claims.render.rows import item
 from rmwbench.published.claims.words import title_of
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
@@ -142,7 +142,7 @@ def test_what_never_happened_on_a_topic_is_given_up_whatever_the_others_do():
     zero = {"unit": "fraction", "value": 0.0, "low": 0.0, "high": 0.01, "count": 900, "trials": 5}
     sides = {"cyclone": ["rclcpp/a"], "zenoh": ["rclcpp/b"]}
     front = Values(
-        metrics={"undelivered": Metric.of(zero)},
+        metrics={"undelivered": Estimate.of(zero)},
         per_trial={"undelivered": dict.fromkeys(range(5), 0.0)},
     )
     arms = [

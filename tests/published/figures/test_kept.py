@@ -7,7 +7,7 @@ from rmwbench.published.campaign import OVER_TIME, Arm, Campaign, Workload
 from rmwbench.published.claims.measured import expanded, measured, text
 from rmwbench.published.claims.model import Claims
 from rmwbench.published.figures.model import Measured, drawn_of, sources
-from rmwbench.results.model import Fact, Metric
+from rmwbench.results.model import Estimate, Fact
 
 CLAIMS = Claims.model_validate(
     {
@@ -36,7 +36,7 @@ def arm(name, rate_hz=30, **more):
         version="1",
         profile="p",
         factors={"rate_hz": rate_hz},
-        metrics=dict.fromkeys(metrics, Metric(unit="1", value=1.0, trials=3)),
+        metrics=dict.fromkeys(metrics, Estimate(unit="1", value=1.0, trials=3)),
         per_trial={metric: {0: 1.0} for metric in metrics},
         **more,
     )

@@ -17,7 +17,7 @@ from rmwbench.published.figures.points import HEADER, read, written
 from rmwbench.published.figures.words import line, words
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.collected import collect
-from rmwbench.results.model import Fact, Metric
+from rmwbench.results.model import Estimate, Fact
 from rmwbench.results.shown import Delivered, Series
 from tests.published.importers.samples import SAMPLES
 from tests.support.command import exit_code
@@ -144,7 +144,7 @@ def cell(name, metric, layer="native", **factors):
         layer=layer,
         version="1",
         factors=factors,
-        metrics={"service_latency_p50": Metric(**{"unit": "ns", **metric})},
+        metrics={"service_latency_p50": Estimate(**{"unit": "ns", **metric})},
         per_trial={},
     )
 
@@ -212,7 +212,7 @@ def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
     """What its schedule wanted is 10 ms whatever happens."""
     source = load("rclcpp-intraprocess-2019")
     rates = {"offered_rate": 100.0, "sent_rate": 40.0, "achieved_rate": 20.0}
-    metrics = {name: Metric(unit="hz", value=rate * topics) for name, rate in rates.items()}
+    metrics = {name: Estimate(unit="hz", value=rate * topics) for name, rate in rates.items()}
     arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
     ran = Campaign(
         name="c",
@@ -228,7 +228,7 @@ def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
 @pytest.mark.parametrize("figure", ["ten", "hundred"])
 def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_together(figure):
     metrics = {
-        name: Metric(unit="ns", value=value)
+        name: Estimate(unit="ns", value=value)
         for name, value in (("publisher_period_longest", 3e7), ("subscription_period_longest", 6e7))
     }
     arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
@@ -249,7 +249,7 @@ def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_toge
 
 def points_of(source, figure, suite, workload, values, arm="fast", **factors):
     """What a figure of a shipped source draws of one cell whose metrics have these values."""
-    metrics = {name: Metric(unit="", value=value) for name, value in values.items()}
+    metrics = {name: Estimate(unit="", value=value) for name, value in values.items()}
     one = replace(cell(arm, VALUE, **factors), metrics=metrics)
     ran = Campaign(
         name="c",
@@ -334,7 +334,7 @@ def test_a_value_is_divided_by_a_factor_that_is_a_number(file):
 
 def test_cpu_per_message_and_messages_per_second_are_a_share_of_the_machine(file):
     one = cell("fast", {"value": 1e6}, rate_hz=30, loss=0.1)
-    rate = {"achieved_rate": Metric(unit="hz", value=200.0, low=100.0, high=300.0)}
+    rate = {"achieved_rate": Estimate(unit="hz", value=200.0, low=100.0, high=300.0)}
     one = replace(one, metrics={**one.metrics, **rate})
     asked = {"times": "achieved_rate", "factor": 1e-7, "of_machine": True}
     (point,) = drawn(file, measured(one, facts=with_cores("2 of 4")), **asked)["points"]
@@ -396,7 +396,7 @@ def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(
 
 
 def test_a_summary_that_keeps_another_metric_of_the_cell_is_not_a_point(file):
-    one = of("a", 1e6, metrics={"loss": Metric(unit="fraction", value=0.5)})
+    one = of("a", 1e6, metrics={"loss": Estimate(unit="fraction", value=0.5)})
     found = drawn(file, shipped(one))
     assert found["points"] == []
     assert found["absent"].startswith("not yet: `rmwbench run s/one --short`")
@@ -682,7 +682,7 @@ def test_an_imported_bundle_is_data(capsys, tmp_path):
 
 
 def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
-    cores = Metric(unit="cores", value=0.0004, low=0.0003, high=0.0005)
+    cores = Estimate(unit="cores", value=0.0004, low=0.0003, high=0.0005)
     one = replace(cell("cyclonedds", VALUE), metrics={"cpu_cores": cores})
     campaign = measured(one, suite="galactic-2020-spin", machine="m", facts=with_cores("2 of 2"))
     made = beside.document(campaign)

@@ -38,7 +38,7 @@ from rmwbench.published.questionnaire.model import (
 )
 from rmwbench.published.questionnaire.pages import page, render_html
 from rmwbench.published.questionnaire.terminal import lines
-from rmwbench.results.model import Metric
+from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as as_document
 from rmwbench.results.workload.arm import as_installed
 from rmwbench.suite.file.load import known_candidates, validated
@@ -350,7 +350,7 @@ def of_cells(suite, *workloads):
     """A campaign of the suite in which Zenoh has one value in each of these workloads."""
     (found,) = [one for one in taken().workloads if one.workload == "camera"]
     (arm,) = [arm for arm in found.arms if arm.arm == "zenoh untouched"]
-    arm = replace(arm, metrics={"graph_time": Metric(unit="ns", value=1e6)})
+    arm = replace(arm, metrics={"graph_time": Estimate(unit="ns", value=1e6)})
     return taken(
         suite=suite,
         workloads=tuple(replace(found, workload=name, arms=(arm,)) for name in workloads),

@@ -34,24 +34,6 @@ SAMPLES = (
     "chain_transport",
     "chain_relay",
 )
-OTHERS = (
-    "end_to_end_latency_max",
-    "end_to_end_loss",
-    "end_to_end_undelivered",
-    "end_to_end_late_share",
-    "end_to_end_never_sent_share",
-    "lost_in_transport",
-    "lost_in_relays",
-)
-"""Metrics that no sample is behind."""
-END_TO_END = (
-    "end_to_end_latency",
-    "end_to_end_service_latency",
-    "end_to_end_latency_max",
-    "chain_transport",
-)
-"""Samples and metrics of two stamps, one at either end of the chain: what all transports take is
-such a difference less what the relays take, each on its own clock."""
 NO_CHAIN = "no message of the workload is relayed"
 FILTERED = "a reader of the chain filters by content, so what it should relay is not known"
 TYPICAL = (0.45, 0.55)

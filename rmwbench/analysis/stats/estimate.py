@@ -1,4 +1,5 @@
-"""A metric is a number with its count and interval, or a bound, or the reason why there is none.
+"""An estimate: a metric's number with its count and interval, or a bound, or the reason why there
+is none.
 
 Three classes instead of a float, so that no code path can print a number without saying what it
 rests on, and so that absent can never be read as zero. What they share is what documents say
@@ -14,7 +15,7 @@ from rmwbench.words.fields import absent
 
 
 @dataclass(frozen=True)
-class Metric:
+class Estimate:
     """A value with its interval [`low`, `high`], of `count` messages in `trials` trials; `interval`
     says how it was made. `at_least`: a bound, where there are too few messages for a value.
     `no_data`: why there is neither. `clock_bound_ns`: by how much the interval is widened, or the
@@ -58,7 +59,7 @@ class Metric:
 
 
 @dataclass(frozen=True)
-class Measured(Metric):
+class Measured(Estimate):
     """`value` in `unit` from `count` messages in `trials` trials; `interval` names the method
     behind low and high."""
 
@@ -79,7 +80,7 @@ class Measured(Metric):
 
 
 @dataclass(frozen=True)
-class AtLeast(Metric):
+class AtLeast(Estimate):
     """The value is not below `at_least`: what remains to say when a percentile rests on too few
     messages (rule 5)."""
 
@@ -87,7 +88,7 @@ class AtLeast(Metric):
 
 
 @dataclass(frozen=True)
-class NoData(Metric):
+class NoData(Estimate):
     """No value, for the reason `no_data`."""
 
     no_data: str = field(kw_only=True)

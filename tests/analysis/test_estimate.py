@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.stats.metric import AtLeast, Measured, NoData, finite, finites
+from rmwbench.analysis.stats.estimate import AtLeast, Measured, NoData, finite, finites
 from rmwbench.analysis.stats.quantile import allowed, needed, rank
 from rmwbench.results.model import document
 

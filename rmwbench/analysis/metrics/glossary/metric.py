@@ -1,0 +1,211 @@
+"""What a metric is: all that the program knows of one stands in its declaration, and every list of
+metrics is a selection over these attributes. Nothing is decided by how a name is spelt.
+
+Declarations import nothing that computes, so that a suite can be read without numpy.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum, Flag, StrEnum, auto
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal
+
+from rmwbench.analysis.stats.quantile import needed
+
+if TYPE_CHECKING:
+    from rmwbench.analysis.metrics.latency import Messages
+    from rmwbench.analysis.records.ledger import Ledger
+
+Kind = Literal["quantile", "positive", "amount", "fraction"]
+
+
+class Better(StrEnum):
+    LOWER = "lower"
+    HIGHER = "higher"
+    NEITHER = "neither"
+
+
+class Of(StrEnum):
+    """What a metric measures. `MESSAGES`: every message, from its writer to each of its readers;
+    `CHAIN`: what relays pass on, from its source to the last reader; `JOINERS`: what was sent for
+    nodes that joined within the window."""
+
+    MESSAGES = "messages"
+    CHAIN = "chain"
+    LAYERS = "layers"
+    START = "start"
+    PROCESSES = "processes"
+    MACHINE = "machine"
+    HOSTS = "hosts"
+    LINKS = "links"
+    CROSS_TRAFFIC = "cross traffic"
+    JOINERS = "joiners"
+    OUTAGES = "outages"
+    NODES = "lifecycle nodes"
+    TRIALS = "trials"
+
+
+class Topics(Enum):
+    """Where topics are unlike. `WHOLE`: the metric is of the workload alone; `ALSO`: each topic has
+    a value too; `APART`: each has a value, and over all of them together there is none."""
+
+    WHOLE = auto()
+    ALSO = auto()
+    APART = auto()
+
+
+class Clocks(Enum):
+    """The two stamps that a time lies between. `ONE_WAY`: a writer's and a reader's; `LEG`: a
+    client's and its service's; `EVENTS`: of any two hosts, or of the orchestrator; `ENDS`: at both
+    ends of a chain; `HOP`: of two neighbours of a chain."""
+
+    ONE_WAY = auto()
+    LEG = auto()
+    EVENTS = auto()
+    ENDS = auto()
+    HOP = auto()
+
+
+class Fate(StrEnum):
+    """What became of a message that did not arrive. `FAILED`: of a whole trial, by the arm's own
+    fault."""
+
+    LOST = "lost"
+    LATE = "late"
+    NEVER_SENT = "never_sent"
+    FAILED = "failed"
+
+
+class Use(Flag):
+    """Where the program takes the metric up by itself. `LIMIT`: a limits file may name it;
+    `PRIMARY`: a workload may be judged by it; `COMPARED`: `compare` judges it beside the primary
+    metric; `EFFECT`: an arm is divided by another in it, and in `BESIDE` too where a workload is
+    put beside another; `GROWTH`: how it grows with the number of nodes is told."""
+
+    NONE = 0
+    LIMIT = auto()
+    PRIMARY = auto()
+    COMPARED = auto()
+    EFFECT = auto()
+    BESIDE = auto()
+    GROWTH = auto()
+
+
+LIMIT, PRIMARY, COMPARED, EFFECT, BESIDE, GROWTH = (
+    *(Use.LIMIT, Use.PRIMARY, Use.COMPARED, Use.EFFECT, Use.BESIDE, Use.GROWTH),
+)
+NOTHING_COUNTED = "nothing to count in any trial"
+LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
+
+
+@dataclass(frozen=True)
+class Group:
+    """Metrics that belong together. Those with a `heading` are the columns of a table of its own,
+    which `text` explains; it is shown where any arm has a value."""
+
+    title: str
+    text: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """`kind` says how trials are put together: `quantile` (`q` of the sample `source`), `positive`
+    (geometric mean), `amount` (mean, may be 0), `fraction` (counts over counts)."""
+
+    name: str = field(kw_only=False)
+    title: str = field(kw_only=False)
+    unit: str = field(kw_only=False)
+    kind: Kind = field(kw_only=False)
+    text: str = field(kw_only=False)
+    better: Better
+    of: Of
+    group: Group
+    heading: str = ""
+    """Of its column in the table of its group."""
+    use: Use = Use.NONE
+    topics: Topics = Topics.WHOLE
+    absent: str = "not recorded"
+    """Why there is no value where no trial says why."""
+    source: str = ""
+    q: float = 0.0
+    counted: str = "messages"
+    """What the values of the sample are of."""
+    measure: "Callable[[Messages, float], float | None] | None" = None
+    """From a trial's messages and the length of its window in s, where it follows from them."""
+    counts: "Callable[[Ledger], tuple[int, int]] | None" = None
+    """(events, of) of a fraction that the ledger tells."""
+    counter: str = ""
+    """The counter of processes that is read once, after the window."""
+    instead: str = ""
+    """Without a better direction: the metric by which a side is better."""
+    words: tuple[str, ...] = ()
+    """How `capacity --limit` names it; of quantiles behind the percentile."""
+    fate: Fate | None = None
+    judged_first: bool = False
+    """Verdicts on a metric of the same kind of messages (`of`) judge it first."""
+    without_under_way: bool = False
+    """A fraction that messages under way are not in: whether they would have arrived is not
+    known."""
+    failed: float | None = None
+    """What a trial that its arm failed counts as; None where that is not known."""
+    clocks: Clocks | None = None
+    per_message: bool = False
+    """It is divided by the messages that arrived."""
+    whole_window: bool = False
+    """It is not known without the window, nor of a part of it."""
+    arrivals: bool = False
+    """It counts arrivals: nothing in any trial is a bound, and not a zero."""
+    whatever_load: bool = False
+    """What else the machine does leaves it as it is."""
+
+    @property
+    def is_latency(self) -> bool:
+        """Whether messages that never arrived are infinite in it."""
+        return self.kind == "quantile" and self.unit == "ns"
+
+    @property
+    def is_percentile_of_messages(self) -> bool:
+        return self.kind == "quantile" and self.of in (Of.MESSAGES, Of.CHAIN)
+
+    def document(self) -> dict[str, str]:
+        return {"title": self.title, "unit": self.unit, "text": self.text}
+
+
+def percentiles(
+    stem: str,
+    title: str,
+    text: str,
+    qs: tuple[float, ...],
+    counted: str = "messages",
+    *,
+    metric: Callable[..., Metric],
+    use: Use | Mapping[float, Use] = Use.NONE,
+    headings: Mapping[float, str] | None = None,
+    absent: str = "no message to measure",
+    **attributes: Any,
+) -> tuple[Metric, ...]:
+    """Percentiles of the sample `stem`, in ns. `use` of all of them, or of each."""
+    return tuple(
+        metric(
+            f"{stem}_p{f'{q * 100:g}'.replace('.', '')}",
+            f"{title}, {'median' if q == 0.5 else f'p{q * 100:g}'}",
+            "ns",
+            "quantile",
+            f"{text} {_beyond(q, counted)} Printed from {needed(q)} {counted} on; below that a "
+            "bound.",
+            source=stem,
+            q=q,
+            counted=counted,
+            use=use if isinstance(use, Use) else use.get(q, Use.NONE),
+            heading=(headings or {}).get(q, ""),
+            absent=absent,
+            failed=inf,
+            **attributes,
+        )
+        for q in qs
+    )
+
+
+def _beyond(q: float, counted: str) -> str:
+    share = "Half" if q == 0.5 else f"{(1 - q) * 100:.3g} %"
+    return f"{share} of the {counted} take longer."

@@ -1,0 +1,94 @@
+"""A metric is declared once: all that the program knows of it follows from the declaration."""
+
+import subprocess
+import sys
+
+import pytest
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Of, Topics, Use, names_for
+
+DUMMY = """
+from rmwbench.analysis.metrics import glossary
+from rmwbench.analysis.metrics.glossary.losses import GROUP
+from rmwbench.analysis.metrics.glossary.link_traffic import GROUP as LINKS
+
+dummy = glossary.Metric(
+    "dummy", "a dummy", "ns", "positive", "What it is.", better=glossary.Better.HIGHER,
+    of=glossary.Of.MESSAGES, group=LINKS, heading="of dummies", use=glossary.Use.LIMIT,
+    measure=lambda messages, seconds: 7.0 * messages.readers,
+)
+glossary.METRICS += (dummy,)
+glossary.GLOSSARY["dummy"] = dummy
+
+import sys
+from pathlib import Path
+from rmwbench.bundle import Bundle
+from rich.console import Console
+from rmwbench.report.terminal import print_show
+from rmwbench.results.model import document
+from rmwbench.results.show import summarise
+from rmwbench.suite.limits import KEYS
+from tests.support import synthetic_bundle
+
+assert "dummy_ms" in KEYS
+arms = synthetic_bundle.ARMS[:3]
+path = synthetic_bundle.write(Path(sys.argv[1]), blocks=2, arms=arms, workloads=("imu",))
+shown = summarise(Bundle(path))
+told = document(shown)
+assert told["glossary"]["dummy"]["text"] == "What it is."
+assert told["workloads"][0]["arms"][0]["metrics"]["dummy"]["value"] == 7.0
+print_show(shown, Console(width=200))
+"""
+
+
+def test_a_metric_is_one_declaration(tmp_path):
+    """It is in the document, in the table of its group and in limits, with no other file touched;
+    in an interpreter of its own, since modules select their metrics when they are imported."""
+    done = subprocess.run(
+        [sys.executable, "-c", DUMMY, str(tmp_path / "campaign")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "of dummies" in done.stdout
+
+
+@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.name)
+def test_a_metric_says_what_is_better_where_it_belongs_and_why_it_may_be_absent(metric):
+    assert metric.title and metric.text and metric.group.title and metric.absent
+    assert (metric.better is Better.NEITHER) == bool(metric.instead)
+    if metric.instead:
+        assert GLOSSARY[metric.instead].better is not Better.NEITHER
+    assert bool(metric.source) >= (metric.kind == "quantile")
+    assert not metric.heading or metric.group.text or metric.of is Of.NODES
+    assert metric.fate is None or metric.kind == "fraction"
+    assert not metric.counts or metric.kind == "fraction"
+    assert not (metric.measure and metric.kind in ("quantile", "fraction"))
+
+
+def test_names_are_unique_and_so_are_the_headings_of_a_table():
+    assert len(GLOSSARY) == len(METRICS)
+    headings = [(m.group.title, m.heading) for m in METRICS if m.heading]
+    assert len(set(headings)) == len(headings)
+    words = [(m.q, word) for m in METRICS for word in m.words]
+    assert len(set(words)) == len(words)
+
+
+def test_what_loss_is_judged_first_is_one_metric_for_each_kind_of_messages():
+    first = {m.of: m.name for m in METRICS if m.judged_first}
+    assert first == {Of.MESSAGES: "undelivered", Of.CHAIN: "end_to_end_undelivered"}
+    assert len([m for m in METRICS if m.judged_first]) == 2
+
+
+def test_a_limit_has_a_unit_that_a_limits_file_can_write():
+    assert {GLOSSARY[name].unit for name in names_for(Use.LIMIT)} == {
+        "fraction",
+        "ns",
+        "cores",
+        "bytes",
+    }
+
+
+def test_a_metric_of_topics_is_of_messages():
+    assert {m.of for m in METRICS if m.topics is not Topics.WHOLE} == {Of.MESSAGES}
