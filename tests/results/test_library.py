@@ -62,11 +62,15 @@ def test_every_metric_verdict_and_trial_of_the_document_is_there(campaign, direc
 
 
 def test_what_is_absent_has_a_reason_and_is_not_zero():
-    metric = metric_of("response_latency_p999", model.Estimate(unit="ns", no_data="too few messages"))
+    metric = metric_of(
+        "response_latency_p999", model.Estimate(unit="ns", no_data="too few messages")
+    )
     assert metric.value is None
     with pytest.raises(ValueError, match="too few messages"):
         float(metric)
-    bound = metric_of("response_latency_p999", model.Estimate(unit="ns", at_least=math.inf, count=4))
+    bound = metric_of(
+        "response_latency_p999", model.Estimate(unit="ns", at_least=math.inf, count=4)
+    )
     assert bound.value is None and bound.at_least == math.inf
     assert metric_of("pss", None).no_data and metric_of("pss", None).unit == GLOSSARY["pss"].unit
 
