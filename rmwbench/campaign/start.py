@@ -33,7 +33,7 @@ from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.likeness import unlike
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
-from rmwbench.suite.file.load import find, read, shown
+from rmwbench.suite.file.places import find, read, shown
 
 MEMORY_PARTS = 16
 """The memory of one machine differs by less than this part of it from boot to boot."""

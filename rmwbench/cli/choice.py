@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def complete_candidate(incomplete: str) -> list[str]:
     """Names of candidates and sets that begin so; the shell adds files by itself."""
-    from rmwbench.suite.file.load import known_candidates
+    from rmwbench.suite.file.candidates_file import known_candidates
 
     return [name for name in known_candidates().names if name.startswith(incomplete)]
 

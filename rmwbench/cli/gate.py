@@ -43,13 +43,14 @@ def own_failed(bundle: "Bundle") -> bool:
 
 
 def _shipped(bundle: "Bundle") -> set[str]:
-    from rmwbench.suite.file import load
-    from rmwbench.suite.file.places import suites_directory
+    from rmwbench.suite.file.candidates_file import shipped_candidates
+    from rmwbench.suite.file.load import plain
+    from rmwbench.suite.file.places import read, suites_directory
 
     suite = Path((bundle.campaign.request or {}).get("suite_file") or "")
-    found = set(load.shipped_candidates().known)
+    found = set(shipped_candidates().known)
     if suite.is_relative_to(suites_directory()):
-        found |= {arm["name"] for arm in load.plain(load.read(suite), where=str(suite))["arms"]}
+        found |= {arm["name"] for arm in plain(read(suite), where=str(suite))["arms"]}
     return found
 
 

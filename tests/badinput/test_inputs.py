@@ -286,9 +286,9 @@ def test_a_cluster_of_more_machines_than_there_are_is_refused(user):
 
 def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):
     program = (
-        "import rmwbench.suite.file.load as load\n"
+        "import rmwbench.suite.file.places as places\n"
         "def read(*_): raise TypeError('nobody foresaw\\x1b[2J this')\n"
-        "load.read = read\n"
+        "places.read = read\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
     environment = {**os.environ, "XDG_STATE_HOME": str(tmp_path)}

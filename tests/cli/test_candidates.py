@@ -8,7 +8,7 @@ from rmwbench.cli.choice import complete_candidate
 from rmwbench.cli.verbs import candidates
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find
-from rmwbench.suite.file.load import known_candidates
+from rmwbench.suite.file.candidates_file import known_candidates
 
 
 @pytest.fixture(autouse=True)

@@ -271,8 +271,8 @@ def test_a_reader_that_leaves_early_is_not_an_error():
 
 def test_an_interrupt_exits_130():
     program = (
-        "import os, signal, rmwbench.suite.file.load as load\n"
-        "load.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
+        "import os, signal, rmwbench.suite.file.places as places\n"
+        "places.read = lambda *_, **__: os.kill(os.getpid(), signal.SIGINT)\n"
         "from rmwbench.cli.main import main; main(['plan', 'quick'])"
     )
     found = subprocess.run(

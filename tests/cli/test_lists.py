@@ -9,8 +9,8 @@ import pytest
 from rmwbench.cli.machine import middlewares
 from rmwbench.cli.verbs import suites
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import listed, load
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.load import load
+from rmwbench.suite.file.places import listed, shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
 from tests.support import command
 

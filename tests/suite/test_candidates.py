@@ -10,8 +10,9 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file import load
 from rmwbench.suite.file.candidates import Choice
-from rmwbench.suite.file.load import candidates_of, find, known_candidates, parse, plain, read
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
+from rmwbench.suite.file.load import parse, plain
+from rmwbench.suite.file.places import find, read, shipped_suites
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import INSTALLED, bare
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rmwbench.lab.middleware import find_workers
-from rmwbench.suite.file.load import candidates_of, known_candidates
+from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.places import shipped_suites
 from tests.suite.test_candidates import listed
 

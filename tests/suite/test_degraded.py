@@ -10,8 +10,8 @@ import pytest
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.candidates import Choice
-from rmwbench.suite.file.load import find, load, parse, read
-from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.file.places import find, read, shipped_suites
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/degraded.md").read_text(encoding="utf-8")

@@ -4,7 +4,8 @@ nearest name."""
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import find, load, parse
+from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.file.places import find
 
 from .suite_text import GOOD, edited, error, nodes, suite
 

@@ -3,9 +3,14 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.file import load, places
-from rmwbench.suite.file.load import find
-from rmwbench.suite.file.places import shipped_suites, source_directory, sources_with, suite_file
+from rmwbench.suite.file import places
+from rmwbench.suite.file.places import (
+    find,
+    shipped_suites,
+    source_directory,
+    sources_with,
+    suite_file,
+)
 
 
 @pytest.fixture
@@ -22,8 +27,7 @@ def shipped(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text("suite: x\n")
     (tmp_path / "published/old-2020/claims.yaml").write_text("")
-    for module in (load, places):
-        monkeypatch.setattr(module, "suites_directory", lambda: tmp_path)
+    monkeypatch.setattr(places, "suites_directory", lambda: tmp_path)
     return tmp_path
 
 

@@ -27,7 +27,8 @@ from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
-from rmwbench.suite.file.load import find, parse, read, shown
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.file.places import find, read, shown
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.workload.workload import Workload
 

@@ -140,7 +140,7 @@ def _asked(
     from rmwbench.published.claims.measured import shipped_of
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
-    from rmwbench.suite.file.load import SUFFIXES
+    from rmwbench.suite.file.places import SUFFIXES
 
     found = asked([source] if source else [])
     paths = {

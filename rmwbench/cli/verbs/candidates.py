@@ -70,7 +70,7 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
 
     from rmwbench.suite.fault import Fault
     from rmwbench.suite.file.candidates import is_file
-    from rmwbench.suite.file.load import candidates_of, known_candidates
+    from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 
     known = known_candidates()
     wanted: list[Candidate] = []

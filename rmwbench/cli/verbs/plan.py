@@ -103,7 +103,7 @@ def plan(
     from rmwbench.lab.host.kind import NAMESPACES
     from rmwbench.lab.machine import card
     from rmwbench.lab.middleware import find_workers
-    from rmwbench.suite.file.load import find, read
+    from rmwbench.suite.file.places import find, read
 
     if gang and cluster is None:
         raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")

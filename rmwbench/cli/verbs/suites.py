@@ -24,7 +24,7 @@ def suites(
         bool, typer.Option("--json", help='Print a list of {"suite", "title"}.')
     ] = False,
 ) -> None:
-    from rmwbench.suite.file.load import listed
+    from rmwbench.suite.file.places import listed
 
     found = listed()
     if as_json:

@@ -13,8 +13,8 @@ from typing import Annotated, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.load import read, shown, source_file, validated
-from rmwbench.suite.file.places import CLAIMS_FILE
+from rmwbench.suite.file.places import CLAIMS_FILE, read, shown, source_file
+from rmwbench.suite.file.tree import validated
 
 Kind = Literal[
     "comparison", "scaling", "threshold", "ratio", "absence", "count", "declaration", "opinion"

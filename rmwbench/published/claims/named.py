@@ -8,8 +8,7 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.claims.model import Claims, load
-from rmwbench.suite.file.load import SUFFIXES
-from rmwbench.suite.file.places import CLAIMS_FILE, source_directory, sources_with
+from rmwbench.suite.file.places import CLAIMS_FILE, SUFFIXES, source_directory, sources_with
 
 
 def sources() -> list[str]:

@@ -14,7 +14,8 @@ from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, unknown
-from rmwbench.suite.file.load import find, parse, read, shown
+from rmwbench.suite.file.load import parse
+from rmwbench.suite.file.places import find, read, shown
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.model import Test

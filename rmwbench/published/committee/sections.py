@@ -24,7 +24,8 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
-from rmwbench.suite.file.load import find, plain, read
+from rmwbench.suite.file.load import plain
+from rmwbench.suite.file.places import find, read
 
 SCATTER = 0.1
 """The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted

@@ -13,8 +13,9 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.figures.model import Measured, fill
-from rmwbench.suite.file.load import find, plain, read, shown
+from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.pairs import ARROW
+from rmwbench.suite.file.places import find, read, shown
 
 Values = dict[str, Any]
 

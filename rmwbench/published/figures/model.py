@@ -17,8 +17,15 @@ from pydantic import Field, model_validator
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import OVER_TIME
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.file.load import read, shown, source_file, validated
-from rmwbench.suite.file.places import FIGURES_FILE, source_directory, sources_with
+from rmwbench.suite.file.places import (
+    FIGURES_FILE,
+    read,
+    shown,
+    source_directory,
+    source_file,
+    sources_with,
+)
+from rmwbench.suite.file.tree import validated
 
 Text = Annotated[str, Field(min_length=1)]
 Texts = Annotated[tuple[Text, ...], Field(strict=False)]

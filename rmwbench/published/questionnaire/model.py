@@ -22,13 +22,16 @@ from rmwbench.input_file import parse_json, read_input
 from rmwbench.published.campaign import Arm, Campaign, Workload
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.file.load import read, shown, source_file, validated
 from rmwbench.suite.file.places import (
     EVIDENCE_FILE,
     QUESTIONNAIRE_FILE,
+    read,
+    shown,
     source_directory,
+    source_file,
     suite_file,
 )
+from rmwbench.suite.file.tree import validated
 
 Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]

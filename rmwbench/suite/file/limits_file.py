@@ -5,7 +5,8 @@ from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
-from rmwbench.suite.file.load import shown, validated
+from rmwbench.suite.file.places import shown
+from rmwbench.suite.file.tree import validated
 from rmwbench.suite.limits import LimitsFile
 
 MOST_BYTES = 64 * 1024

@@ -1,9 +1,13 @@
-"""Where the shipped suites and the published evaluations are. Reads none of them: whoever only asks
-whether there is one need not wait for what reads YAML."""
+"""Where suites and the published evaluations are, and the text of one. No suite is read here:
+whoever only asks whether there is one need not wait for the models of suites."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.input_file import read_text
 
 CLAIMS_FILE = "claims.yaml"
 """Beside the suites of a published evaluation: what it claims (model.py). No suite."""
@@ -16,6 +20,20 @@ CANDIDATES_FILE = "candidates.yaml"
 PUBLISHED = "published"
 """The folder of the published evaluations, one folder each; it is not part of a suite's name."""
 NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE, CANDIDATES_FILE)
+
+SUFFIXES = (".yaml", ".yml")
+JSON = ".json"
+"""Of a test matrix that is read as a suite (matrix.py)."""
+MAX_FILE_BYTES = 256 * 1024
+"""Reading YAML with its lines takes some seconds at that size; the largest file that is shipped has
+a third of it."""
+NOTHING_RUNS = {
+    "galactic-2020/community": "rmwbench published community github | rep2004 | survey | admission "
+    "(docs/community.md)",
+    "fastdds-2021/questionnaire": "rmwbench published questionnaire",
+}
+"""Parts of published evaluations in which no middleware runs, and the verbs that are these
+parts."""
 
 
 def suites_directory() -> Path:
@@ -74,3 +92,127 @@ def _named(directory: Path) -> Mapping[str, Path]:
                 path
             )
     return found
+
+
+def source_file(source: str | Path, file: str, what: str) -> Path:
+    """Where a source's `file` lies, or the path as given where it is one of a YAML file. Raises
+    UserError for an unknown name; `what` the file has, in the plural."""
+    path = Path(source)
+    if path.suffix in SUFFIXES:
+        return path
+    known = sources_with(file)
+    if str(source) not in known:
+        there = source_directory(source).is_dir()
+        raise UserError(
+            f"`{source}` has no {what}" if there else f"no source is called `{source}`",
+            expected=f"one of those with {what}, {', '.join(known)}, or the path of a file",
+            actual=str(source),
+            fix=did_you_mean(str(source), known),
+        )
+    return source_directory(source) / file
+
+
+@dataclass(frozen=True)
+class Listed:
+    """`name` is what `rmwbench run` takes; `folder` of `suites/`, empty for none."""
+
+    name: str
+    title: str
+    folder: str
+
+
+def listed() -> list[Listed]:
+    """The shipped suites with their titles. Only the title of each file is read: all of every suite
+    takes seconds."""
+    top = suites_directory()
+    return [
+        Listed(name, _title(name), "".join(path.relative_to(top).parts[:-1][:1]))
+        for name, path in sorted(suite_files().items())
+    ]
+
+
+def _title(name: str) -> str:
+    """The entry `title` of the file, from its key to the next one of the same level."""
+    lines = read(suite_file(name)).split("\n")
+    begin = next(n for n, line in enumerate(lines) if line.startswith("title:"))
+    rest = lines[begin + 1 :]
+    end = next((n for n, line in enumerate(rest) if line and not line[0].isspace()), len(rest))
+    import yaml  # by those alone who list suites
+
+    title = yaml.load("\n".join([lines[begin], *rest[:end]]), yaml.CSafeLoader)
+    return str(title["title"])
+
+
+def find(suite: str) -> Path:
+    """The file of a suite: a path where it ends in .yaml or .json, otherwise a shipped name. Raises
+    UserError where there is none."""
+    path = Path(suite)
+    if path.suffix in (*SUFFIXES, JSON):
+        if path.is_file():
+            return path
+        reason = "it is a directory" if path.is_dir() else "no such file"
+        raise UserError(
+            f"cannot read suite file {suite}",
+            expected="a suite file in YAML",
+            actual=reason,
+            fix=did_you_mean(path.stem, shipped_suites()),
+        )
+    files = suite_files()
+    if suite in files:
+        return files[suite]
+    raise _no_suite(suite, sorted(files))
+
+
+def _no_suite(suite: str, names: list[str]) -> UserError:
+    """What to say of a word that is not a suite's name: it may be a folder of some, or what another
+    verb does."""
+    word = suite.rstrip("/")
+    if word in NOTHING_RUNS:
+        return UserError(
+            f"`{word}` is not a suite: no middleware runs in it", fix=NOTHING_RUNS[word]
+        )
+    path = Path(suite)
+    inside = [name for name in names if name.startswith(f"{word}/")]
+    if not inside and path.is_dir():
+        found = sorted(
+            file for end in SUFFIXES for file in path.glob(f"*{end}") if file.name not in NO_SUITES
+        )
+        inside = [str(file) for file in found]
+    if inside or path.is_dir():
+        return UserError(
+            f"`{suite}` is a folder, not a suite",
+            expected="one of " + ", ".join(inside)
+            if inside
+            else "the path of a file ending in .yaml",
+            actual=suite,
+            fix=f"rmwbench plan {inside[0]}" if inside else None,
+        )
+    return UserError(
+        f"no suite is called `{suite}`",
+        expected="one of " + ", ".join(names) + ", or the path of a file ending in .yaml",
+        actual=suite,
+        fix=f"suite files end in .yaml: rename {suite}"
+        if path.exists()
+        else did_you_mean(suite, names),
+    )
+
+
+def read(path: Path) -> str:
+    """The text of a suite file. Raises UserError where it cannot be read or is not text."""
+    try:
+        return read_text(path, MAX_FILE_BYTES)
+    except UnicodeDecodeError as error:
+        raise UserError(
+            "the file is not text", where=str(path), expected="YAML in UTF-8", actual=str(error)
+        ) from error
+    except OSError as error:
+        raise UserError("cannot read the file", where=str(path), actual=error.strerror) from error
+
+
+def shown(path: Path) -> str:
+    """The path as the user would type it: relative where the file is below the current
+    directory."""
+    try:
+        return str(path.resolve().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)

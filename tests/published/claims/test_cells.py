@@ -13,7 +13,8 @@ from rmwbench.published.claims.derived_suite import (
     place_of,
 )
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import find, parse, plain, read
+from rmwbench.suite.file.load import parse, plain
+from rmwbench.suite.file.places import find, read
 from tests.published.claims.asking import one_claim
 from tests.published.claims.shipped import FILES
 

@@ -41,9 +41,10 @@ from rmwbench.published.questionnaire.terminal import lines
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as as_document
 from rmwbench.results.workload.arm import as_installed
-from rmwbench.suite.file.load import known_candidates, validated
+from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.places import shipped_suites
+from rmwbench.suite.file.tree import validated
 from tests.published.claims.headings import headings, named
 from tests.report.example_document import HOSTILE, example
 from tests.support.command import exit_code

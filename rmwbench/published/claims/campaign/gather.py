@@ -15,7 +15,8 @@ from rmwbench.published.claims.derived_suite import MOST_BLOCKS, derived, longer
 from rmwbench.published.claims.model import Claim, Claims, Test
 from rmwbench.published.claims.rules import Share, level_of
 from rmwbench.suite.cells import Cell, cells
-from rmwbench.suite.file.load import SUFFIXES, find, parse, plain, read
+from rmwbench.suite.file.load import parse, plain
+from rmwbench.suite.file.places import SUFFIXES, find, read
 from rmwbench.suite.side import FORMAT_OF_SUFFIX
 from rmwbench.suite.suite import Suite
 

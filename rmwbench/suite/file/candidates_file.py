@@ -1,0 +1,100 @@
+"""The files of candidates: the shipped one and a user's own, with file and line for mistakes."""
+
+import os
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.file import candidates
+from rmwbench.suite.file.candidates import Candidate, Candidates, CandidatesFile
+from rmwbench.suite.file.places import CANDIDATES_FILE, read, shown, suites_directory
+from rmwbench.suite.file.tree import (
+    fault_error,
+    locate,
+    mapping_of,
+    model_error,
+    tree_of,
+    values_of,
+)
+from rmwbench.suite.side import FORMAT_OF_SUFFIX
+
+CANDIDATES_VARIABLE = "RMWBENCH_CANDIDATES"
+"""A file of the user's whose candidates and sets are known besides the shipped ones, wherever those
+are named."""
+
+
+def known_candidates() -> Candidates:
+    """The shipped candidates, and those of the user's file that CANDIDATES_VARIABLE names."""
+    own = os.environ.get(CANDIDATES_VARIABLE)
+    shipped = shipped_candidates()
+    return shipped.and_those(candidates_of(Path(own))) if own else shipped
+
+
+@cache
+def shipped_candidates() -> Candidates:
+    """Those of `suites/candidates.yaml`."""
+    return candidates_of(suites_directory() / CANDIDATES_FILE, Candidates())
+
+
+def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
+    """The candidates and sets of one file, which may name those `besides`, the shipped ones where
+    None. Raises UserError for anything wrong with it. Whether there is such a middleware is asked
+    where a suite names one."""
+    besides = shipped_candidates() if besides is None else besides
+    where = shown(path)
+    tree = mapping_of(
+        tree_of(read(path), where), where, "a file of candidates", "sets and candidates"
+    )
+    try:
+        if "candidates" in tree:
+            tree["candidates"] = candidates.expanded(tree["candidates"], besides)
+        file = CandidatesFile.model_validate(
+            values_of(tree, where), context={"directory": path.parent}
+        )
+        _check_names(file, besides)
+    except ValidationError as error:
+        raise model_error(tree, where, error) from error
+    except Fault as fault:
+        at = fault.at if fault.at[:1] == ("candidates",) else ("candidates", *fault.at)
+        raise fault_error(tree, where, at, fault) from fault
+    found = {}
+    for index, one in enumerate(file.candidates):
+        said = values_of(tree["candidates"][index], where)
+        arm = {key: value for key, value in said.items() if key not in candidates.OF_THE_FILE}
+        line = f"{where}:{locate(tree, ('candidates', index))[0]}"
+        found[one.name] = Candidate(one.name, _absolute(arm, path.parent), one.in_, one.needs, line)
+    return Candidates(found, file.what, file.no_loan)
+
+
+def _check_names(file: CandidatesFile, besides: Candidates) -> None:
+    sets, seen = [*besides.sets, *file.sets], dict.fromkeys(file.sets, "a set")
+    for index, one in enumerate(file.candidates):
+        if one.name in seen:
+            raise Fault(
+                f"`{one.name}` is the name of {seen[one.name]} already",
+                expected="a name of its own for each candidate and set",
+                at=("candidates", index, "name"),
+            )
+        seen[one.name] = "a candidate"
+        for place, name in enumerate(one.in_):
+            if name not in sets:
+                raise candidates.unknown_name(
+                    "set", name, sets, at=("candidates", index, "in", place)
+                )
+
+
+def _absolute(arm: Any, directory: Path) -> Any:
+    """Profiles that are files by their whole path: a suite elsewhere may name the candidate."""
+    if isinstance(arm, dict):
+        return {
+            key: str((directory / value).resolve())
+            if key == "profile"
+            and isinstance(value, str)
+            and ("/" in value or Path(value).suffix in FORMAT_OF_SUFFIX)
+            else _absolute(value, directory)
+            for key, value in arm.items()
+        }
+    return arm

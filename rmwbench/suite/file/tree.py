@@ -1,0 +1,270 @@
+"""The tree of a YAML file, and every mistake in one as a UserError with file and line.
+
+ruamel.yaml keeps the line of every key and item; pydantic says which key is wrong. The two meet
+here and nowhere else.
+"""
+
+import re
+from functools import lru_cache
+from typing import Any, TypeVar, cast
+
+from pydantic import BaseModel, ValidationError
+from ruamel.yaml import YAML
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.suite.fault import Fault
+from rmwbench.suite.file import yaml_tree
+
+_Model = TypeVar("_Model", bound=BaseModel)
+
+MOST_VALUES = 200_000
+"""Of a file with its aliases written out; a bomb of a few lines has billions."""
+
+
+def tree_of(text: str, where: str) -> Any:
+    """The tree of a file. Raises UserError where it is not YAML, or too large with its aliases
+    written out."""
+    json = text.lstrip().startswith("{")
+    try:
+        # JSON is YAML but for tabs, which it has between its words only.
+        tree = _parsed(text.replace("\t", " ") if json else text)
+    except MarkedYAMLError as error:
+        mark = error.problem_mark or error.context_mark
+        line = f"{where}:{mark.line + 1}" if mark else where
+        problem = " ".join((error.problem or error.context or "this is not YAML").split())
+        raise UserError(
+            f"not YAML: {problem}",
+            where=line,
+            fix="check indentation, quotes and colons on this line and the one before",
+        ) from error
+    except (YAMLError, ValueError, RecursionError) as error:
+        raise UserError(
+            "not YAML", where=where, actual=" ".join(str(error).split()) or type(error).__name__
+        ) from error
+    if (values := count_values(tree, {})) > MOST_VALUES:
+        raise UserError(
+            "this file is too large with its aliases written out",
+            where=where,
+            expected=f"at most {MOST_VALUES} values",
+            actual=str(values) if values < 10**9 else "more than a billion",
+            fix="split it into several suites",
+        )
+    return tree
+
+
+def mapping_of(tree: Any, where: str, what: str, keys: str) -> CommentedMap:
+    """The tree, where it is a mapping; of `what` kind and with which `keys`, an error says."""
+    if not isinstance(tree, CommentedMap):
+        raise UserError(
+            f"{what} is a mapping",
+            where=where,
+            expected=f"keys such as {keys}",
+            actual=shape(tree),
+        )
+    return tree
+
+
+def _parsed(text: str) -> Any:
+    try:
+        return yaml_tree.read(text)
+    except yaml_tree.NotTaken:
+        yaml = YAML(typ="rt")
+        yaml.allow_duplicate_keys = False
+        return yaml.load(text)
+
+
+def validated(text: str, *, where: str, model: type[_Model]) -> _Model:
+    """Another kind of YAML file than a suite, as `model`: mistakes get file and line in the same
+    way."""
+    return cast(_Model, _validated(text, where, model))
+
+
+@lru_cache(maxsize=64)
+def _validated(text: str, where: str, model: type[BaseModel]) -> BaseModel:
+    """As `validated`. What was read once is not read again: YAML takes long, and a model is never
+    changed."""
+    tree = mapping_of(
+        tree_of(text, where), where, "this file", "those of the other files of its name"
+    )
+    try:
+        return model.model_validate(values_of(tree, where))
+    except ValidationError as error:
+        raise model_error(tree, where, error) from error
+
+
+def count_values(node: Any, known: dict[int, int]) -> int:
+    """How many values a tree has with its aliases written out, each visited once. An alias that
+    contains itself counts once: `values_of` refuses it."""
+    if not isinstance(node, CommentedMap | CommentedSeq):
+        return 1
+    if id(node) not in known:
+        known[id(node)] = 1
+        inside = node.values() if isinstance(node, CommentedMap) else node
+        known[id(node)] = 1 + sum(count_values(item, known) for item in inside)
+    return known[id(node)]
+
+
+def values_of(node: Any, where: str, above: tuple[int, ...] = ()) -> Any:
+    """The tree in Python's own types, so that strict validation sees no subclasses; a YAML alias
+    may not contain itself."""
+    if isinstance(node, CommentedMap | CommentedSeq):
+        if id(node) in above:
+            raise UserError("an alias contains itself", where=f"{where}:{node.lc.line + 1}")
+        inside = (*above, id(node))
+        if isinstance(node, CommentedSeq):
+            return [values_of(item, where, inside) for item in node]
+        return {str(key): values_of(value, where, inside) for key, value in node.items()}
+    for kind in (bool, int, float, str):
+        if isinstance(node, kind):
+            plain = kind(node)
+            if isinstance(plain, str) and not plain.isascii() and _HALF.search(plain):
+                raise UserError(
+                    "a text has half a character, which no file can hold",
+                    where=where,
+                    actual=ascii(plain)[:80],
+                )
+            return plain
+    return node
+
+
+_HALF = re.compile("[\ud800-\udfff]")
+
+
+def locate(tree: Any, path: tuple[Any, ...]) -> tuple[int, str, Any]:
+    """Line (from 1), key and value of the deepest part of `path` that the file has; pydantic's tags
+    of unions are not part of the file and are skipped.
+    """
+    line, name, node = tree.lc.line, "suite", tree
+    for key in path:
+        if isinstance(node, CommentedMap) and key in node:
+            # A key that came by a merge (`<<: *other`) has no line here: the entry that merges it
+            # has.
+            line, name = node.lc.key(key)[0] if key in (node.lc.data or ()) else line, str(key)
+        elif isinstance(node, CommentedSeq) and isinstance(key, int) and key < len(node):
+            line = node.lc.item(key)[0]
+        else:
+            continue
+        node = node[key]
+    return line + 1, name, node
+
+
+def model_error(tree: Any, where: str, error: ValidationError) -> UserError:
+    """The first mistake in the order of the file, and in its `do` line where the others are."""
+    details = [one for one in error.errors() if not _is_echo(one)]
+    found = sorted((_explained(tree, where, one) for one in details), key=lambda pair: pair[0])
+    lines = [line for line, _ in found]
+    first = found[0][1]
+    others = [line for line in dict.fromkeys(lines) if line != lines[0]]
+    if others:
+        also = f"then look at line{'s' if len(others) > 1 else ''} {', '.join(map(str, others))}"
+        first = UserError(
+            first.what,
+            where=first.where,
+            expected=first.expected,
+            actual=first.actual,
+            fix=f"{first.fix}; {also}" if first.fix else also,
+        )
+    return first
+
+
+def _is_echo(details: Any) -> bool:
+    """A list that is long enough but has bad items is reported as too short besides, since none of
+    those count."""
+    return details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
+
+
+def fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:
+    line = locate(tree, path)[0]
+    return UserError(
+        fault.what,
+        where=f"{where}:{line}",
+        expected=fault.expected,
+        actual=fault.actual,
+        fix=fault.fix,
+    )
+
+
+def _explained(tree: Any, where: str, details: Any) -> tuple[int, UserError]:
+    context = details.get("ctx") or {}
+    path = tuple(details["loc"])
+    cause = context.get("error")
+    if isinstance(cause, Fault):
+        path += cause.at
+        return locate(tree, path)[0], fault_error(tree, where, path, cause)
+    line, key, value = locate(tree, path)
+    kind = details["type"]
+    what, expected, fix = f"`{key}`: {details['msg']}", None, None
+    actual: str | None = shape(value)
+    if kind == "missing":
+        what, expected, actual = f"missing key `{path[-1]}`", f"`{path[-1]}:` in this entry", None
+    elif kind == "literal_error":
+        choices = [
+            choice.strip("'") for choice in context["expected"].replace(" or ", ", ").split(", ")
+        ]
+        what, expected, fix = (
+            f"`{key}` cannot be {shape(value)}",
+            "one of " + ", ".join(choices),
+            did_you_mean(str(value), choices),
+        )
+    elif kind == "union_tag_invalid":
+        choices = [choice.strip("'") for choice in context["expected_tags"].split(", ")]
+        what, expected = (
+            f"unknown {key} `{context['tag']}`",
+            "`kind` as one of " + ", ".join(choices),
+        )
+        line, actual, fix = (
+            locate(tree, (*path, "kind"))[0],
+            str(context["tag"]),
+            did_you_mean(str(context["tag"]), choices),
+        )
+    elif kind == "union_tag_not_found":
+        what, expected = (
+            f"`{key}` does not say which kind",
+            "for example `{kind: periodic, rate_hz: 30}`",
+        )
+    elif kind in _EXPECTED_TYPES:
+        what, expected = f"`{key}` is not {_EXPECTED_TYPES[kind]}", _EXPECTED_TYPES[kind]
+    elif kind in _LIMITS:
+        limit = next(iter(context.values()))
+        what, expected = f"`{key}` is out of range", f"{_LIMITS[kind]} {limit}"
+    return line, UserError(what, where=f"{where}:{line}", expected=expected, actual=actual, fix=fix)
+
+
+_EXPECTED_TYPES = {
+    "float_type": "a number",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "string_type": "a text",
+    "tuple_type": "a list",
+    "dict_type": "a mapping (`key: value`)",
+    "model_type": "a mapping (`key: value`)",
+    "model_attributes_type": "a mapping (`key: value`)",
+}
+_LIMITS = {
+    "greater_than": "more than",
+    "greater_than_equal": "at least",
+    "less_than": "less than",
+    "less_than_equal": "at most",
+    "finite_number": "a finite number",
+}
+
+
+def shape(value: Any) -> str:
+    """The value as it stands in the file, or its kind where it is long."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, CommentedMap | dict):
+        return "a mapping with " + ", ".join(map(str, value)) if value else "an empty mapping"
+    if isinstance(value, CommentedSeq | list):
+        return f"a list of {len(value)}"
+    text = (
+        str(value).lower()
+        if isinstance(value, bool)
+        else repr(str(value))
+        if isinstance(value, str)
+        else str(value)
+    )
+    return text if len(text) <= 80 else text[:77] + "…"
