@@ -7,7 +7,6 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
 from rmwbench.analysis.metrics.cpu_by_second import (
-    METRICS,
     NAME,
     NO_SECOND,
     NOT_SAMPLED,
@@ -24,6 +23,7 @@ from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept, topics_bundle
 from tests.support.shown import show_document
 
+METRICS = ("cpu_by_second_p50", "cpu_by_second_p95")
 WINDOW = Window(1_000_000_000, 11_000_000_000)
 COUNTERS = [
     {"process": "talker", "role": "publisher"},

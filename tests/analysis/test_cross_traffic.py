@@ -3,8 +3,8 @@ nothing, and its frames in no figure of a middleware."""
 
 import pytest
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.metrics.network.cross_traffic import (
-    METRICS,
     NO_ACCOUNT,
     NONE,
     ROLE,
@@ -17,6 +17,7 @@ from rmwbench.analysis.records.columns import Window
 from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log
 
+OTHERS = names_of(Of.CROSS_TRAFFIC)
 S = 1_000_000_000
 DEFINITION = {
     "network": {
@@ -69,13 +70,13 @@ def test_a_starved_flow_has_no_goodput_and_that_is_zero():
 
 
 def test_absent_is_not_zero():
-    assert cross_traffic(LAPTOP, {})[1] == dict.fromkeys(METRICS, NONE)
+    assert cross_traffic(LAPTOP, {})[1] == dict.fromkeys(OTHERS, NONE)
     assert cross_traffic(LAPTOP, {"network": {"hosts": ["robot"]}})[1] == dict.fromkeys(
-        METRICS, NONE
+        OTHERS, NONE
     )
-    assert cross_traffic([], DEFINITION) == ({}, dict.fromkeys(METRICS, NO_ACCOUNT))
+    assert cross_traffic([], DEFINITION) == ({}, dict.fromkeys(OTHERS, NO_ACCOUNT))
     half = [row for row in LAPTOP if row["at"] != "steady_end"]
-    assert cross_traffic([*half, *TV], DEFINITION) == ({}, dict.fromkeys(METRICS, NO_ACCOUNT))
+    assert cross_traffic([*half, *TV], DEFINITION) == ({}, dict.fromkeys(OTHERS, NO_ACCOUNT))
     values, reasons = cross_traffic([row for row in LAPTOP if row["at"] != "second_1"], DEFINITION)
     assert "cross_goodput" in values and reasons == {"cross_goodput_least": TOO_SHORT}
 

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.metrics.network.delivery import (
     AFTER_FIRST,
     DELIVERY,
     DISCOVERY,
-    SPLIT,
     TAIL,
     UNMATCHED,
     bin_of,
@@ -114,7 +114,7 @@ def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
 def test_a_trial_that_waited_says_so():
     found, reasons = split([pair([None, 105])], matched(0))
     assert found == {}
-    assert set(reasons) == set(SPLIT)
+    assert set(reasons) == set(names_of(Of.JOINERS))
 
 
 @PATIENT

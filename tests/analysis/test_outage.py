@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.network.outage import METRICS, Outage, around, outages, recoveries
+from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.network.outage import Outage, around, outages, recoveries
 from rmwbench.analysis.metrics.network.streams import End, Pair, pairs_of
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT
@@ -297,7 +298,7 @@ def test_duplicates_count_from_the_return_on():
 
 def test_without_an_outage_there_is_a_reason_for_everything():
     values, reasons = told([pair([5, 105])], [])
-    assert set(reasons) == set(METRICS)
+    assert set(reasons) == set(names_of(Of.OUTAGES))
     assert set(values) == {"stall_outside_outages"}
 
 
@@ -314,7 +315,7 @@ def test_what_is_lost_and_what_arrives_add_up(delays, times):
     down = min(outage.down_ns for outage in found)
     one = pair([None if d is None else i * 100 + d for i, d in enumerate(delays)])
     values, reasons = told([one], sorted(found, key=lambda outage: outage.down_ns))
-    assert values.keys() | reasons.keys() >= set(METRICS)
+    assert values.keys() | reasons.keys() >= set(names_of(Of.OUTAGES))
     assert not values.keys() & reasons.keys()
     lost = sum(d is None and i * 100 >= down for i, d in enumerate(delays))
     if "recovery_time" in values:

@@ -12,9 +12,9 @@ from rmwbench.analysis.metrics.aggregate import (
     fraction_of,
     under_way_of,
 )
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Of, names_of
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST, SPLIT
+from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.joining import Life
 from rmwbench.analysis.records.ledger import Ledger
@@ -112,7 +112,7 @@ def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
 def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way():
     ledger = Ledger(wanted=100, delivered=60, under_way=40)
     late = Trial(1, 0, Messages(ledger=ledger), SECOND, fractions={AFTER_FIRST: (0, 100)})
-    for name in SPLIT:
+    for name in names_of(Of.JOINERS):
         assert GLOSSARY[name].without_under_way
     assert fraction_of(AFTER_FIRST, late) == (0, 100)
     assert under_way_of(AFTER_FIRST, late) == (40, 100)

@@ -10,10 +10,6 @@ from rmwbench.analysis.metrics.aggregate import over_trials
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.network.link_bytes import (
     BYTES,
-    LOST,
-    RETRANSMITTED,
-    RETRANSMITTED_BYTES,
-    USED,
     crossing_bytes,
     is_mixed,
     rates_of,
@@ -96,7 +92,7 @@ def test_a_multicast_frame_to_two_hosts_was_sent_once_and_can_be_lost_once():
     )
     wire, amounts, fractions, _ = measured(frames)
     assert amounts[BYTES] == pytest.approx(1.5)
-    assert fractions[LOST] == (1, 2)
+    assert fractions["frames_lost"] == (1, 2)
     assert wire.lost == {("tablet", "down", "lost_down"): 1}
     assert wire.entered == {("robot", "up"): 1, ("base", "down"): 1, ("tablet", "down"): 1}
     assert wire.carried == {("robot", "up"): 150, ("base", "down"): 150, ("tablet", "down"): 0}
@@ -146,8 +142,8 @@ def test_what_was_sent_again_is_a_share_of_data_alone():
         (3, "base", "robot", "delivered", "acknowledgement", 60),
     )
     _, amounts, fractions, _ = measured(frames)
-    assert fractions[RETRANSMITTED] == (1, 2)
-    assert amounts[RETRANSMITTED_BYTES] == pytest.approx(0.75)
+    assert fractions["retransmitted_frames"] == (1, 2)
+    assert amounts["retransmitted_bytes"] == pytest.approx(0.75)
 
 
 def test_out_of_range_is_blamed_on_the_link_that_was_away():
@@ -190,8 +186,8 @@ def test_a_log_that_says_where_a_frame_ended_is_believed():
 def test_the_busiest_link_is_told_against_its_rate():
     frames = log(*((i, "robot", "base", "delivered", "data", 100) for i in range(5)))
     _, amounts, _, _ = measured(frames, rates={("robot", "up"): 8e9, ("base", "down"): 16e9})
-    assert amounts[USED] == pytest.approx(0.5)  # 500 bytes in 1 µs at 8 Gbit/s
-    assert "no link has a rate" in measured(frames)[3][USED]
+    assert amounts["link_utilisation"] == pytest.approx(0.5)  # 500 bytes in 1 µs at 8 Gbit/s
+    assert "no link has a rate" in measured(frames)[3]["link_utilisation"]
 
 
 SECOND_NS = 1_000_000_000
@@ -217,7 +213,7 @@ def test_a_link_with_a_full_queue_is_used_all_the_time_and_no_more():
     wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
     amounts, _, _ = values(wire, sums_of(frames, SECOND))
     assert wire.entered["robot", "up"] == 1000 and wire.carried["robot", "up"] == 0
-    assert amounts[USED] <= 1 and amounts[USED] == pytest.approx(1)
+    assert amounts["link_utilisation"] <= 1 and amounts["link_utilisation"] == pytest.approx(1)
 
 
 def test_what_found_the_queue_full_took_nothing_of_the_link():
@@ -227,7 +223,7 @@ def test_what_found_the_queue_full_took_nothing_of_the_link():
         (2, "robot", "base", "policed_up", "data", 100, {"direction": "up"}),
     )
     _, amounts, _, _ = measured(frames, rates={("robot", "up"): 8e9})
-    assert amounts[USED] == pytest.approx(0.1)
+    assert amounts["link_utilisation"] == pytest.approx(0.1)
 
 
 def test_a_frame_that_was_lost_behind_the_rate_has_taken_its_time():
@@ -247,7 +243,7 @@ def test_a_frame_that_was_lost_behind_the_rate_has_taken_its_time():
         )
     )
     wire, amounts, fractions, _ = measured(frames, rates={("robot", "up"): 8e9})
-    assert amounts[USED] == pytest.approx(1) and fractions[LOST] == (3, 10)
+    assert amounts["link_utilisation"] == pytest.approx(1) and fractions["frames_lost"] == (3, 10)
     assert wire.lost == {("robot", "up", "lost_up"): 3}
 
 
@@ -259,7 +255,7 @@ def test_a_link_let_through_what_left_it_in_the_window():
     wire = wire_of(frames, (), SECOND, 1, {("robot", "up"): 1e5})
     assert wire.carried == {("robot", "up"): 12_500, ("base", "down"): 12_500}
     assert wire.entered == {("robot", "up"): 0, ("base", "down"): 0}
-    assert values(wire, sums_of(frames, SECOND))[0][USED] == pytest.approx(1)
+    assert values(wire, sums_of(frames, SECOND))[0]["link_utilisation"] == pytest.approx(1)
 
 
 @PATIENT
@@ -284,7 +280,7 @@ def test_no_link_is_used_for_longer_than_the_window(came, rate_bps):
     )
     rates = {("robot", "up"): rate_bps, ("base", "down"): rate_bps / 2}
     wire, amounts, _, _ = measured(frames, rates=rates)
-    assert 0 <= amounts[USED] <= 1
+    assert 0 <= amounts["link_utilisation"] <= 1
     for link, rate in rates.items():
         longest_bits = 8 * 1514
         assert 8 * wire.carried.get(link, 0) <= rate * 1000e-9 + longest_bits
@@ -299,7 +295,7 @@ def test_a_multicast_frame_lost_on_its_way_up_is_lost_for_every_destination():
         for other in others
     ]
     wire, _, fractions, _ = measured(log(*lost, *came))
-    assert fractions[LOST] == (1500, 3000)
+    assert fractions["frames_lost"] == (1500, 3000)
     assert wire.lost == {("robot", "up", "lost_up"): 500}
 
 
@@ -309,7 +305,7 @@ def test_a_frame_for_nobody_is_lost_once():
         (1, "robot", "base", "delivered", "data", 100),
         (2, "robot", "tablet", "delivered", "data", 100),
     )
-    assert measured(frames)[2][LOST] == (1, 3)
+    assert measured(frames)[2]["frames_lost"] == (1, 3)
 
 
 def test_a_multicast_frame_that_nobody_wanted_there_met_no_link():
@@ -322,7 +318,7 @@ def test_a_multicast_frame_that_nobody_wanted_there_met_no_link():
     wire, _, fractions, _ = measured(frames)
     assert wire.entered == {("robot", "up"): 2, ("base", "down"): 1}
     assert wire.carried == {("robot", "up"): 200, ("base", "down"): 100}
-    assert fractions[LOST] == (0, 1)
+    assert fractions["frames_lost"] == (0, 1)
 
 
 def test_a_rate_that_changes_or_is_replayed_is_not_a_constant_rate():
@@ -365,7 +361,9 @@ def test_each_network_of_a_host_has_its_own_links():
     assert wire.entered["robot", "up"] == 1 and ("base", "down") not in wire.entered
     assert wire.sent["robot", "data"][0] == 4002
     amounts, _, _ = values(wire, sums_of(frames, second))
-    assert amounts[USED] == pytest.approx(4001 * 0.012 / 54)  # the lost one took its time, too
+    assert amounts["link_utilisation"] == pytest.approx(
+        4001 * 0.012 / 54
+    )  # the lost one took its time, too
 
 
 def test_frames_of_two_networks_that_cannot_be_told_apart_use_no_link():
@@ -420,7 +418,7 @@ def test_every_frame_is_accounted_for_once(rows):
     known = {host for row in rows for host in row[1:3] if host}
     to_all = [row for row in lost if row[2] is None and row[3] != "no_destination"]
     for_each = max(1, len(known) - 1)
-    assert fractions[LOST][0] == len(lost) + len(to_all) * (for_each - 1)
+    assert fractions["frames_lost"][0] == len(lost) + len(to_all) * (for_each - 1)
     for host in HOSTS:
         up = {row[0]: row for row in rows if row[1] == host}
         assert wire.entered.get((host, "up"), 0) == len(up)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.metrics.glossary import METRICS, Of
+from rmwbench.analysis.metrics.glossary import Of, names_of
 
 Row = Mapping[str, Any]
 
@@ -44,7 +44,6 @@ FRACTIONS = {"never_active": (SESSION, *STEPS)} | {
     f"stopped_at_{place}": (place,) for place in (SESSION, *STEPS)
 }
 """Metric → the steps at which the nodes stopped that it counts."""
-NAMES = tuple(m.name for m in METRICS if m.of is Of.NODES)
 NONE = "nothing is brought up in this workload"
 
 
@@ -130,7 +129,7 @@ def metrics(
     has `pss` and `cpu_cores` where they were read; they are of all processes, the manager's and
     daemons included."""
     if found is None:
-        return {}, {}, dict.fromkeys(NAMES, NONE)
+        return {}, {}, dict.fromkeys(names_of(Of.NODES), NONE)
     values = {"bring_up_time": found.until_ns(1.0), "half_up_time": found.until_ns(0.5)}
     reasons: dict[str, str] = {}
     if found.longest_change_ns is not None:

@@ -18,7 +18,6 @@ Row = Mapping[str, Any]
 Reading = tuple[int, str, float]
 """(time_ns, process, processor time in ns since the process began)"""
 NAME = "cpu_by_second"
-METRICS = (f"{NAME}_p50", f"{NAME}_p95")
 NOT_SAMPLED = "CPU was not sampled within the window (sampling: {series_hz: 1})"
 NO_SECOND = (
     "no second of the window was sampled at both ends (sampling: {series_hz: 1}, or more "

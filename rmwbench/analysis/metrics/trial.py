@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.comparisons import is_reliable, kept, loads
-from rmwbench.analysis.metrics.glossary import METRICS, Clocks, Of
+from rmwbench.analysis.metrics.glossary import METRICS, Clocks, Of, names_of
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.network.network import network
@@ -44,7 +44,6 @@ AWAITED = ("subscription", "service")
 """Late joiners whose match is asked for; of one that sends at once it cannot be."""
 LEFTOVERS = "leftovers"
 """Event of a host with what its processes left behind in /dev/shm and /tmp."""
-LEFTOVER_FILES, LEFTOVER_BYTES = "leftover_files", "leftover_bytes"
 NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
 
 
@@ -154,10 +153,10 @@ def measure_trial(evidence: Evidence) -> Trial:
     trial.layers = layers
     trial.values |= {} if layers is None else layers.shares
     trial.reasons |= dict.fromkeys(
-        chain_layers.SHARES.keys() - trial.values.keys(), chain_layers.NOT_TRACED
+        set(names_of(Of.LAYERS)) - trial.values.keys(), chain_layers.NOT_TRACED
     )
     if chains.reason is not None:
-        trial.reasons |= dict.fromkeys((m.name for m in METRICS if m.of is Of.CHAIN), chains.reason)
+        trial.reasons |= dict.fromkeys(names_of(Of.CHAIN), chains.reason)
     samples = evidence.samples()
     late = {
         e["endpoint"]: e["node"]
@@ -236,7 +235,9 @@ def _second_by_second(
         seconds, reason = seconds[:0], trial.reasons["cpu_cores"]
     trial.messages.samples[cpu_by_second.NAME] = make_sample([seconds])
     if reason is not None:
-        trial.reasons |= dict.fromkeys(cpu_by_second.METRICS, reason)
+        trial.reasons |= dict.fromkeys(
+            (m.name for m in METRICS if m.source == cpu_by_second.NAME), reason
+        )
 
 
 def endpoints_of(evidence: Evidence) -> list[Endpoint]:
@@ -363,8 +364,8 @@ def leftovers(events: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
     is not a leftover), and the bytes that all of it takes."""
     found = [event for event in events if event["event"] == LEFTOVERS]
     if not found:
-        return {}, dict.fromkeys((LEFTOVER_FILES, LEFTOVER_BYTES), NOT_ASKED)
+        return {}, dict.fromkeys(names_of(Of.HOSTS), NOT_ASKED)
     kinds = [json.loads(event["text"] or "{}") for event in found]
     files = sum(count for one in kinds for kind, count in one.items() if kind != "directory")
     taken = sum(event["value"] or 0 for event in found)
-    return {LEFTOVER_FILES: float(files), LEFTOVER_BYTES: float(taken)}, {}
+    return {"leftover_files": float(files), "leftover_bytes": float(taken)}, {}

@@ -40,6 +40,7 @@ __all__ = [
     "Topics",
     "Use",
     "names_for",
+    "names_of",
 ]
 
 METRICS: tuple[Metric, ...] = (
@@ -60,3 +61,8 @@ GLOSSARY: dict[str, Metric] = {metric.name: metric for metric in METRICS}
 def names_for(use: Use) -> tuple[str, ...]:
     """The metrics that are taken up for that."""
     return tuple(metric.name for metric in METRICS if use in metric.use)
+
+
+def names_of(of: Of) -> tuple[str, ...]:
+    """The metrics that measure that."""
+    return tuple(metric.name for metric in METRICS if metric.of is of)

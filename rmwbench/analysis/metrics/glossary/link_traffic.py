@@ -149,7 +149,7 @@ METRICS = (
         "amount",
         "What all hosts sent into the further interfaces that their network gives them, from "
         "before the first session opened until the steady state's end.",
-        of=Of.HOSTS,
+        of=Of.INTERFACES,
         group=INTERFACES,
         heading="into them",
     ),
@@ -161,7 +161,7 @@ METRICS = (
         "What went over the loopback interfaces of all hosts in the same time, of trials with "
         "further interfaces: among it what was meant for another host and sent to an address that "
         "the sender has too.",
-        of=Of.HOSTS,
+        of=Of.INTERFACES,
         group=INTERFACES,
         heading="to itself",
     ),

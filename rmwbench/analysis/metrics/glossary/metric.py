@@ -37,6 +37,7 @@ class Of(StrEnum):
     PROCESSES = "processes"
     MACHINE = "machine"
     HOSTS = "hosts"
+    INTERFACES = "interfaces that lead nowhere"
     LINKS = "links"
     CROSS_TRAFFIC = "cross traffic"
     JOINERS = "joiners"

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
+
 ROLE = "cross traffic"
-GOODPUT, LEAST, CPU = "cross_goodput", "cross_goodput_least", "cross_cpu_cores"
-METRICS = (GOODPUT, LEAST, CPU)
 NONE = "the network has no cross traffic"
 NO_ACCOUNT = "the cross traffic gave no account of the window"
 TOO_SHORT = "no whole second lies within the window"
@@ -27,27 +27,29 @@ Counted = dict[tuple[str, str], float]
 def cross_traffic(
     counters: Iterable[Mapping[str, Any]], definition: Mapping[str, Any]
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """(values, reasons) of METRICS of one trial, all cross traffic together: bytes per second in
+    """(values, reasons) of one trial, all cross traffic together: bytes per second in
     the window and in its worst second, and processor time per second. `definition` is the
     cell's."""
     if not asked(definition):
-        return {}, dict.fromkeys(METRICS, NONE)
+        return {}, dict.fromkeys(names_of(Of.CROSS_TRAFFIC), NONE)
     found: dict[str, Counted] = {}
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
             found.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
     receivers = [one for one in found.values() if (RECEIVED, BEGIN) in one]
     if not receivers or any((RECEIVED, END) not in one for one in receivers):
-        return {}, dict.fromkeys(METRICS, NO_ACCOUNT)
-    values = {GOODPUT: sum(_rate(one, BEGIN, END) for one in receivers)}
+        return {}, dict.fromkeys(names_of(Of.CROSS_TRAFFIC), NO_ACCOUNT)
+    values = {"cross_goodput": sum(_rate(one, BEGIN, END) for one in receivers)}
     reasons: dict[str, str] = {}
     seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]
     if seconds:
-        values[LEAST] = min(seconds)
+        values["cross_goodput_least"] = min(seconds)
     else:
-        reasons[LEAST] = TOO_SHORT
+        reasons["cross_goodput_least"] = TOO_SHORT
     length_ns = receivers[0][TIME, END] - receivers[0][TIME, BEGIN]
-    values[CPU] = sum(one[USED, END] - one[USED, BEGIN] for one in found.values()) / length_ns
+    values["cross_cpu_cores"] = (
+        sum(one[USED, END] - one[USED, BEGIN] for one in found.values()) / length_ns
+    )
     return values, reasons
 
 

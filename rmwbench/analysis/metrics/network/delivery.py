@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.metrics.network.streams import Pair
 from rmwbench.analysis.records.columns import Window
 
@@ -25,7 +26,6 @@ DISCOVERY, UNMATCHED, DELIVERY, TAIL = (
     "lost_in_tail",
 )
 AFTER_FIRST = "lost_after_first"
-SPLIT = (DISCOVERY, UNMATCHED, DELIVERY, TAIL, AFTER_FIRST)
 WAITED = (
     "no node joined within the window: the trial waited until all had matched and had a message"
 )
@@ -37,9 +37,9 @@ def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[C
     messages from the first delivered one on. Reasons for what this trial cannot say."""
     late = [pair for pair in pairs if pair.writer.late or pair.reader.late]
     if not late:
-        return {}, dict.fromkeys(SPLIT, WAITED)
+        return {}, dict.fromkeys(names_of(Of.JOINERS), WAITED)
     matched = _matched(events)
-    of = {name: [0, 0] for name in SPLIT}
+    of = {name: [0, 0] for name in names_of(Of.JOINERS)}
     for pair in late:
         wanted, arrived = pair.sent, pair.sent & pair.arrived
         total = int(np.count_nonzero(wanted))

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.glossary import METRICS, Of
 from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.columns import Columns, Window
 from rmwbench.analysis.records.frame_counts import FrameCounts, network_of
@@ -24,17 +25,6 @@ from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN
 
 Row = Mapping[str, Any]
 BYTES = "link_bytes_per_payload_byte"
-RETRANSMITTED, RETRANSMITTED_BYTES = "retransmitted_frames", "retransmitted_bytes"
-LOST, USED = "frames_lost", "link_utilisation"
-METRICS = (
-    BYTES,
-    *(f"{BYTES}_{kind}" for kind in CLASSES),
-    RETRANSMITTED,
-    RETRANSMITTED_BYTES,
-    LOST,
-    USED,
-)
-
 NO_LOG = "the trial has no frame log: its hosts are not behind links"
 KERNELS = "the kernel backend of the network keeps no log of frames"
 NO_CROSSING = "no payload was delivered from one host to another in the window"
@@ -215,7 +205,7 @@ def sums_of_counts(counts: FrameCounts) -> Sums:
 def values(
     wire: Wire, sums: Sums
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
-    """(amounts, (events, of) of fractions, reasons) of METRICS."""
+    """(amounts, (events, of) of fractions, reasons) of the links."""
     amounts: dict[str, float] = {}
     reasons: dict[str, str] = {}
     if wire.payload_bytes:
@@ -224,16 +214,21 @@ def values(
             of = sum(count[1] for (_, name), count in wire.sent.items() if name == kind)
             amounts[f"{BYTES}_{kind}"] = of / wire.payload_bytes
     else:
-        reasons |= dict.fromkeys(METRICS[: 1 + len(CLASSES)], NO_CROSSING)
-    fractions = {RETRANSMITTED: (sums.again_frames, sums.data_frames), LOST: (sums.lost, sums.met)}
+        reasons |= dict.fromkeys(
+            (m.name for m in METRICS if m.of is Of.LINKS and m.unit == "1"), NO_CROSSING
+        )
+    fractions = {
+        "retransmitted_frames": (sums.again_frames, sums.data_frames),
+        "frames_lost": (sums.lost, sums.met),
+    }
     if sums.data_bytes:
-        amounts[RETRANSMITTED_BYTES] = sums.again_bytes / sums.data_bytes
+        amounts["retransmitted_bytes"] = sums.again_bytes / sums.data_bytes
     else:
-        reasons[RETRANSMITTED_BYTES] = "no frame with data was sent in the window"
+        reasons["retransmitted_bytes"] = "no frame with data was sent in the window"
     if wire.busy_ns and wire.window_ns:
-        amounts[USED] = max(wire.busy_ns.values()) / wire.window_ns
+        amounts["link_utilisation"] = max(wire.busy_ns.values()) / wire.window_ns
     else:
-        reasons[USED] = NO_RATE
+        reasons["link_utilisation"] = NO_RATE
     return amounts, fractions, reasons
 
 

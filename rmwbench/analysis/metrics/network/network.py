@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.metrics.network import cross_traffic, delivery, outage
 from rmwbench.analysis.metrics.network import link_bytes as wire
 from rmwbench.analysis.metrics.network.link_bytes import Wire
@@ -69,14 +70,15 @@ def network(
         frames = frames.where(~frames.sender.among(*others))
     no_log = wire.why_no_log(definition) if counts is None else WHY
     if window is None or not window.length_ns:
-        return {}, {}, dict.fromkeys(_ALL, NO_WINDOW), Network()
+        return {}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), Network()
     asked = definition.get("workload")
     returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
     if frames is None and counts is None and not interruptions and not late:
-        reasons = dict.fromkeys(wire.METRICS, no_log) | dict.fromkeys(outage.METRICS, outage.NONE)
-        reasons |= dict.fromkeys(delivery.SPLIT, delivery.WAITED)
+        reasons = dict.fromkeys(names_of(Of.LINKS), no_log)
+        reasons |= dict.fromkeys(names_of(Of.OUTAGES), outage.NONE)
+        reasons |= dict.fromkeys(names_of(Of.JOINERS), delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
         return {}, {}, reasons, Network()
     judged = [e for e in endpoints if not focus or e.topic in focus]
@@ -99,12 +101,12 @@ def network(
         seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
         sums = wire.sums_of(frames, window)
     if seen is None or sums is None:
-        reasons |= dict.fromkeys(wire.METRICS, no_log)
+        reasons |= dict.fromkeys(names_of(Of.LINKS), no_log)
     else:
         more, shares, why = wire.values(seen, sums)
         if frames is not None and wire.is_mixed(frames, definition):
-            more.pop(wire.USED, None)
-            why[wire.USED] = wire.MIXED
+            more.pop("link_utilisation", None)
+            why["link_utilisation"] = wire.MIXED
         values |= more
         fractions |= shares
         reasons |= why
@@ -134,4 +136,7 @@ def _over_time(
     )
 
 
-_ALL = (*wire.METRICS, *outage.METRICS, "stall_outside_outages", *delivery.SPLIT)
+OF_NETWORKS = (
+    *(name for of in (Of.LINKS, Of.OUTAGES, Of.JOINERS) for name in names_of(of)),
+    "stall_outside_outages",
+)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.metrics.network.streams import Pair
 from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.frames import Frames
@@ -27,7 +28,6 @@ on another."""
 IN_IT = ("lost_in_outage", "repaired_after_outage")
 DUE = "due_in_outage"
 AFTER_IT = ("lost_before_recovery", "lost_after_recovery", "duplicates_after_outage")
-METRICS = ("recovery_time", "outage_stall", *IN_IT, *AFTER_IT, "recovery_bytes")
 OF_A_WORKER = "killed_s"
 """How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it
 is a daemon's."""
@@ -188,7 +188,7 @@ def around(
     frames: Frames | None,
     window: Window,
 ) -> tuple[dict[str, float], dict[str, str]]:
-    """Values of METRICS and `stall_outside_outages`, and reasons for what is missing. Counts are
+    """Values of the metrics of outages and `stall_outside_outages`, and reasons for what is missing. Counts are
     messages, once per reader, over all outages of the trial: one that several outages touch is
     counted once."""
     values: dict[str, float] = {}
@@ -196,7 +196,7 @@ def around(
     if outside is not None:
         values["stall_outside_outages"] = outside
     if not found:
-        return values, dict.fromkeys(METRICS, NONE)
+        return values, dict.fromkeys(names_of(Of.OUTAGES), NONE)
     if inside is not None:
         values["outage_stall"] = inside
     counted = sum((_counted(pair, found, recovered) for pair in pairs), start=Counter[str]())
@@ -206,7 +206,7 @@ def around(
     else:
         reasons = dict.fromkeys(IN_IT, NONE_DUE)
     if not recovered:
-        missing = [name for name in METRICS if name not in {*values, *reasons}]
+        missing = [name for name in names_of(Of.OUTAGES) if name not in {*values, *reasons}]
         return values, reasons | dict.fromkeys(missing, NOT_BACK)
     values["recovery_time"] = max(one.time_ns for one in recovered)
     values |= {name: float(counted[name]) for name in AFTER_IT}

@@ -9,9 +9,9 @@ to it never leaves it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.stats.missing import total
 
-STRAY, TO_ITSELF = "stray_bytes", "loopback_bytes"
 NO_FURTHER = "no host has further interfaces"
 NOT_READ = (
     "the interfaces' counters were not read before the first session opened and at the window's end"
@@ -28,7 +28,7 @@ def stray(
     `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
-        return {}, dict.fromkeys((STRAY, TO_ITSELF), NO_FURTHER)
+        return {}, dict.fromkeys(names_of(Of.INTERFACES), NO_FURTHER)
     sent: dict[tuple[str, str, str], float] = {}
     for row in counters:
         name = row["counter"]
@@ -42,12 +42,12 @@ def stray(
             ] = row["value"]
     values: dict[str, float] = {}
     places = {
-        STRAY: [(host, one["name"]) for host, mine in further.items() for one in mine],
-        TO_ITSELF: [(host, LOOPBACK) for host in definition["network"]["hosts"]],
+        "stray_bytes": [(host, one["name"]) for host, mine in further.items() for one in mine],
+        "loopback_bytes": [(host, LOOPBACK) for host in definition["network"]["hosts"]],
     }
     for metric, wanted in places.items():
         begin, end = (total(sent.get((*place, at)) for place in wanted) for at in (BEGIN, END))
         if begin is None or end is None:
-            return {}, dict.fromkeys((STRAY, TO_ITSELF), NOT_READ)
+            return {}, dict.fromkeys(names_of(Of.INTERFACES), NOT_READ)
         values[metric] = end - begin
     return values, {}
