@@ -19,6 +19,7 @@ from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.over_topics import over_topics
+from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike import flags, outdated
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
@@ -376,10 +377,10 @@ def _tuning(
     return out
 
 
-def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> gains.Planned:
+def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> Statement:
     """With the blocks that either lost, which are infinite."""
     a, b = (counted([side.judged[topic]])[0] for side in (tuned, untouched))
-    return gains.Planned(tuned.primary, a.primary, b.primary, (a.bounds, b.bounds))
+    return gains.planned(GLOSSARY[tuned.primary], a.primary, b.primary, (a.bounds, b.bounds))
 
 
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:

@@ -13,8 +13,8 @@ from scipy.stats import binom
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
 from rmwbench.analysis.verdicts.ratio import unpaired
-from rmwbench.analysis.verdicts.regression import (
-    Question,
+from rmwbench.analysis.verdicts.statements import (
+    Statement,
     judge,
     overall,
 )
@@ -31,7 +31,7 @@ def values(rng, ratio=1.0, n=10, sd=0.03, mood=0.0):
 
 
 def ask(a, b, *, paired=False, entry=LATENCY, group=0, reliable=True):
-    return Question(group, entry, a, b, paired, reliable)
+    return Statement(group=group, metric=entry, left=b, right=a, paired=paired, reliable=reliable)
 
 
 def one(question, rules=RULES):
@@ -172,7 +172,7 @@ def test_who_drops_messages_is_not_called_faster():
     latency, loss = judge([fast, lossy], RULES)
     assert (latency.verdict, loss.verdict) == ("undecided", "worse")
     assert "delivers less" in latency.reason
-    other, _ = judge([fast, ask(lossy.a, lossy.b, entry=LOSS, group="another cell")], RULES)
+    other, _ = judge([fast, ask(lossy.right, lossy.left, entry=LOSS, group="another cell")], RULES)
     assert other.verdict == "better"
 
 
@@ -189,7 +189,7 @@ def test_who_drops_messages_of_one_topic_is_not_called_better_in_any_row_of_the_
     other = replace(fast, group="another cell")
     found = [a.verdict for a in judge([cam, imu, fast, slow, cpu, other], RULES)]
     assert found == ["worse", "equivalent", "undecided", "worse", "undecided", "better"]
-    turned = replace(imu, a=some, b=none)  # each side loses more of one topic
+    turned = replace(imu, right=some, left=none)  # each side loses more of one topic
     found = [a.verdict for a in judge([cam, turned, fast, slow, cpu], RULES)]
     assert found == ["worse", "better", *["undecided"] * 3]
 
@@ -317,7 +317,7 @@ def test_rows_share_their_variances_so_that_six_trials_find_what_one_row_alone_d
         )
         for n in range(24)
     ]
-    alone = [replace(q, entry=replace(LATENCY, name=f"metric{n}")) for n, q in enumerate(rows)]
+    alone = [replace(q, metric=replace(LATENCY, name=f"metric{n}")) for n, q in enumerate(rows)]
     assert judge(rows, RULES)[0].verdict == "worse"
     # as many comparisons, each with its own variance
     assert judge(alone, RULES)[0].verdict == "undecided"
@@ -358,7 +358,7 @@ def test_of_a_chain_the_loss_along_it_comes_first_and_not_the_ledger_of_its_hops
     chain = [fast, ask(none, some, entry=along), ask(none, none, entry=LOSS)]
     chain = [replace(q, primary="end_to_end_latency_p50") for q in chain]
     assert [a.verdict for a in judge(chain, RULES)] == ["undecided", "worse", "equivalent"]
-    hops = [replace(q, entry=LOSS if q.entry is along else along) for q in chain[1:]]
+    hops = [replace(q, metric=LOSS if q.metric is along else along) for q in chain[1:]]
     assert [a.verdict for a in judge([chain[0], *hops], RULES)] == ["better", "worse", "equivalent"]
 
 

@@ -6,14 +6,17 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from rmwbench.analysis.verdicts.gains import Answer, Planned, judge
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.gains import judge, planned
 from rmwbench.analysis.verdicts.verdict import Rules
 
+LATENCY = GLOSSARY["response_latency_p50"]
 
-def pair(rng, ratio=1.0, blocks=6, sd=0.2, kind="p50"):
+
+def pair(rng, ratio=1.0, blocks=6, sd=0.2):
     mood = 0.4 * rng.standard_normal(blocks)
     a, b = (np.exp(14 + mood + sd * rng.standard_normal(blocks)) for _ in range(2))
-    return Planned(kind, dict(enumerate((a * ratio).tolist())), dict(enumerate(b.tolist())))
+    return planned(LATENCY, dict(enumerate((a * ratio).tolist())), dict(enumerate(b.tolist())))
 
 
 @pytest.mark.long
@@ -23,45 +26,45 @@ def test_without_any_effect_few_reports_have_a_claim(blocks):
     rng, reports = np.random.default_rng(blocks), 300
     false = alone = 0
     for _ in range(reports):
-        planned = [pair(rng, blocks=blocks) for _ in range(9)]
-        false += any(g.answer in (Answer.LARGER, Answer.SMALLER) for g in judge(planned, Rules()))
-        single = [judge([p], Rules())[0].answer for p in planned]
-        alone += any(answer in (Answer.LARGER, Answer.SMALLER) for answer in single)
+        asked = [pair(rng, blocks=blocks) for _ in range(9)]
+        false += any(g.answer in ("worse", "better") for g in judge(asked, Rules()))
+        single = [judge([p], Rules())[0].answer for p in asked]
+        alone += any(answer in ("worse", "better") for answer in single)
     assert false <= binom.ppf(0.999, reports, 0.05)
     assert alone > 0.25 * reports
 
 
 def test_a_clear_effect_is_found_and_below_the_margin_it_is_the_same():
     rng = np.random.default_rng(1)
-    planned = [pair(rng, 0.5, 8, 0.05), pair(rng, 2.0, 8, 0.05), pair(rng, 1.01, 8, 0.005)]
-    answers = [g.answer for g in judge(planned, Rules())]
-    assert answers == [Answer.SMALLER, Answer.LARGER, Answer.SAME]
+    asked = [pair(rng, 0.5, 8, 0.05), pair(rng, 2.0, 8, 0.05), pair(rng, 1.01, 8, 0.005)]
+    answers = [g.answer for g in judge(asked, Rules())]
+    assert answers == ["better", "worse", "equivalent"]
 
 
 def test_a_real_difference_within_the_margin_is_not_an_effect():
     found = judge([pair(np.random.default_rng(2), 1.03, 40, 0.005)], Rules())[0]
     assert found.low > 1
-    assert found.answer == Answer.SAME
+    assert found.answer == "equivalent"
 
 
 def test_the_look_decides_how_much_may_be_claimed():
-    planned = [pair(np.random.default_rng(3), 1.5, 6, 0.1)]
-    assert judge(planned, Rules())[0].answer == Answer.LARGER
-    early = judge(planned, Rules(alpha=0.0))[0]
-    assert early.answer == Answer.OPEN
+    asked = [pair(np.random.default_rng(3), 1.5, 6, 0.1)]
+    assert judge(asked, Rules())[0].answer == "worse"
+    early = judge(asked, Rules(alpha=0.0))[0]
+    assert early.answer == "undecided"
     assert early.low < early.value < early.high
 
 
 @pytest.mark.parametrize(
     ("a", "bound", "answer"),
     [
-        (22.0, 0.0, Answer.LARGER),
-        (22.0, 0.5, Answer.LARGER),
-        (22.0, 1.5, Answer.OPEN),  # the truth may be 20.5 against 21.5
-        (22.0, 30.0, Answer.OPEN),
-        (18.0, 1.5, Answer.OPEN),
-        (20.1, 0.0, Answer.SAME),
-        (20.1, 1.5, Answer.OPEN),
+        (22.0, 0.0, "worse"),
+        (22.0, 0.5, "worse"),
+        (22.0, 1.5, "undecided"),  # the truth may be 20.5 against 21.5
+        (22.0, 30.0, "undecided"),
+        (18.0, 1.5, "undecided"),
+        (20.1, 0.0, "equivalent"),
+        (20.1, 1.5, "undecided"),
     ],
 )
 def test_no_number_of_blocks_averages_out_what_two_clocks_leave_open(a, bound, answer):
@@ -71,23 +74,25 @@ def test_no_number_of_blocks_averages_out_what_two_clocks_leave_open(a, bound, a
         for centre in (a, 20.0)
     ]
     bounds = tuple(dict.fromkeys(range(6), bound) for _ in sides)
-    found = judge([Planned("p50", *sides, bounds)], Rules())[0]
+    found = judge([planned(LATENCY, *sides, bounds)], Rules())[0]
     assert found.answer == answer
     truths = (a - bound) / (20 + bound), (a + bound) / max(20 - bound, 1e-9)
     assert found.low <= max(truths[0], 0) * 1.01 and truths[1] / 1.01 <= found.high
 
 
 def test_failed_blocks_leave_no_ratio_and_no_claim():
-    planned = pair(np.random.default_rng(4), 0.5, 6, 0.05)
-    found = judge([Planned("p50", {**planned.a, 2: math.inf}, planned.b)], Rules())[0]
-    assert found.answer == Answer.OPEN
+    asked = pair(np.random.default_rng(4), 0.5, 6, 0.05)
+    found = judge([planned(LATENCY, {**asked.left, 2: math.inf}, asked.right)], Rules())[0]
+    assert found.answer == "undecided"
     assert found.value is None and found.no_data
-    assert judge([Planned("p50", {0: 1.0}, {0: 1.0})], Rules())[0].answer == Answer.OPEN
+    assert judge([planned(LATENCY, {0: 1.0}, {0: 1.0})], Rules())[0].answer == "undecided"
 
 
 def test_equal_ratios_of_coarse_values_are_not_certainty():
     """Two ticks against three in each of five blocks: as in verdicts."""
-    ticks = Planned("cpu", dict.fromkeys(range(5), 0.03), dict.fromkeys(range(5), 0.02))
+    ticks = planned(
+        GLOSSARY["cpu_per_message"], dict.fromkeys(range(5), 0.03), dict.fromkeys(range(5), 0.02)
+    )
     found = judge([ticks], Rules())[0]
-    assert found.answer == Answer.OPEN
+    assert found.answer == "undecided"
     assert found.low < 1 < found.high

@@ -455,8 +455,8 @@ def test_of_a_chain_the_loss_along_it_is_told():
 
 def test_tuning_is_told_by_what_the_workload_is_judged_by():
     """Of an idle node tuning was said to make it `1.25× as fast`."""
-    ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "smaller"}
-    worse = {"value": 1.3, "low": 1.2, "high": 1.4, "blocks": 6, "answer": "larger"}
+    ratio = {"value": 0.8, "low": 0.75, "high": 0.85, "blocks": 6, "answer": "better"}
+    worse = {"value": 1.3, "low": 1.2, "high": 1.4, "blocks": 6, "answer": "worse"}
     tuned = [
         {"middleware": name, "tuned": "t", "untouched": "u", "ratio": found}
         for name, found in (("x", ratio), ("y", worse))

@@ -125,7 +125,7 @@ def test_arms_without_any_data():
 
 def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
     document = example_document()
-    ratio = {"value": 0.8, "low": 0.7, "high": 0.9, "blocks": 6, "answer": "smaller"}
+    ratio = {"value": 0.8, "low": 0.7, "high": 0.9, "blocks": 6, "answer": "better"}
     effect = {"arm": "zenoh tuned", "against": "zenoh untouched", "ratios": {"pss": ratio}}
     document["workloads"][0]["effects"] = [effect]
     page = render_html(typed(Shown, document))

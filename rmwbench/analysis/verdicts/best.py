@@ -14,7 +14,7 @@ Loss is judged first, by per-block differences, because a fast middleware that l
 fast. An infinite quantile has no ratio: it is compared by sign.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +24,7 @@ from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.pairs import Pairs, pairs
 from rmwbench.analysis.verdicts.pairs import evidence as pairs_evidence
 from rmwbench.analysis.verdicts.ratio import ratio, sign_flip, spread, unpaired
+from rmwbench.analysis.verdicts.statements import holm
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, Family, NoRatio, Rules, Verdict
 from rmwbench.analysis.verdicts.wording import Judged, never, word
@@ -209,24 +210,12 @@ def _tests(
 
 def _judge_families(everything: list[Judged], alpha: float) -> None:
     """Holm over all arms of all workloads, once for `worse` and once for `equivalent`."""
-    for j, rejected, multiplier in _holm(everything, lambda j: j.p_worse, alpha):
-        j.worse, j.multiplier = rejected, multiplier
-    for j, rejected, multiplier in _holm(everything, lambda j: j.p_equivalent, alpha):
-        j.equivalent, j.multiplier_equivalent = rejected, multiplier
-
-
-def _holm(
-    items: list[Judged], p: Callable[[Judged], float], alpha: float
-) -> Iterator[tuple[Judged, bool, int]]:
-    """Step-down: each item, whether it is rejected, and by how much its p was multiplied (those
-    after the stop: as at the stop).
-    """
-    stop = None
-    for place, item in enumerate(sorted(items, key=lambda j: (p(j), j.workload, j.arm.name))):
-        remaining = len(items) - place
-        if stop is None and (p(item) * remaining > alpha or not alpha > 0):
-            stop = remaining
-        yield item, stop is None, stop or remaining
+    by = {(j.workload, j.arm.name): j for j in everything}
+    for key, (rejected, multiplier) in holm({k: j.p_worse for k, j in by.items()}, alpha).items():
+        by[key].worse, by[key].multiplier = rejected, multiplier
+    equivalent = holm({k: j.p_equivalent for k, j in by.items()}, alpha)
+    for key, (rejected, multiplier) in equivalent.items():
+        by[key].equivalent, by[key].multiplier_equivalent = rejected, multiplier
 
 
 __all__ = [

@@ -8,12 +8,13 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from rmwbench.results.compare.model import Compared, ComparedSide, Row, Topic, Verdict
+from rmwbench.analysis.verdicts.statements import StatementVerdict
+from rmwbench.results.compare.model import Compared, ComparedSide, Row, Topic
 from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 from rmwbench.words.printable import printable
 
-STYLES: Mapping[Verdict, str] = {
+STYLES: Mapping[StatementVerdict, str] = {
     "worse": "bold red",
     "better": "bold green",
     "equivalent": "green",

@@ -206,9 +206,9 @@ def _tuning(w: Workload) -> list[Said]:
         value = fmt.significant(r.value)
         where = f"in {pair.topic}" if pair.topic else "here"
         effect = f"it {order.amount(1, f'{value}×')} as untouched {text}"
-        if r.answer == "smaller":
+        if r.answer == "better":
             out.append(("conclude", f"Tuning {pair.middleware} helps {where}: {effect}."))
-        elif r.answer == "larger":
+        elif r.answer == "worse":
             harm = f"Tuning {pair.middleware} harms {where}: {effect}."
             out.append(("conclude", f"{harm} The profile does not suit this workload."))
         else:

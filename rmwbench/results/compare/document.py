@@ -6,7 +6,7 @@ results, then every cell that both have, then what cannot be compared.
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, judged_loss
@@ -15,10 +15,18 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Use, n
 from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.verdicts import regression
 from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.interim import MARGIN, Found, aa_noise, is_bound
+from rmwbench.analysis.verdicts.statements import (
+    Answer,
+    Change,
+    Counts,
+    Statement,
+    StatementVerdict,
+    judge,
+    overall,
+)
 from rmwbench.analysis.verdicts.unlike import between
 from rmwbench.analysis.verdicts.verdict import Arm, Rules
 from rmwbench.bundle import Bundle
@@ -34,7 +42,6 @@ from rmwbench.results.compare.model import (
     Row,
     Topic,
     Trials,
-    Verdict,
 )
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Estimate, Ratio
@@ -43,7 +50,7 @@ from rmwbench.results.workload.arm import ArmReport
 
 COST = names_for(Use.COMPARED)
 """Judged beside the primary metric and loss, where neither side names metrics."""
-EXIT_CODES: Mapping[Verdict, Literal[0, 1, 2]] = {
+EXIT_CODES: Mapping[StatementVerdict, Literal[0, 1, 2]] = {
     "better": 0,
     "equivalent": 0,
     "worse": 1,
@@ -86,10 +93,10 @@ def compare(
         _Group(m, halves[0].arms[m.a["cell"]], halves[1].arms[m.b["cell"]], one, metrics)
         for m in comparable
     ]
-    asked = [(g, q) for g in groups for q in g.questions()]
-    answers = regression.judge([q for _, q in asked], rules)
+    asked = [(g, q) for g in groups for q in g.statements()]
+    answers = judge([q for _, q in asked], rules)
     shown = [(g, q, x) for (g, q), x in zip(asked, answers, strict=True) if g.is_shown(q, x)]
-    verdict = cast(Verdict, regression.overall(x.verdict for g, q, x in shown if g.counts(q, x)))
+    verdict = overall(x.verdict for g, q, x in shown if g.counts(q, x))
     if verdict in ("equivalent", "better") and any(x.counts for x in alone):
         verdict = "undecided"  # what A has and B lacks may be what broke
     topics = environment(a, b, matches, (halves[0].lines, halves[1].lines))
@@ -121,46 +128,51 @@ class _Group:
         self.key = (match.a["cell"], match.b["cell"])
         self.flags = (*match.chosen, *between(a.facts, b.facts))
 
-    def questions(self) -> Iterator[regression.Question]:
+    def statements(self) -> Iterator[Statement]:
         """Loss is asked for whatever a user names: what is lost costs nothing to deliver."""
         loss = judged_loss(self.a.primary)
         wanted = (*self.named, loss) if self.named else (self.a.primary, loss, *COST)
         for metric in dict.fromkeys(wanted):
             for topic in self._topics(metric):
                 bounds = (
-                    _widest(GLOSSARY[metric], self.a.trials_in(topic)),
                     _widest(GLOSSARY[metric], self.b.trials_in(topic)),
+                    _widest(GLOSSARY[metric], self.a.trials_in(topic)),
                 )
                 reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
-                yield regression.Question(
-                    self.key,
-                    GLOSSARY[metric],
-                    self.a.in_blocks(metric, topic),
-                    self.b.in_blocks(metric, topic),
-                    self.paired,
-                    reliable,
-                    bounds,
-                    topic,
-                    self.a.primary,
+                yield Statement(
+                    group=self.key,
+                    metric=GLOSSARY[metric],
+                    left=self.b.in_blocks(metric, topic),
+                    right=self.a.in_blocks(metric, topic),
+                    paired=self.paired,
+                    reliable=reliable,
+                    bounds=bounds,
+                    topic=topic,
+                    primary=self.a.primary,
                 )
         failed = [{0: _failed(x.lines)} for x in (self.a, self.b)]
         if any(side[0][0] for side in failed):
-            yield regression.Question(self.key, FAILED_TRIALS, failed[0], failed[1], False)
+            right, left = failed
+            yield Statement(
+                group=self.key, metric=FAILED_TRIALS, left=left, right=right, paired=False
+            )
 
-    def is_shown(self, q: regression.Question, answer: regression.Answer) -> bool:
+    def is_shown(self, q: Statement, answer: Answer) -> bool:
         """A loss that nobody asked for where it is decided; of the metrics that are judged where
         nobody names any, those that either side has."""
         if self._is_beside(q):
             return answer.verdict in ("worse", "better")
         return bool(self.named) or not self.has_none(q, answer)
 
-    def counts(self, q: regression.Question, answer: regression.Answer) -> bool:
+    def counts(self, q: Statement, answer: Answer) -> bool:
         """Whether the answer of the whole table rests on it."""
         return not self._is_beside(q) or answer.verdict == "worse"
 
-    def _is_beside(self, q: regression.Question) -> bool:
+    def _is_beside(self, q: Statement) -> bool:
         """Whether it is a loss beside other metrics that a user named."""
-        return bool(self.named) and q.entry is not FAILED_TRIALS and q.entry.name not in self.named
+        return (
+            bool(self.named) and q.metric is not FAILED_TRIALS and q.metric.name not in self.named
+        )
 
     def _topics(self, metric: str) -> list[str | None]:
         """The topics that both have and that are judged one by one; [None], the whole, where there
@@ -169,32 +181,32 @@ class _Group:
         names = [one.name for one in self.a.topics if one.name in there]
         return [*names] if names and metric in OF_TOPICS else [None]
 
-    def has_none(self, q: regression.Question, answer: regression.Answer) -> bool:
+    def has_none(self, q: Statement, answer: Answer) -> bool:
         """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing
         open."""
         return (
             answer.verdict == "no data"
-            and not q.a
-            and not q.b
+            and not q.left
+            and not q.right
             and not self.refused(q)
             and bool(self.a.trials and self.b.trials)
         )
 
-    def refused(self, q: regression.Question) -> str | None:
+    def refused(self, q: Statement) -> str | None:
         """Why a side has nothing to compare by this metric, though it was measured."""
-        if q.entry is FAILED_TRIALS:
+        if q.metric is FAILED_TRIALS:
             return None
-        found = {side: arm.refused(q.entry) for side, arm in (("A", self.a), ("B", self.b))}
+        found = {side: arm.refused(q.metric) for side, arm in (("A", self.a), ("B", self.b))}
         return next((f"{side}: {why}" for side, why in found.items() if why), None)
 
-    def row(self, q: regression.Question, answer: regression.Answer) -> Row:
-        if q.entry is FAILED_TRIALS:
+    def row(self, q: Statement, answer: Answer) -> Row:
+        if q.metric is FAILED_TRIALS:
             shown = [
                 Estimate(unit="fraction", value=k / n, count=n) if n else None
-                for k, n in (q.a[0], q.b[0])
+                for k, n in (q.right[0], q.left[0])
             ]
         else:
-            shown = [aggregate(q.entry, x.trials_in(q.topic)) for x in (self.a, self.b)]
+            shown = [aggregate(q.metric, x.trials_in(q.topic)) for x in (self.a, self.b)]
         effect = answer.effect
         return Row(
             cell=name(self.match.a),
@@ -203,24 +215,26 @@ class _Group:
             arm_b=self.match.b["arm"],
             cell_a=self.key[0],
             cell_b=self.key[1],
-            metric=q.entry.name,
+            metric=q.metric.name,
             topic=q.topic,
-            title=q.entry.title if q.topic is None else f"{q.topic}: {q.entry.title}",
-            unit=q.entry.unit,
-            larger_is_better=q.entry.better is Better.HIGHER,
+            title=q.metric.title if q.topic is None else f"{q.topic}: {q.metric.title}",
+            unit=q.metric.unit,
+            larger_is_better=q.metric.better is Better.HIGHER,
             a=shown[0],
             b=shown[1],
-            trials=(len(q.a), len(q.b)) if q.entry is not FAILED_TRIALS else (q.a[0][1], q.b[0][1]),
+            trials=(len(q.right), len(q.left))
+            if q.metric is not FAILED_TRIALS
+            else (q.right[0][1], q.left[0][1]),
             ratio=effect if isinstance(effect, Ratio) else None,
-            difference=effect if isinstance(effect, regression.Change) else None,
-            verdict=cast(Verdict, answer.verdict),
+            difference=effect if isinstance(effect, Change) else None,
+            verdict=answer.verdict,
             reason=self.refused(q) or answer.reason,
             needed=answer.needed,
             flags=self.flags,
         )
 
 
-def _failed(lines: Sequence[TrialLine]) -> regression.Counts:
+def _failed(lines: Sequence[TrialLine]) -> Counts:
     """A void trial says nothing of the arm, nor does one that its host broke."""
     failed = sum(map(lost_by_its_arm, lines))
     return failed, failed + sum(x.status == "done" for x in lines)

@@ -5,11 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.verdicts.regression import Change
+from rmwbench.analysis.verdicts.statements import Change, StatementVerdict
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words.fields import absent
 
-Verdict = Literal["worse", "better", "equivalent", "undecided", "no data"]
 TopicName = Literal["machine", "workload", "software", "instrument", "day"]
 Answer = Literal["same", "different", "unknown"]
 
@@ -92,7 +91,7 @@ class Row:
     trials: tuple[int, int]
     ratio: Ratio | None
     difference: Change | None
-    verdict: Verdict
+    verdict: StatementVerdict
     reason: str
     needed: int | None
     flags: tuple[str, ...]
@@ -120,5 +119,5 @@ class Compared:
     environment: tuple[Topic, ...]
     rows: tuple[Row, ...]
     not_comparable: tuple[NotComparable, ...]
-    verdict: Verdict
+    verdict: StatementVerdict
     exit_code: Literal[0, 1, 2]

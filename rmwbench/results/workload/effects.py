@@ -4,7 +4,7 @@ with an interval.
 A feature on and off, or the next rung of a ladder, differ in one thing, and both are in every
 block: so the ratio is of pairs. Where a workload has unlike topics, latencies are ratios topic by
 topic, since those of all together are of none. All of a report are judged together
-(analysis/verdicts/gains.py): the words beside a table, "raises" and "lowers", are false anywhere in
+(analysis/verdicts/statements.py): the words beside a table, "raises" and "lowers", are false anywhere in
 a report with a probability of at most 5 %.
 """
 
@@ -18,6 +18,7 @@ from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts import gains
+from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
 from rmwbench.results.shown import Workload
@@ -36,7 +37,7 @@ class Effect:
     workload: str
     arm: str
     against: str
-    planned: dict[str, gains.Planned]
+    planned: dict[str, Statement]
     after: str = ""
     topic: str | None = None
 
@@ -173,7 +174,7 @@ def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:
 
 def _planned(
     arm: ArmReport, base: ArmReport, metrics: Iterable[str], topic: str | None
-) -> dict[str, gains.Planned]:
+) -> dict[str, Statement]:
     """Without metrics that either has not, or that are 0 somewhere: then there is nothing to
     divide. Over unlike topics together there is no latency, and of a single one no cost."""
     unlike = bool(arm.topics or base.topics)
@@ -184,16 +185,16 @@ def _planned(
         a, b = (side.in_blocks(metric, topic) for side in (arm, base))
         if a and b and min(*a.values(), *b.values()) > 0:
             bounds = arm.clock_bounds(metric, topic), base.clock_bounds(metric, topic)
-            out[metric] = gains.Planned(metric, a, b, bounds)
+            out[metric] = gains.planned(GLOSSARY[metric], a, b, bounds)
     return out
 
 
 def _words(judged: Mapping[str, gains.Gain]) -> str:
     """Which metrics it raises, lowers, or leaves within the margin; the others are open."""
     groups = (
-        (gains.Answer.LARGER, "raises"),
-        (gains.Answer.SMALLER, "lowers"),
-        (gains.Answer.SAME, "keeps"),
+        ("worse", "raises"),
+        ("better", "lowers"),
+        ("equivalent", "keeps"),
     )
     names = [
         (word, [n for n, gain in judged.items() if gain.answer == answer])

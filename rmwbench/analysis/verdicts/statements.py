@@ -1,12 +1,13 @@
-"""One arm against another, metric by metric: is B worse than A, better, equivalent, or not decided?
-For maintainers who hunt a regression, where a verdict about "the best" is not an answer.
+"""Is an arm better than another by a metric, worse, equivalent, or is it not decided? The one
+engine that `compare` asks row by row, and `show` for what tuning does and what a feature costs.
 
 Within a campaign both sides share blocks and are compared within them. Two campaigns share none:
 trials are compared with trials (`ratio.unpaired`), and the machine's state of either day stays in
-the difference, whatever their number. Multiplicity is controlled over the table, twice: worse and
-better claims are one family of two-sided tests, equivalence (two one-sided tests) another; in each
-Holm's procedure keeps the probability of any false claim below alpha. Where neighbouring blocks of
-one campaign resemble each other, variances of ratios are multiplied for it (likeness.py).
+the difference, whatever their number. Multiplicity is controlled over all statements of a call,
+twice: worse and better claims are one family of two-sided tests, equivalence (two one-sided tests)
+another; in each Holm's procedure keeps the probability of any false claim below alpha. Variances
+are moderated by those of the same metric (variances.py). Where neighbouring blocks of one campaign
+resemble each other, variances of ratios are multiplied for it (likeness.py).
 
 Delivery is judged first (`judged_loss`): what delivers less is never called better or equivalent
 for being fast.
@@ -15,7 +16,7 @@ for being fast.
 import math
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy import special
@@ -28,6 +29,7 @@ from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalenc
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
+    Bounds,
     p_of_ranks,
     p_of_signs,
     rounding_error,
@@ -41,33 +43,58 @@ from rmwbench.words.numbers import percent, points
 Counts = tuple[int, int]
 """(events, of)."""
 _Logs = tuple[np.ndarray, np.ndarray]
-"""Logarithms of A's and of B's values."""
+"""Logarithms of the values of left and of right."""
 
 
-@dataclass(frozen=True)
-class Question:
-    """Is B worse than A by this metric? `a`, `b`: block -> its trial's value (+inf allowed), or
-    `Counts` for fractions. `paired`: they are blocks of one campaign. `group`: what is judged
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """Is `left` worse than `right` by this metric? Each: block -> its trial's value (+inf allowed),
+    or `Counts` for fractions. `paired`: they are blocks of one campaign. `group`: what is judged
     together (a cell): the loss in any of its topics comes first. `reliable`: neither side may lose
-    anything. `bounds`: how far A's and B's values may be from the truth for the clocks of two
-    hosts, in the metric's unit. `topic`: whose the values are, None: the whole cell's. `primary`:
-    the metric that the cell is judged by, which says what loss comes first.
+    anything. `bounds`: how far the values of left and right may be from the truth for the clocks of
+    two hosts, in the metric's unit; of each block where they differ. `topic`: whose the values are,
+    None: the whole cell's. `primary`: the metric that the cell is judged by, which says what loss
+    comes first. `by_ratio`: values without a ratio, infinite or 0, decide nothing; else their order
+    is compared.
     """
 
-    group: Hashable
-    entry: Metric
-    a: Mapping[int, Any]
-    b: Mapping[int, Any]
+    left: Mapping[int, Any]
+    right: Mapping[int, Any]
+    metric: Metric
     paired: bool
+    group: Hashable = None
     reliable: bool = True
-    bounds: tuple[float, float] = (0.0, 0.0)
+    bounds: tuple[Bounds | float, Bounds | float] = (0.0, 0.0)
     topic: str | None = None
     primary: str = PRIMARY
+    by_ratio: bool = False
+
+    @property
+    def blocks(self) -> tuple[list[int], list[int]]:
+        """Of left and right: those that both have where they are paired, else all of each."""
+        if self.paired:
+            both = sorted(self.left.keys() & self.right.keys())
+            return both, both
+        return sorted(self.left), sorted(self.right)
+
+    def values(self) -> tuple[list[Any], list[Any]]:
+        ours, theirs = self.blocks
+        return [self.left[k] for k in ours], [self.right[k] for k in theirs]
+
+    def bounds_of_values(self) -> tuple[np.ndarray | float, np.ndarray | float]:
+        """Shapes as `values`, or one for all."""
+        left, right = (
+            side
+            if isinstance(side, float | int)
+            else np.array([side.get(block, 0.0) for block in blocks])
+            for side, blocks in zip(self.bounds, self.blocks, strict=True)
+        )
+        return left, right
 
 
 @dataclass(frozen=True)
 class Change:
-    """A difference of two fractions, B − A, with its interval over so many blocks."""
+    """A difference of two fractions with its interval over so many blocks."""
 
     value: float
     low: float
@@ -75,15 +102,19 @@ class Change:
     blocks: int
 
 
+Direction = Literal["worse", "better"]
+StatementVerdict = Literal["worse", "better", "equivalent", "undecided", "no data"]
+
+
 @dataclass(frozen=True)
 class Answer:
-    """`verdict`: worse | better | equivalent | undecided | no data, of B against A. `effect`: B ÷
-    A, or B − A of fractions, its interval at the level at which the row was judged. `needed`: how
+    """`verdict` of left against right. `effect`: left ÷ right, or left − right of fractions, its
+    interval at the level at which the statement was judged. `needed`: how
     many blocks (or trials of each campaign) would decide it, were the effect and its spread what
     they look like now.
     """
 
-    verdict: str
+    verdict: StatementVerdict
     effect: BlockRatio | NoRatio | Change | None
     reason: str
     needed: int | None = None
@@ -91,7 +122,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Effect:
-    """Of B against A, larger is worse; on the log scale, or of fractions. p values are
+    """Of left against right, larger is worse; on the log scale, or of fractions. p values are
     one-sided."""
 
     mean: float
@@ -106,28 +137,28 @@ class _Effect:
     extra: float = 0.0  # … or too small
 
 
-def judge(questions: Sequence[Question], rules: Rules) -> list[Answer]:
+def judge(statements: Sequence[Statement], rules: Rules) -> list[Answer]:
     """An answer per question, in their order."""
-    logs = [_logs(q, rules) for q in questions]
-    shared, alike = _priors(questions, logs), _likeness(questions, logs)
-    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in questions]
+    logs = [_logs(q, rules) for q in statements]
+    shared, alike = _priors(statements, logs), _likeness(statements, logs)
+    effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in statements]
     tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Effect)}
-    different = _holm(
+    different = holm(
         {n: min(1.0, 2 * min(e.worse, e.better)) for n, e in tested.items()}, rules.alpha
     )
-    equal = _holm(
-        {n: e.equivalent for n, e in tested.items() if _has_margin(questions[n])}, rules.alpha
+    equal = holm(
+        {n: e.equivalent for n, e in tested.items() if _has_margin(statements[n])}, rules.alpha
     )
     answers = [
         Answer("no data", None, e)
         if isinstance(e, str)
-        else _answer(questions[n], e, different[n], equal.get(n, (False, 1)), rules)
+        else _answer(statements[n], e, different[n], equal.get(n, (False, 1)), rules)
         for n, e in enumerate(effects)
     ]
-    return _loss_first(questions, answers)
+    return _loss_first(statements, answers)
 
 
-def overall(verdicts: Iterable[str]) -> str:
+def overall(verdicts: Iterable[StatementVerdict]) -> StatementVerdict:
     """Of a table's verdicts: `worse` where anything is, `undecided` where anything is open or
     nothing was compared, else `equivalent`, or `better` where something is.
     """
@@ -139,47 +170,42 @@ def overall(verdicts: Iterable[str]) -> str:
     return "better" if "better" in found else "equivalent"
 
 
-def _is_fraction(q: Question) -> bool:
-    return q.entry.kind == "fraction"
+def _is_fraction(q: Statement) -> bool:
+    return q.metric.kind == "fraction"
 
 
-def _has_margin(q: Question) -> bool:
+def _has_margin(q: Statement) -> bool:
     """Whether its sides can be shown to be equivalent: reliable arms are allowed no loss."""
-    return not _is_fraction(q) or (q.entry is not FAILED_TRIALS and not q.reliable)
+    return not _is_fraction(q) or (q.metric is not FAILED_TRIALS and not q.reliable)
 
 
-def _kind(q: Question) -> tuple[str, bool]:
+def _kind(q: Statement) -> tuple[str, bool]:
     """Rows of one kind have variances alike."""
-    return q.entry.name, q.paired
+    return q.metric.name, q.paired
 
 
-def _logs(q: Question, rules: Rules) -> _Logs | None:
-    """Of common blocks where the two sides are paired; None where there is no ratio of them, or too
-    few."""
-    if q.entry is FAILED_TRIALS or _is_fraction(q):
+def _logs(q: Statement, rules: Rules) -> _Logs | None:
+    """None where there is no ratio of them, or too few."""
+    if q.metric is FAILED_TRIALS or _is_fraction(q):
         return None
-    both = sorted(set(q.a) & set(q.b)) if q.paired else None
-    a, b = (
-        np.array([side[k] for k in (sorted(side) if both is None else both)], float)
-        for side in (q.a, q.b)
-    )
-    if min(len(a), len(b)) < max(rules.min_blocks, 2) or not all(
-        ((x > 0) & np.isfinite(x)).all() for x in (a, b)
+    left, right = (np.array(side, float) for side in q.values())
+    if min(len(left), len(right)) < max(rules.min_blocks, 2) or not all(
+        ((x > 0) & np.isfinite(x)).all() for x in (left, right)
     ):
         return None
-    return np.log(a), np.log(b)
+    return np.log(left), np.log(right)
 
 
 def _priors(
-    questions: Sequence[Question], logs: Sequence[_Logs | None]
+    statements: Sequence[Statement], logs: Sequence[_Logs | None]
 ) -> dict[tuple[str, bool], Prior]:
     """What the rows of a kind tell about each other's variances: of block log-ratios, or of the
     trials of each side."""
     found: dict[tuple[str, bool], list[np.ndarray]] = {}
-    for q, both in zip(questions, logs, strict=True):
+    for q, both in zip(statements, logs, strict=True):
         if both is not None:
-            a, b = both
-            found.setdefault(_kind(q), []).extend([b - a] if q.paired else [a, b])
+            left, right = both
+            found.setdefault(_kind(q), []).extend([left - right] if q.paired else [right, left])
     return {
         kind: prior_of(
             np.array([x.var(ddof=1) for x in samples]), np.array([len(x) - 1 for x in samples])
@@ -188,40 +214,37 @@ def _priors(
     }
 
 
-def _likeness(questions: Sequence[Question], logs: Sequence[_Logs | None]) -> Likeness:
-    """Of neighbouring blocks, pooled over the table: A and B are two arms that shared them."""
-    both = zip(questions, logs, strict=True)
-    return likeness([np.array(pair) for q, pair in both if q.paired and pair is not None])
+def _likeness(statements: Sequence[Statement], logs: Sequence[_Logs | None]) -> Likeness:
+    """Of neighbouring blocks, pooled over all: left and right are two arms that shared them."""
+    both = zip(statements, logs, strict=True)
+    return likeness([np.array(pair[::-1]) for q, pair in both if q.paired and pair is not None])
 
 
 def _effect(
-    q: Question, rules: Rules, prior: Prior = NOTHING, alike: Likeness = NONE
+    q: Statement, rules: Rules, prior: Prior = NOTHING, alike: Likeness = NONE
 ) -> _Effect | str:
     """The test statistic, or why there is none."""
-    if q.entry is FAILED_TRIALS:
+    if q.metric is FAILED_TRIALS:
         return _failures(q)
-    both = sorted(set(q.a) & set(q.b)) if q.paired else None
-    a, b = ([side[k] for k in (sorted(side) if both is None else both)] for side in (q.a, q.b))
-    if not q.a or not q.b:
-        return f"{'neither side has' if not q.a and not q.b else 'A has no' if not q.a else 'B has no'} data for it"
-    if min(len(a), len(b)) < rules.min_blocks:
-        return (
-            f"{len(a)} blocks have both, {rules.min_blocks} are needed"
-            if q.paired
-            else f"{len(a)} and {len(b)} trials, {rules.min_blocks} of each are needed"
-        )
+    left, right = q.values()
+    if why := _too_few(q, len(left), len(right), rules):
+        return why
     if _is_fraction(q):
-        return _fractions(np.array(a, float), np.array(b, float), q, rules)
-    first, second = (np.array(x, float) for x in (a, b))
-    if q.entry.better is Better.HIGHER:
+        return _fractions(np.array(right, float), np.array(left, float), q, rules)
+    first, second = (np.array(x, float) for x in (right, left))
+    of_left, of_right = q.bounds_of_values()
+    if q.metric.better is Better.HIGHER:
         first, second = second, first
     rules = _rules_of(q, rules)
     if not all(((x > 0) & np.isfinite(x)).all() for x in (first, second)):
+        if q.by_ratio:
+            infinite = int((~np.isfinite(first) | ~np.isfinite(second)).sum())
+            return f"in {infinite} of {len(left)} blocks a side is infinite: that has no ratio"
         return _by_order(first, second, q, rules)
     mean, error, freedom = _mean(np.log(first), np.log(second), q.paired, prior=prior, alike=alike)
     error = max(error, rounding_error(first, second))
     floor, margin = math.log1p(rules.aa_floor), math.log1p(rules.margin)
-    spare, extra = shifts(second, first, (q.bounds[1], q.bounds[0]))
+    spare, extra = shifts(second, first, (of_left, of_right))
     above = _p_above(mean, error, freedom)
     below = _p_above(-mean, error, freedom)
     # Where identical arms may differ by more than the margin, no interval of these trials shows
@@ -234,7 +257,7 @@ def _effect(
         mean,
         error,
         freedom,
-        min(len(a), len(b)),
+        min(len(left), len(right)),
         worse,
         better,
         equivalent,
@@ -243,13 +266,26 @@ def _effect(
     )
 
 
-def _rules_of(q: Question, rules: Rules) -> Rules:
+def _too_few(q: Statement, left: int, right: int, rules: Rules) -> str | None:
+    """Why nothing can be said of so many values."""
+    if not q.by_ratio and not (q.left and q.right):
+        if not q.left and not q.right:
+            return "neither side has data for it"
+        return f"{'B' if q.right else 'A'} has no data for it"
+    if min(left, right) >= rules.min_blocks:
+        return None
+    if q.paired:
+        return f"{left} blocks have both, {rules.min_blocks} are needed"
+    return f"{right} and {left} trials, {rules.min_blocks} of each are needed"
+
+
+def _rules_of(q: Statement, rules: Rules) -> Rules:
     """Blocks share the machine's state, so within one campaign the scatter of the ratio holds the
     machine's noise; two campaigns have nothing that averages it out."""
     return replace(rules, aa_floor=0.0) if q.paired else rules
 
 
-def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
+def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Effect:
     """Differences of per-trial fractions, shapes (trials, 2). The standard error is not taken below
     the binomial one (with one event and one non-event added), because a few equal small counts
     would otherwise look certain.
@@ -267,14 +303,14 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effe
     return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent)
 
 
-def _by_order(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effect:
+def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Effect:
     """Infinite values and zeros have an order and no ratio. `mean` says only whether there is any
     difference."""
     same = len(np.unique(np.concatenate([a, b]))) == 1
     if same:
         worse = better = 1.0
     else:
-        of_a, of_b = q.bounds
+        of_b, of_a = q.bounds_of_values()
         p = p_of_signs if q.paired else p_of_ranks
         worse = p(b, a, rules.least(), (of_b, of_a))
         better = p(a, b, rules.least(), (of_a, of_b))
@@ -290,10 +326,10 @@ def _by_order(a: np.ndarray, b: np.ndarray, q: Question, rules: Rules) -> _Effec
     )
 
 
-def _failures(q: Question) -> _Effect | str:
+def _failures(q: Statement) -> _Effect | str:
     """Fisher's exact test on trials that failed, of those that ran."""
     (fa, na), (fb, nb) = (
-        tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.a, q.b)
+        tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.right, q.left)
     )
     if not na or not nb:
         return "no trial ran on one side"
@@ -349,36 +385,38 @@ def _p_above(mean: float, error: float, freedom: float) -> Callable[[float], flo
     return p
 
 
-def _holm(p: Mapping[int, float], alpha: float) -> dict[int, tuple[bool, int]]:
-    """Step-down: whether each is rejected, and by how much its p was multiplied (those after the
-    stop: as there)."""
+def holm(p: Mapping[Any, float], alpha: float) -> dict[Any, tuple[bool, int]]:
+    """Holm's step-down procedure (Scand. J. Stat. 6, 1979): whether each is rejected, and by how
+    much its p was multiplied (those after the stop: as there). Keys have an order, which decides
+    between equal p values."""
     out, stop = {}, None
     for place, n in enumerate(sorted(p, key=lambda n: (p[n], n))):
         remaining = len(p) - place
-        if stop is None and not p[n] * remaining <= alpha:
+        if stop is None and not (alpha > 0 and p[n] * remaining <= alpha):
             stop = remaining
         out[n] = (stop is None, stop or remaining)
     return out
 
 
 def _answer(
-    q: Question, e: _Effect, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
+    q: Statement, e: _Effect, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
 ) -> Answer:
     claimed, multiplier = different
-    level = rules.alpha / (2 * multiplier)
-    direction = "worse" if e.worse < e.better else "better"
+    # where nothing may be decided yet, the interval is of 95 % by itself
+    level = rules.alpha / (2 * multiplier) if rules.alpha > 0 else 0.025
+    direction: Direction = "worse" if e.worse < e.better else "better"
     if _is_fraction(q):
         return _fraction_answer(q, e, claimed, direction, level, equal, rules)
     if e.by_order:
         return _order_answer(q, e, claimed, direction)
     rules = _rules_of(q, rules)
-    effect = _shifted(_ratio(q, e, level), e)
+    effect = _ratio(q, e, level)
     beyond = abs(e.mean) > math.log1p(rules.least())
     unit = "blocks" if q.paired else "trials of each campaign"
     if claimed and beyond:
         return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal[0]:
-        effect = _shifted(_ratio(q, e, rules.alpha / equal[1]), e)
+        effect = _ratio(q, e, rules.alpha / equal[1])
         return Answer(
             "equivalent", effect, f"{_times(effect)}: within the margin of {percent(rules.margin)}"
         )
@@ -398,15 +436,15 @@ def _answer(
     return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
 
 
-def _order_answer(q: Question, e: _Effect, claimed: bool, direction: str) -> Answer:
-    endless = any(math.isinf(v) for side in (q.a, q.b) for v in side.values())
+def _order_answer(q: Statement, e: _Effect, claimed: bool, direction: Direction) -> Answer:
+    endless = any(math.isinf(v) for side in (q.right, q.left) for v in side.values())
     why = (
         "in some trials messages that did not arrive reach this quantile, or they failed"
         if endless
         else "it is 0 in some trials"
     )
     if e.mean == 0:
-        value = next(iter(q.a.values()))
+        value = next(iter(q.right.values()))
         every = (
             "no trial delivered enough to reach this quantile"
             if endless
@@ -448,17 +486,17 @@ def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) 
 
 
 def _fraction_answer(
-    q: Question,
+    q: Statement,
     e: _Effect,
     claimed: bool,
-    direction: str,
+    direction: Direction,
     level: float,
     equal: tuple[bool, int],
     rules: Rules,
 ) -> Answer:
     if e.by_order:
         (fa, na), (fb, nb) = (
-            tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.a, q.b)
+            tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.right, q.left)
         )
         text = f"{fa} of {na} trials failed in A, {fb} of {nb} in B"
         if not fa and not fb:
@@ -473,7 +511,7 @@ def _fraction_answer(
     if claimed:
         word = "more" if direction == "worse" else "less"
         return Answer(direction, effect, f"{points(e.mean)} {word} ({promise})")
-    if not any(lost for side in (q.a, q.b) for lost, _ in side.values()):
+    if not any(lost for side in (q.right, q.left) for lost, _ in side.values()):
         return Answer("equivalent", effect, "nothing is missing on either side")
     if equal[0]:
         effect = _change(e, rules.alpha / equal[1])
@@ -490,20 +528,20 @@ def _fraction_answer(
     )
 
 
-def _loss_first(questions: Sequence[Question], answers: list[Answer]) -> list[Answer]:
+def _loss_first(statements: Sequence[Statement], answers: list[Answer]) -> list[Answer]:
     lossy = {
         (q.group, a.verdict)
-        for q, a in zip(questions, answers, strict=True)
-        if q.entry.name == judged_loss(q.primary)
+        for q, a in zip(statements, answers, strict=True)
+        if q.metric.name == judged_loss(q.primary)
     }
     return [
         a if _is_fraction(q) else _after_loss(a, [v for v in _OPPOSITE if (q.group, v) in lossy])
-        for q, a in zip(questions, answers, strict=True)
+        for q, a in zip(statements, answers, strict=True)
     ]
 
 
 def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
-    """`losses`: what B is in the losses of the cell, which may differ from topic to topic."""
+    """`losses`: what left is in the losses of the cell, which may differ from topic to topic."""
     for loss in losses:
         if a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"
@@ -518,28 +556,20 @@ def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
 _OPPOSITE = {"worse": "better", "better": "worse"}
 
 
-def _ratio(q: Question, e: _Effect, level: float) -> BlockRatio:
-    """B ÷ A with its interval at this one-sided level, from what the row was judged by."""
-    mean = -e.mean if q.entry.better is Better.HIGHER else e.mean
+def _ratio(q: Statement, e: _Effect, level: float) -> BlockRatio:
+    """Left ÷ right with its interval at this one-sided level, from what the row was judged by,
+    widened by what the hosts' clocks leave open."""
+    mean = -e.mean if q.metric.better is Better.HIGHER else e.mean
     half = -float(special.stdtrit(e.freedom, level)) * e.error if e.error > 0 else 0.0
-    low, high = math.exp(mean - half), math.exp(min(mean + half, 700.0))
+    low, high = math.exp(mean - half - e.spare), math.exp(min(mean + half + e.extra, 700.0))
     return BlockRatio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
 
 
 def _change(e: _Effect, level: float) -> Change:
-    """B − A with its interval at this one-sided level."""
+    """Left − right with its interval at this one-sided level."""
     half = -float(special.stdtrit(e.freedom, level)) * e.error
     return Change(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
 
 
-def _shifted(found: BlockRatio | NoRatio, e: _Effect) -> BlockRatio | NoRatio:
-    """With the interval widened by what the hosts' clocks leave open."""
-    if isinstance(found, NoRatio) or not (e.spare or e.extra):
-        return found
-    return replace(
-        found, low=found.low * math.exp(-e.spare), high=found.high * math.exp(min(e.extra, 700.0))
-    )
-
-
-def _times(found: BlockRatio | NoRatio) -> str:
-    return found.no_data if isinstance(found, NoRatio) else f"{times(found)} {interval(found)}"
+def _times(found: BlockRatio) -> str:
+    return f"{times(found)} {interval(found)}"
