@@ -5,7 +5,7 @@ import pwd
 import pytest
 
 from rmwbench import home
-from rmwbench.campaign.calibrate import store
+from rmwbench.campaign import calibrations
 from rmwbench.errors import UserError
 
 
@@ -34,4 +34,4 @@ def test_a_variable_is_enough(nobody, monkeypatch, tmp_path):
 
 
 def test_without_a_home_the_machine_has_no_calibration(nobody):
-    assert store.newest({"hardware": {}}) is None
+    assert calibrations.newest({"hardware": {}}) is None

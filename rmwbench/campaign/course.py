@@ -18,7 +18,7 @@ stopped begins anew, since its arms are compared because they ran one right afte
 
 from collections import Counter, deque
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from rmwbench.bundle.journal_lines import (
@@ -59,6 +59,17 @@ class Spoilt:
     voids: tuple[int, ...]
     again: bool
     put_off: bool = False
+
+
+@dataclass
+class Batch:
+    """Trials whose results go into the bundle together: each with its status, in order. `spoilt`
+    says of those that the machine spoilt what they did to their block. `settling`: why it ran, of a
+    trial that no block has."""
+
+    ended: list[tuple[Trial, str]] = field(default_factory=list)
+    spoilt: dict[int, Spoilt] = field(default_factory=dict)
+    settling: str | None = None
 
 
 class Course:

@@ -8,7 +8,7 @@ says when the next look is, and the longest it can take.
 
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from rich.console import Console
 from rich.markup import escape
@@ -17,6 +17,9 @@ from rmwbench.campaign.course import UNSUPPORTED, Course, Spoilt
 from rmwbench.campaign.interim import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
+from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt
+from rmwbench.suite.arm import left_out_lines
+from rmwbench.typed import as_typed
 
 LONGEST_MINUTES = 24 * 60
 """A longer campaign is not advised."""
@@ -175,6 +178,21 @@ class Progress:
         if self._console.is_terminal:
             self._console.file.write("\r\x1b[2K")
             self._console.file.flush()
+
+
+def announce(progress: Progress, plan: Plan, ungranted: Iterable[str]) -> None:
+    """What is to be known before the first trial. `ungranted`: what the kernel does not grant."""
+    if plan.host.shared:
+        progress.say(escape(plan.host.told()))
+    if keeps_spoilt():
+        progress.say(TOLD)
+    for text in left_out_lines(plan.left_out):
+        progress.say(f"left out: {escape(text)}")
+    if plan.cut is not None:
+        progress.say(escape(plan.cut.text))
+    progress.unsupported(plan.unsupported)
+    for text in ungranted:
+        progress.say(f"not granted: {escape(as_typed(text))}")
 
 
 def _of_its_block(spoilt: Spoilt | None) -> str:

@@ -1,52 +1,41 @@
-"""A campaign: the plan's trials in their order, each written to the bundle before the next one
-starts.
+"""The one loop that runs a campaign: what comes next is asked of a source, where it runs of a lab,
+and each trial is written to the bundle.
 
-The bundle is valid at every instant: a signal discards the trial under way and nothing else, and a
-trial that failed is a result like any other. The next trial's host is started before the last one's
-tables are written, so that the two overlap. Between blocks, with no window open, a sequential
-campaign looks at what it has and may end.
+The bundle is valid at every instant: a signal discards the trials under way and nothing else, and a
+trial that failed is a result like any other. A machine gets its next trial before the last one's
+tables are written, so that the two overlap.
 """
 
 import gc
-import time
 from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import partial
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Generic, Protocol, TypeVar
 
 from rich.console import Console
-from rich.markup import escape
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal_lines import (
     CampaignFinished,
-    CellsDropped,
     CellUnsupported,
     ResourceCreated,
     ResourceRemoved,
 )
-from rmwbench.campaign.course import UNSUPPORTED, Course, Spoilt
-from rmwbench.campaign.looks import InterimLooks, Judging
-from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
+from rmwbench.campaign.course import UNSUPPORTED, Batch, Spoilt
+from rmwbench.campaign.here import Lab, ResultsLost, TrialEnd
 from rmwbench.campaign.plan import buffers
-from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
-from rmwbench.campaign.progress import Progress
-from rmwbench.campaign.record.document import machine_table
+from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.write import write_trial
-from rmwbench.campaign.settling import Settling
+from rmwbench.campaign.settling import SETTLING
 from rmwbench.campaign.stop import Stopped, StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt
-from rmwbench.campaign.trial.trial import hosts_ahead, run_trial
-from rmwbench.lab import machine
-from rmwbench.lab.host import Host, Hosts, marker
+from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.lab.host import marker
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.arm import left_out_lines
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
-from rmwbench.typed import as_typed
-from rmwbench.words.numbers import counted
 
 
 @dataclass(frozen=True)
@@ -76,267 +65,157 @@ class Tally:
         return Ending(stopped_by, done=counts["done"], failed=counts["failed"], void=counts["void"])
 
 
-@dataclass(frozen=True)
-class Dropped:
-    """Cell → why it need not run any more (`decided`, `time`), and what to tell."""
-
-    cells: Mapping[int, str]
-    text: str = ""
-
-
-class Hold(Protocol):
-    """Who runs a campaign for a purpose of its own, and says between blocks what it still needs."""
-
-    def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> Dropped:
-        """After `blocks` whole blocks, with what each cell's trials of the next block are expected
-        to take."""
-
-    def left_s(self, elapsed_s: float) -> float:
-        """The time that the campaign may still take."""
-
-
-class Runner(Protocol):
-    """A campaign that can be run: on this machine (`Campaign`), or on those of a cluster
-    (rmwbench/cluster)."""
+class Source(Protocol):
+    """What comes next in a campaign, and what follows from how it went: the blocks of a plan on one
+    machine (blocks.py) or on many (rmwbench/cluster/parts.py), or a search (capacity/rounds.py)."""
 
     name: str
     plan: Plan
-    writer: BundleWriter
 
     @property
-    def course(self) -> Course:
-        """What it does next."""
+    def finished(self) -> bool:
+        """Whether nothing is left to run."""
 
-    def run(self, console: Console) -> Ending:
-        """Runs until the end or a signal; the journal says which."""
+    @property
+    def decided(self) -> bool:
+        """Whether nothing is left to run because all is decided."""
+
+    def begin(self, console: Console, ungranted: Iterable[str]) -> None:
+        """Before the first trial. `ungranted`: what the kernel does not grant, in words."""
+
+    def take(self, machine: str) -> Order | None:
+        """The next trial for an idle machine; None where it has to wait, or there is none."""
+
+    def ended(self, end: TrialEnd) -> Batch | None:
+        """Takes note of how a trial went; gives those that go into the bundle now."""
+
+    def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
+        """The batch is in the bundle."""
+
+    def lost(self, end: TrialEnd) -> None:
+        """A machine is gone with what it ran."""
+
+    def again(self, batch: Batch, why: str) -> None:
+        """The batch was lost before it was written."""
+
+    def pause(self) -> bool:
+        """Nothing runs and all is written: looks, if it is time to; whether more is to run."""
+
+    def close(self, stopped_by: str | None) -> None:
+        """After the last trial, before the journal says that it is finished."""
+
+
+S_co = TypeVar("S_co", bound=Source, covariant=True)
 
 
 @dataclass
-class Campaign:
-    """The course still to run, the workers to run it with, and the bundle that it goes to.
-    `described`: the card of the machine when it began, also of a campaign that goes on. `judge`
-    looks at the bundle after so many blocks (`rmwbench.campaign.interim`); `hold` may drop cells
-    after any."""
+class Runner(Generic[S_co]):
+    """A campaign ready to run. `workers` are those that trials on this machine run with; `machine`
+    is the card of the machine when the campaign began, also of one that goes on."""
 
-    name: str
-    plan: Plan
-    course: Course
+    source: S_co
+    lab: Lab
     workers: Mapping[str, Worker]
     writer: BundleWriter
-    described: MachineDocument
-    judge: Judging | None = None
-    hold: Hold | None = None
-    _started_s: float = field(default_factory=time.monotonic)
-    _planned_s: float = 0.0
-    """Of the trials that have run, by the plan's estimates."""
+    machine: MachineDocument
+    _tally: Tally = field(default_factory=Tally)
+    _ends: dict[int, TrialEnd] = field(default_factory=dict)
+    _complete: list[Batch] = field(default_factory=list)
+    _unsupported: set[int] = field(default_factory=set)
 
-    def run(self, console: Console, first_host: Host | Hosts | None = None) -> Ending:
+    def run(self, console: Console) -> Ending:
         """Runs until the end or a signal (SIGINT, SIGTERM, SIGHUP); the journal says which. Call it
         in the main thread."""
-        progress = Progress(
-            self.plan,
-            console,
-            self.course,
-            None if self.hold is None and self.course.resumed else self._left_s,
-            held=self.hold is not None,
-        )
-        if self.plan.host.shared:
-            progress.say(escape(self.plan.host.told()))
-        if keeps_spoilt():
-            progress.say(TOLD)
-        for text in left_out_lines(self.plan.left_out):
-            progress.say(f"left out: {escape(text)}")
-        if self.plan.cut is not None:
-            progress.say(escape(self.plan.cut.text))
-        progress.unsupported(self.plan.unsupported)
-        for text in buffers.told(self.plan.cells, self.workers, self.described.sysctls):
-            progress.say(f"not granted: {escape(as_typed(text))}")
-        tally = Tally()
         hosts = {"kind": "hosts", "marker": marker.of_this_process("").text()}
         self.writer.append(ResourceCreated(resource=hosts))
-        host, current = first_host, None
-        stopped_by = None
-        self._started_s = time.monotonic()
-        looks = InterimLooks(
-            self.plan, self.course, self.writer, self.judge, races=self.hold is None
-        )
+        self.lab.write_machines(self.writer, self.machine, at_end=False)
         gc.collect()
         # the imported modules: collecting before each window then takes a millisecond instead of
         # thirty
         gc.freeze()
+        stopped_by = None
         with StopSignals() as signals:
             try:
-                goes_on = self._between_blocks(progress, looks)  # a resumed campaign may owe a look
-                while goes_on and (current := self.course.next):
-                    progress.begin(current)
-                    begun_s = time.monotonic()
-                    with signals.interruptible():
-                        result = run_trial(order(self, current), self.workers, host)
-                    self._planned_s += current.estimated_s
-                    may = self._may_repeat(current)
-                    following = self.course.ended(current, result.status, result.cause, may)
-                    host = self._host(following) if following else None
-                    if result.status == UNSUPPORTED:
-                        self.writer.append(
-                            CellUnsupported(
-                                cell=current.cell, trial=current.trial, reason=result.reason
-                            )
-                        )
-                    else:
-                        write_trial(self.writer, result, current.repeats, self.course.spoilt)
-                        tally.add(current.trial, result.status, self.course.spoilt)
-                    progress.end(current, result.status, result.reason, time.monotonic() - begun_s)
-                    if self.course.begins_block:
-                        goes_on = self._between_blocks(progress, looks)
-                    # it was made for a dropped cell
-                    if host is not None and self.course.next is not following:
-                        host.close()
-                        host = None
-                current = None
-                if self.hold is None and self.course.finished:
-                    with signals.interruptible():
-                        self._settling(progress).run(looks.rising())
+                cells, sysctls = self.source.plan.cells, self.machine.sysctls
+                self.source.begin(console, buffers.told(cells, self.workers, sysctls))
+                self._loop(signals)
             except Stopped as stopped:
                 stopped_by = stopped.name
+                self._write()
+                self._note_discarded(stopped_by)
             finally:
-                if host is not None:
-                    host.close()
-                progress.close()
-            if stopped_by and current:
-                self.writer.note(f"{stopped_by} in trial {current.trial}, which was discarded")
+                self.source.close(stopped_by)
             self.writer.append(ResourceRemoved(resource=hosts))
-            self.writer.write_whole_campaign(
-                {"machine": machine_table(self.described, machine.state())}
-            )
+            self.lab.write_machines(self.writer, self.machine, at_end=True)
             self.writer.merge()
             if not stopped_by:
                 self.writer.append(CampaignFinished())
-        return tally.ending(stopped_by)
+            if self.lab.copy:
+                self.lab.copy.update()
+        return self._tally.ending(stopped_by)
 
-    def _settling(self, progress: Progress) -> Settling:
-        return Settling(
-            self.plan,
-            self.workers,
-            self.writer,
-            partial(order, self),
-            self._left_s,
-            lambda text: progress.say(escape(text)),
-        )
+    def _loop(self, signals: StopSignals) -> None:
+        while True:
+            for machine in self.lab.idle():
+                if order := self.source.take(machine):
+                    self.lab.start(machine, self.source.name, order, self.workers)
+            if not self.lab.measures_here():
+                self._write()
+            if self.lab.running():
+                for end in self.lab.wait(signals):
+                    self._take(end)
+            elif not self._complete and not self.source.pause():
+                return
 
-    def _left_s(self) -> float:
-        """What its time still holds: that of its plan, which a resumed campaign has not, or of who
-        holds it."""
-        elapsed_s = time.monotonic() - self._started_s
-        if self.hold is not None:
-            return self.hold.left_s(elapsed_s)
-        return limit_s(self.plan) - elapsed_s
-
-    def _between_blocks(self, progress: Progress, looks: InterimLooks) -> bool:
-        """Looks if it is time to; whether another block is to run."""
-        blocks = self.course.blocks_done
-        elapsed_s = time.monotonic() - self._started_s
-        if self.hold is not None and self.course.next and not self.course.late:
-            self._drop(progress, blocks, elapsed_s)
-        if self.course.late:
-            self._give_up(progress)
-        over = (
-            not self.course.resumed
-            and not self.course.late
-            and bool(self.course.next)
-            and not has_time(self.plan, blocks, elapsed_s, self._next_block_s(elapsed_s))
-        )
-        if self.course.look_due or over:
-            looks.take(progress, elapsed_s, over=over)
-        if over and not self.course.finished:
-            self._leave_out(progress, elapsed_s)
-            return False
-        return self.course.next is not None
-
-    def _drop(self, progress: Progress, blocks: int, elapsed_s: float) -> None:
-        next_s = progress.expected_s(blocks)
-        dropped = self.hold(blocks, elapsed_s, next_s)
-        for why in dict.fromkeys(dropped.cells.values()):
-            if cells := sorted(
-                cell for cell, found in dropped.cells.items() if found == why and cell in next_s
-            ):
-                self.writer.append(CellsDropped(blocks=blocks, cells=tuple(cells), why=why))
-        self.course.drop(dropped.cells)
-        if dropped.text:
-            progress.say(escape(dropped.text))
-
-    def _next_block_s(self, elapsed_s: float) -> float | None:
-        """What the next block is expected to take without the arms that have left: its planned
-        time, as much longer as the trials so far took than was planned. None where none has run."""
-        following = self.course.next
-        if following is None or not self._planned_s:
-            return None
-        left_s = sum(t.estimated_s for t in self.course.rest if t.block == following.block)
-        return left_s * elapsed_s / self._planned_s
-
-    def _leave_out(self, progress: Progress, elapsed_s: float) -> None:
-        text = (
-            f"{self.plan.blocks - self.course.blocks_done} of {self.plan.blocks} blocks left out: "
-            f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s(self.plan))} allowed"
-        )
-        self.writer.note(text)
-        progress.say(f"{text}; `rmwbench resume` runs them")
-
-    def _give_up(self, progress: Progress) -> None:
-        """The blocks that were put off and have no time any more, until one that has."""
-        count = 0
-        while (trial := self.course.next) and not self._may_repeat(trial):
-            self.course.give_up()
-            count += 1
-        if count:
-            text = (
-                f"no time for {counted(count, 'block')} of a comparison that the machine "
-                "spoilt twice"
+    def _take(self, end: TrialEnd) -> None:
+        if end.lost:
+            self.source.lost(end)
+            return
+        cell = end.order.cell.number
+        if end.status == UNSUPPORTED and cell not in self._unsupported:
+            self._unsupported.add(cell)
+            self.writer.append(
+                CellUnsupported(cell=cell, trial=end.order.trial, reason=end.reason or "")
             )
-            self.writer.note(text)
-            progress.say(
-                f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}, for its numbers: "
-                "verdicts that were given stay"
-            )
+        self._ends[end.order.trial] = end
+        if batch := self.source.ended(end):
+            self._complete.append(batch)
 
-    def _may_repeat(self, trial: Trial) -> bool:
-        """Whether the block of the trial's comparison may run again, should the machine have spoilt
-        it."""
-        if self.course.resumed:
-            return True
-        again = self.course.block_of(trial)
-        numbers = {t.trial for t in again}
-        others_s = sum(
-            t.estimated_s
-            for t in self.course.rest
-            if t.block == trial.block and t.trial not in numbers
-        )
-        again_s = sum(t.estimated_s for t in again)
-        elapsed_s = time.monotonic() - self._started_s
-        block = self.plan.blocks if self.course.late else trial.block
-        if may_repeat(self.plan, block, elapsed_s, again_s, others_s):
-            return True
-        return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
+    def _write(self) -> None:
+        """Every complete batch; one whose results were lost with their machine is run again."""
+        while self._complete:
+            batch = self._complete.pop(0)
+            ends = [self._ends.pop(trial.trial) for trial, _ in batch.ended]
+            try:
+                results = self.lab.fetch(ends)
+            except ResultsLost as error:
+                self.source.again(batch, str(error))
+                continue
+            for (trial, _), result in zip(batch.ended, results, strict=True):
+                if result.status != UNSUPPORTED:
+                    self._write_trial(batch, trial, result)
+            self.source.written(batch, results)
 
-    def _host(self, trial: Trial) -> Hosts | None:
-        return hosts_ahead(f"{self.name}/{trial.trial}", self.plan.cell(trial.cell))
+    def _write_trial(self, batch: Batch, trial: Trial, result: TrialResult) -> None:
+        if batch.settling is not None:
+            write_trial(self.writer, replace(result, status=SETTLING, reason=batch.settling))
+            return
+        spoilt = batch.spoilt.get(trial.trial)
+        write_trial(self.writer, result, trial.repeats, spoilt)
+        self._tally.add(trial.trial, result.status, spoilt)
+
+    def _note_discarded(self, signal: str) -> None:
+        numbers = sorted(order.trial for order in self.lab.running())
+        if len(numbers) == 1:
+            self.writer.note(f"{signal} in trial {numbers[0]}, which was discarded")
+        elif numbers:
+            listed = ", ".join(map(str, numbers))
+            self.writer.note(f"{signal} in trials {listed}, which were discarded with their blocks")
 
 
-def order(campaign: Runner, trial: Trial) -> Order:
-    """The nonce follows from the seed like every other draw; it differs from trial to trial and
-    from campaign to campaign."""
-    plan = campaign.plan
-    high, low = (
-        derive_seed(plan.seed, "nonce", campaign.name, trial.trial, half)
-        for half in ("high", "low")
-    )
+def order(name: str, seed: int, trial: Trial, cell: Cell, directory: Path) -> Order:
+    """The nonce follows from the campaign's seed like every other draw; it differs from trial to
+    trial and from campaign to campaign."""
+    high, low = (derive_seed(seed, "nonce", name, trial.trial, half) for half in ("high", "low"))
     nonce = (high << 32 ^ low) & (1 << 64) - 1
-    directory = campaign.writer.directory
-    return Order(
-        trial.trial,
-        plan.cell(trial.cell),
-        trial.block,
-        trial.position,
-        trial.seed,
-        nonce,
-        directory,
-    )
+    return Order(trial.trial, cell, trial.block, trial.position, trial.seed, nonce, directory)

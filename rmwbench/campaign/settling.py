@@ -6,69 +6,72 @@ condition, and an arm that got one alone would not be compared with the others u
 only in time that the campaign has left.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.campaign.course import Batch
+from rmwbench.campaign.here import TrialEnd
 from rmwbench.campaign.plan.plan import Plan, Trial
-from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
-from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.workload.endpoints import endpoints
 
 SETTLING = "settling"
+"""Status of such a trial."""
 FACTORS = (4, 16)
-"""Times the window of the suite."""
+"""By these the window of the suite is multiplied."""
 LONGEST_S = 12.0
-"""Of a window: a queue that has grown for so long is called growing."""
+"""The longest window: a queue that has grown for so long is called growing."""
 SPARE = 1.5
 """A trial may take so much longer than its timeline."""
 
 
-@dataclass(frozen=True)
-class Settling:
-    """What is asked of a campaign whose blocks are over. `order`: of a trial of the plan; `left_s`:
-    the time that is left."""
+def orders(
+    plan: Plan,
+    cells: Iterable[int],
+    bundle: Bundle,
+    order: Callable[[Trial], Order],
+    left_s: Callable[[], float],
+) -> Iterator[Order]:
+    """One trial after the other; the next is asked for when the one before is in the bundle.
+    `order`: of a trial of the plan; `left_s`: the time that is left."""
+    for number in cells:
+        for factor in FACTORS:
+            cell = _lengthened(plan.cell(number), factor)
+            if cell is None or left_s() < SPARE * cell.timeline.duration_s:
+                break
+            bundle.reload()
+            last = max((line.trial for line in bundle.trials()), default=0)
+            seed = derive_seed(plan.seed, SETTLING, cell.number, last + 1)
+            trial = Trial(last + 1, cell.number, plan.blocks, 0, seed, cell.timeline.duration_s)
+            yield replace(order(trial), cell=cell)
+            if not _rises(bundle, trial.trial):
+                break
 
-    plan: Plan
-    workers: Mapping[str, Worker]
-    writer: BundleWriter
-    order: Callable[[Trial], Order]
-    left_s: Callable[[], float]
-    say: Callable[[str], None]
 
-    def run(self, cells: Mapping[int, object]) -> None:
-        """Of these cells, one after the other."""
-        for number in cells:
-            cell = self.plan.cell(number)
-            for factor in FACTORS:
-                longer = _lengthened(cell, factor)
-                if longer is None or self.left_s() < SPARE * longer.timeline.duration_s:
-                    break
-                if not self._rises_still(longer):
-                    break
+def text(cell: Cell) -> str:
+    return f"{cell.comparison}: {cell.arm.name} with a window of {cell.timeline.steady_s:g} s"
 
-    def _rises_still(self, cell: Cell) -> bool:
-        bundle = Bundle(self.writer.directory)
-        number = max((line.trial for line in bundle.trials()), default=0) + 1
-        seed = derive_seed(self.plan.seed, SETTLING, cell.number, number)
-        trial = Trial(number, cell.number, self.plan.blocks, 0, seed, cell.timeline.duration_s)
-        steady_s = cell.timeline.steady_s
-        self.say(f"{cell.comparison}: {cell.arm.name} with a window of {steady_s:g} s")
-        result = run_trial(replace(self.order(trial), cell=cell), self.workers)
-        if result.status != "done":
-            text = f"a longer window for {cell.arm.name} ended {result.status}: {result.reason}"
-            self.writer.note(text)
-            return False
-        reason = f"its window was {steady_s:g} s long, to see whether its latency settles"
-        write_trial(self.writer, replace(result, status=SETTLING, reason=reason))
-        bundle.reload()
-        (evidence,) = bundle.evidence(x for x in bundle.trials(SETTLING) if x.trial == number)
-        return measure_trial(evidence).rises
+
+def batch(end: TrialEnd, writer: BundleWriter) -> Batch | None:
+    """What goes into the bundle of such a trial."""
+    cell = end.order.cell
+    if end.status != "done":
+        writer.note(f"a longer window for {cell.arm.name} ended {end.status}: {end.reason}")
+        return None
+    why = f"its window was {cell.timeline.steady_s:g} s long, to see whether its latency settles"
+    trial = Trial(end.order.trial, cell.number, end.order.block, 0, end.order.seed, 0.0)
+    return Batch([(trial, end.status)], settling=why)
+
+
+def _rises(bundle: Bundle, number: int) -> bool:
+    """Whether its latency rises still; False where it did not end well."""
+    bundle.reload()
+    lines = [line for line in bundle.trials(SETTLING) if line.trial == number]
+    return any(measure_trial(evidence).rises for evidence in bundle.evidence(lines))
 
 
 def _lengthened(cell: Cell, factor: int) -> Cell | None:

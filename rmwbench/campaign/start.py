@@ -4,26 +4,26 @@ A resumed campaign must be the same campaign: same suite text, same cells, same 
 same machine. Whatever differs would be mixed into one comparison, so it is refused and not guessed.
 """
 
-import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.bundle.journal_lines import CampaignFinished, CampaignResumed, Line
-from rmwbench.campaign.calibrate import store
+from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
+from rmwbench.campaign.here import Here, Lab
 from rmwbench.campaign.plan import decidable, overload, preflight, shared_host, unsupported
+from rmwbench.campaign.plan.cut import Cut
 from rmwbench.campaign.plan.machine_limits import Machine
 from rmwbench.campaign.plan.plan import Plan
-from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.record.document import campaign_document, cells_table, machine_table
-from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
@@ -31,7 +31,6 @@ from rmwbench.lab.host import Kind, host_kind
 from rmwbench.lab.host.kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.likeness import unlike
-from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.candidates import NO_CHOICE, Choice
 from rmwbench.suite.file.places import find, read, shown
 
@@ -39,148 +38,57 @@ MEMORY_PARTS = 16
 """The memory of one machine differs by less than this part of it from boot to boot."""
 
 
-class Lab(Protocol):
-    """Where a campaign's trials run: on this machine (`Here`), or on those of a cluster
-    (rmwbench/cluster)."""
-
-    def machine(self) -> Machine | None:
-        """What its machine has, where it is this one: a plan then says what is beyond it, and a
-        budget leaves out what it does not hold."""
-
-    def host(self) -> Kind:
-        """The kind of host that trials get there."""
-
-    def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
-        """The machine time of the blocks that fit into the time `budget_s`; `make` plans with a
-        budget. Asked where the machine is another."""
-
-    def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
-        """Raises UserError where the plan cannot be run there."""
-
-    def rehearse(
-        self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
-    ) -> dict[int, str]:
-        """As `rmwbench.campaign.plan.rehearse`."""
-
-    def describe(self) -> dict[str, Any]:
-        """The machine card."""
-
-    def calibration(self) -> dict[str, Any]:
-        """What campaign.json keeps of the newest calibration of the machine that trials run on;
-        empty where there is none."""
-
-    def document(self) -> dict[str, Any]:
-        """What campaign.json says of it besides."""
-
-
-class Here:
-    """This machine."""
-
-    def machine(self) -> Machine | None:
-        return Machine.here()
-
-    def host(self) -> Kind:
-        return host_kind()
-
-    def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
-        return budget_s
-
-    def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
-        preflight.check_memory(plan)
-        preflight.check_lab().close()
-
-    def rehearse(
-        self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
-    ) -> dict[int, str]:
-        return rehearse(cells, workers, places)
-
-    def describe(self) -> dict[str, Any]:
-        return machine.describe()
-
-    def calibration(self) -> dict[str, Any]:
-        return store.for_campaign(machine.describe())
-
-    def document(self) -> dict[str, Any]:
-        return {}
-
-
 def new_campaign(
-    suite: str,
+    request: Request,
     directory: Path,
     *,
-    seed: int,
-    budget_s: float | None,
-    workloads: Sequence[str],
-    arms: Sequence[str],
-    calibrated: bool = True,
-    sampling: Mapping[str, Any] | None = None,
-    shortened: bool = False,
-    placed: str | None = None,
-    lab: Lab | None = None,
     choice: Choice = NO_CHOICE,
-    comparisons: Sequence[str] | None = None,
-    least_blocks: int | None = None,
-    at: Sequence[str] = (),
+    lab: Lab | None = None,
+    calibrated: bool = True,
     machine_s: float | None = None,
-) -> Campaign:
+) -> Runner[BlockSource]:
     """Checks everything, then makes the directory. Raises UserError before anything is written.
-    `calibrated`: the campaign takes the newest calibration of its lab with it. `shortened`: the
-    suite's short version. `placed`: the option by which its hosts are machines, with a lab that has
-    them. `lab`: where its trials run, here where None. `choice`: what the command line says of the
-    suite's arms. `comparisons`: only these; all where None. `least_blocks`: so many run however
-    slow the machine is, where the suite's own minimum is smaller. `at`: `FACTOR=LEVEL`, only these
-    levels of a factor. `machine_s`: the time of one
-    machine that the blocks take, where `budget_s` is that of a lab with several and both are
-    planned."""
+    `choice`: what the command line says of the suite's arms. `lab`: where its trials run, here
+    where None. `calibrated`: the campaign takes the newest calibration of its lab with it.
+    `machine_s`: the time of one machine that the blocks take, where the request's budget is that of
+    a lab with several and both are planned."""
     lab = lab or Here()
-    path = find(suite)
+    path = find(request.suite_file)
     text = read(path)
-    request = Request(
-        str(path.absolute()),
-        seed,
-        budget_s,
-        tuple(workloads),
-        tuple(arms),
-        dict(sampling or {}),
-        shortened,
-        placed,
-        None if comparisons is None else tuple(comparisons),
-        least_blocks=least_blocks,
-        at=tuple(at),
-    )
-    planner = Planner(text, request.suite_file, choice)
-    request = replace(request, written=planner.written())
+    planner = Planner(text, str(path.absolute()), choice)
+    request = replace(request, suite_file=str(path.absolute()), written=planner.written())
     request, absent = planner.without_absent(request)
-    has, left_out = lab.machine(), None
-    if budget_s is not None:
-        if has is None:
-            if machine_s is None:
-                machine_s = lab.budget_s(
-                    lambda given: planner.plan(replace(request, budget_s=given)), budget_s
-                )
-            request = replace(request, budget_s=machine_s)
-        if has is not None or request.comparisons is not None:
-            request, left_out = planner.within_budget(request, has or Machine.here())
+    has = lab.machine()
+    request, cut = _within_budget(planner, request, lab, has, machine_s)
     workers, lacking = checked(planner, request, text, lab, directory)
-    plan = planner.plan(request, lacking, has, left_out=absent, cut=left_out, host=lab.host())
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
-    name = directory.resolve().name
-    document = campaign_document(
-        name,
-        plan,
-        text,
-        sha256,
-        asdict(request),
-        workers,
-        lab.describe(),
-        lab.calibration() if calibrated else {},
-    )
+    plan = planner.plan(request, lacking, has, left_out=absent, cut=cut, host=lab.host())
+    document = campaign_document(directory, plan, text, workers, lab.describe())
+    document["request"] = asdict(request)
+    document["machine"] |= lab.calibration() if calibrated else {}
     document |= lab.document()
     writer = BundleWriter.create(directory, document)
-    described = MachineDocument.model_validate(document["machine"])
-    cells = cells_table(plan, workers, described.sysctls)
-    writer.write_whole_campaign({"cells": cells, "machine": machine_table(described, None)})
-    return Campaign(name, plan, Course(plan), workers, writer, described)
+    card = MachineDocument.model_validate(document["machine"])
+    cells = cells_table(plan, workers, card.sysctls)
+    writer.write_whole_campaign({"cells": cells, "machine": machine_table(card, None)})
+    source = BlockSource(document["campaign"], plan, Course(plan), writer)
+    return Runner(source, lab, workers, writer, card)
+
+
+def _within_budget(
+    planner: Planner, request: Request, lab: Lab, has: Machine | None, machine_s: float | None
+) -> tuple[Request, Cut | None]:
+    """The request for what its budget holds, and what it does not. `has`: what the machine has."""
+    if request.budget_s is None:
+        return request, None
+    if has is None:
+        if machine_s is None:
+            machine_s = lab.machine_time_s(
+                lambda given: planner.plan(replace(request, budget_s=given)), request.budget_s
+            )
+        request = replace(request, budget_s=machine_s)
+        if request.comparisons is None:
+            return request, None
+    return planner.within_budget(request, has or Machine.here())
 
 
 def checked(
@@ -195,9 +103,16 @@ def checked(
     # a budget pays for what can run
     plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
-    shared_host.check(plan.cells, plan.host, places.file)
     decidable.check(plan, places)
     overload.check(plan.cells, places)
+    return workers_of(plan, places, lab, directory)
+
+
+def workers_of(
+    plan: Plan, places: Places, lab: Lab, directory: Path | None = None
+) -> tuple[dict[str, Worker], dict[int, str]]:
+    """As `checked`, of a plan."""
+    shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
     lacking = unsupported.described(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, lacking, places)
@@ -211,7 +126,7 @@ def checked(
     return workers, lacking
 
 
-def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
+def resumed_campaign(directory: Path, lab: Lab | None = None) -> Runner[BlockSource]:
     """The campaign of a directory with the trials that it still lacks. Raises UserError where it
     cannot be the same campaign, or another process writes it."""
     writer = BundleWriter.held(directory)  # first: the journal is then nobody else's
@@ -222,7 +137,7 @@ def resumed_campaign(directory: Path, lab: Lab | None = None) -> Campaign:
         raise
 
 
-def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
+def _continued(writer: BundleWriter, lab: Lab) -> Runner[BlockSource]:
     directory = writer.directory
     bundle = Bundle(directory)
     stored = bundle.campaign
@@ -249,7 +164,8 @@ def _continued(writer: BundleWriter, lab: Lab) -> Campaign:
         not bundle.journal.finished
     ):  # it was killed between its last trial and the line that says so
         writer.append(CampaignFinished())
-    return Campaign(stored.campaign, plan, course, workers, writer, stored.machine)
+    source = BlockSource(stored.campaign or directory.name, plan, course, writer)
+    return Runner(source, lab, workers, writer, stored.machine)
 
 
 def resumed_course(
@@ -279,14 +195,16 @@ def _planned(bundle: Bundle, host: Kind) -> tuple[Request, str, Choice, Plan]:
     """The plan that a campaign began with: its looks, whatever this version of rmwbench would plan
     today, and what was found impossible then."""
     stored = bundle.campaign
+    text = stored.suite.text
     try:
-        request = Request.of_document(stored.request)
-        text = stored.suite.text
+        request = Request.of_document(stored.request or {})
     except (KeyError, TypeError, AttributeError):
+        text = None
+    if text is None:
         raise UserError(
             "this campaign cannot be resumed: it was not made by `rmwbench run`",
             where=str(bundle.directory),
-        ) from None
+        )
     lacking = {one.cell: one.reason for one in stored.plan.unsupported}
     choice = Choice(written=request.written)
     plan = Planner(text, request.suite_file, choice).plan(
@@ -364,8 +282,8 @@ def _alike(key: str, before: Any, now: Any) -> bool:
     """Memory need not be equal: firmware and kernel keep a little more or less of it for themselves
     from boot to boot, and from twin to twin."""
     if key == "memory_bytes" and before and now:
-        return abs(before - now) * MEMORY_PARTS <= max(before, now)
-    return before == now
+        return bool(abs(before - now) * MEMORY_PARTS <= max(before, now))
+    return bool(before == now)
 
 
 def _difference(before: Any, now: Any) -> str:

@@ -1,10 +1,9 @@
 """A campaign carried out for somebody at a terminal: what stops it costs as little as possible, how
 to go on is said, and its answer is shown."""
 
-import contextlib
 import errno
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, NoReturn, TypeVar
 
 import typer
 
@@ -13,11 +12,11 @@ from rmwbench.cli.gate import exit_code, limits, own_failed
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Callable
 
-    from rmwbench.campaign.run import Runner
+    from rmwbench.campaign.run import Runner, Source
 
-E = TypeVar("E", covariant=True)
+E = TypeVar("E")
 
 ENDING = (
     "Exit code 0: finished with at least one good trial, 130: stopped, 2: otherwise, or where an "
@@ -30,31 +29,25 @@ NoReport = Annotated[
 ]
 
 
-class Runs(Protocol[E]):
-    """What runs trials until its end or a signal."""
-
-    def run(self, console: "Console") -> E: ...
-
-
 def carry_out(
-    campaign: "Runner", directory: Path, no_report: bool, cluster: str | None
+    campaign: "Runner[Source]", directory: Path, no_report: bool, cluster: str | None
 ) -> NoReturn:
     """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
     answer; ends the verb."""
     console = stderr_console()
     go_on = f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
-    if any(cell.sampling.traced for cell in campaign.plan.cells):
+    if any(cell.sampling.traced for cell in campaign.source.plan.cells):
         console.print(
             "traced: every thread's schedule is recorded; latencies are not comparable with other "
             "trials"
         )
-    with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
-        if not campaign.course.finished:
-            ending = guarded(campaign, directory, console, go_on)
+    with campaign.writer, campaign.lab:
+        if not campaign.source.finished:
+            ending = guarded(lambda: campaign.run(console), directory, go_on)
         else:
             done = (
                 "everything was decided"
-                if campaign.course.decided
+                if campaign.source.decided
                 else "every trial of this campaign is finished"
             )
             console.print(f"{done}: nothing is left to run")
@@ -66,17 +59,17 @@ def carry_out(
         console.print(f"go on:   {go_on}\nlook:    rmwbench show {directory}")
         raise typer.Exit(130)
     code = _answer(directory, no_report)
-    if copy := getattr(campaign, "copy", None):
+    if copy := campaign.lab.copy:
         copy.update()  # the report, too
         print(f"copy: {copy.address}")
     raise typer.Exit(code)
 
 
-def guarded(runs: "Runs[E]", directory: Path, console: "Console", go_on: str) -> "E":
+def guarded(run: "Callable[[], E]", directory: Path, go_on: str) -> "E":
     """What stops a campaign from being written, mostly a full disk, costs the trial under way and
     nothing else. `go_on`: the command that goes on."""
     try:
-        return runs.run(console)
+        return run()
     except OSError as error:
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, errno.EROFS, errno.EIO):
             raise

@@ -4,18 +4,28 @@ tried.
 A machine that cannot take part is left out with its reason; what none can do is the user's error.
 """
 
+import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
+from rmwbench.campaign.here import ResultsLost, TrialEnd
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.campaign.stop import StopSignals
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.cluster import fingerprint, shipping
 from rmwbench.cluster.connect import RESOURCE, connect, nodes
 from rmwbench.cluster.door import door_class
 from rmwbench.cluster.estimate import machine_budget_s
+from rmwbench.cluster.filesystem import Copy
+from rmwbench.cluster.machine import LOST
 from rmwbench.cluster.shipping import Program
 from rmwbench.errors import UserError
 from rmwbench.lab.host.kind import NAMESPACES, Kind
@@ -25,6 +35,8 @@ from rmwbench.suite.cells import Cell
 
 CARD_TIMEOUT_S = 60.0
 EQUIP_TIMEOUT_S = 600.0
+WAIT_S = 1.0
+"""How long a signal may go unnoticed."""
 TOOLS = (sampler.NAME, load_process.TOOL, "link")
 SHARED = "RMWBENCH_CLUSTER_SHARED"
 """A variable that lets several nodes on one kernel count as machines, for tests and rehearsals."""
@@ -51,10 +63,6 @@ class Remote:
         return self.actor.call.options(num_returns=returns).remote(method, *arguments)
 
 
-class MachineLost(Exception):
-    """The machine that was to answer is gone, and its answer with it."""
-
-
 class Fleet:
     """Use as a context manager: leaving it ends the actors and the connection. `machines` are
     alike; `left_out` says why the others are not used; `runners` are what trials are given to: the
@@ -70,7 +78,10 @@ class Fleet:
         self.address, self.shared = address, shared
         self.machines: list[Remote] = []
         self.left_out: list[tuple[str, str]] = []
-        self.copy_to: str | None = None
+        self.copy: Copy | None = None
+        self._under_way: dict[Any, tuple[Any, Order]] = {}
+        """Reference to the summary of a trial -> what runs it, and with which order."""
+        self._references: dict[int, Any] = {}
         self._actors: list[Any] = []
         try:
             found = self._look_at(self._wanted(nodes(self.ray)))
@@ -95,19 +106,23 @@ class Fleet:
 
     @property
     def runners(self) -> list[Any]:
-        return self.machines
+        return list(self.machines)
 
     def lose(self, runner: Any) -> str:
         """Takes note that a runner is gone; in words, what became of it."""
         self.machines = [machine for machine in self.machines if machine is not runner]
         return ""
 
-    def wait(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
-        """One that is answered or lost, or none within the time."""
-        return self.ray.wait(list(references), timeout=timeout_s)[0]
+    def lose_named(self, name: str) -> str:
+        return self.lose(next(one for one in self.runners if one.name == name))
 
-    def fetch(self, reference: Any) -> Any:
-        """The answer, or a list of them. Raises MachineLost; what our own code raised there is
+    def answered(self, references: Iterable[Any], timeout_s: float) -> list[Any]:
+        """One that is answered or lost, or none within the time."""
+        found: list[Any] = self.ray.wait(list(references), timeout=timeout_s)[0]
+        return found
+
+    def get(self, reference: Any) -> Any:
+        """The answer, or a list of them. Raises ResultsLost; what our own code raised there is
         raised here."""
         from ray.exceptions import RayError, RayTaskError
 
@@ -116,7 +131,7 @@ class Fleet:
         except RayTaskError:
             raise
         except RayError as error:
-            raise MachineLost(_line(error)) from None
+            raise ResultsLost(_line(error)) from None
 
     def all(self, method: str, *arguments: Any) -> dict[str, Any]:
         """Asks every machine the same; `answers` has what they say."""
@@ -136,13 +151,13 @@ class Fleet:
     def facts(self) -> fingerprint.Facts:
         return fingerprint.facts(self.machines[0].card["machine"])
 
-    # --- what a campaign asks of its lab (rmwbench/campaign/start.py) ---
+    # --- what a campaign asks of its lab (rmwbench/campaign/here.py) ---
 
     def machine(self) -> None:
         """It is not this one: a budget that does not hold the suite is refused, and no plan is
         cut."""
 
-    def budget_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
+    def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
         return machine_budget_s(make, len(self.machines), budget_s)
 
     def check(self, plan: Plan, workers: Mapping[str, Worker]) -> None:
@@ -159,14 +174,16 @@ class Fleet:
         self, cells: Sequence[Cell], workers: Mapping[str, Worker], places: Places
     ) -> dict[int, str]:
         """On the first machine: the others run the same programs."""
-        found = self.ray.get(self.machines[0].ask("rehearse", list(cells), places))
+        found: dict[int, str] | UserError = self.ray.get(
+            self.machines[0].ask("rehearse", list(cells), places)
+        )
         if isinstance(found, UserError):
             raise found
         return found
 
     def describe(self) -> dict[str, Any]:
         """The card of the first machine, whose summary counts the others."""
-        card = self.machines[0].card["machine"]
+        card: dict[str, Any] = self.machines[0].card["machine"]
         count = len(self.machines)
         summary = card["summary"] if count == 1 else f"{count} machines like: {card['summary']}"
         warnings = list(card.get("warnings") or ())
@@ -197,9 +214,76 @@ class Fleet:
                 "facts": self.facts,
                 "machines": named,
                 "left_out": [{"machine": name, "reason": reason} for name, reason in self.left_out],
-                "copy_to": self.copy_to,
+                "copy_to": self.copy and self.copy.address,
             }
         }
+
+    # --- what it asks while it runs (rmwbench/campaign/run.py) ---
+
+    def idle(self) -> list[str]:
+        busy = {runner.name for runner, _ in self._under_way.values()}
+        return [runner.name for runner in self.runners if runner.name not in busy]
+
+    def start(self, machine: str, name: str, order: Order, workers: Mapping[str, Worker]) -> None:
+        runner = next(one for one in self.runners if one.name == machine)
+        summary, result = runner.ask("run", order, name, returns=2)
+        self._under_way[summary] = runner, order
+        self._references[order.trial] = result
+
+    def wait(self, signals: StopSignals) -> list[TrialEnd]:
+        # A signal that raised within Ray's own code would come out of it as another error.
+        found = self.answered(self._under_way, WAIT_S)
+        with signals.interruptible():
+            pass
+        return [self._end(reference) for reference in found]
+
+    def _end(self, reference: Any) -> TrialEnd:
+        runner, order = self._under_way.pop(reference)
+        result = self._references.pop(order.trial)
+        try:
+            status, reason, cause = self.get(reference)
+        except ResultsLost as lost:
+            status, reason, cause = LOST, str(lost), None
+        return TrialEnd(runner.name, order, status, reason, cause, result, lost=status == LOST)
+
+    def running(self) -> list[Order]:
+        return [order for _, order in self._under_way.values()]
+
+    def measures_here(self) -> bool:
+        return any(
+            machine.name == self.here
+            for runner, _ in self._under_way.values()
+            for machine in runner.members
+        )
+
+    def fetch(self, ends: Sequence[TrialEnd]) -> list[TrialResult]:
+        """Each result says on which machine its trial ran."""
+        results: list[TrialResult] = self.get([end.result for end in ends])
+        for end, result in zip(ends, results, strict=True):
+            table = result.tables.get("trials")
+            if table is not None:  # as it is of one that is unsupported
+                columns = {name: table.column(name) for name in TABLES["trials"].names}
+                result.tables["trials"] = table_from_columns(
+                    "trials", columns | {"machine": end.machine}
+                )
+        return results
+
+    def write_machines(self, writer: BundleWriter, card: MachineDocument, *, at_end: bool) -> None:
+        """A row per machine that took part, as it was when it first did; a lost one has no end."""
+        ends = self._states() if at_end and not self._under_way else {}
+        rows = {row["machine"]: row for row in Bundle(writer.directory).rows("machine")}
+        rows.pop(None, None)  # of the campaign that was made and had no fleet yet
+        for remote in self.machines:
+            now = remote.card["machine"]
+            row = {name: json.dumps(now[name]) for name in ("hardware", "kernel", "sysctls")}
+            row |= {"start": json.dumps(now["state"]), "machine": remote.name}
+            end = json.dumps(ends[remote.name]) if remote.name in ends else None
+            rows[remote.name] = rows.get(remote.name, row) | {"end": end}
+        writer.write_whole_campaign({"machine": table_from_rows("machine", list(rows.values()))})
+
+    def _states(self) -> dict[str, Any]:
+        found = self.answers(self.all("state"))
+        return {name: state for name, state in found.items() if isinstance(state, dict)}
 
     # --- how it comes about ---
 

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rmwbench.campaign.calibrate import store
+from rmwbench.campaign import calibrations
 from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
@@ -52,11 +52,11 @@ class Machine:
         self._listening: dict[str, Any] = {}
 
     def card(self) -> dict[str, Any]:
-        """`machine` (the machine card), `calibration` (of `store.for_campaign`: by the user that
+        """`machine` (the machine card), `calibration` (of `calibrations.for_campaign`: by the user that
         Ray runs as), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
         boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
         card = machine.describe()
-        calibration = store.for_campaign(card)
+        calibration = calibrations.for_campaign(card)
         return {
             "machine": card,
             "calibration": calibration,

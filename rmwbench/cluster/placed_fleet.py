@@ -101,7 +101,7 @@ class PlacedFleet(Fleet):
 
     # --- what a campaign asks of its lab ---
 
-    def budget_s(self, make: Any, budget_s: float) -> float:
+    def machine_time_s(self, make: Any, budget_s: float) -> float:
         size = self.placing.size(make(None).cells)
         return machine_budget_s(make, max(1, len(self.machines) // size), budget_s)
 

@@ -14,27 +14,33 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from rmwbench.bundle.journal_lines import Line
-from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Course, Key, Spoilt
+from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, Course, Key, Spoilt
 from rmwbench.campaign.plan.plan import Plan, Trial
 
 
-@dataclass
-class Part:
-    """One that a machine has begun. `ended` are its trials with their status, in order; `queue`
-    what it still lacks; `counts` those that no spoilt trial took along; `spoilt` says of those that
-    did what they took; `repeats` how often it began again."""
+@dataclass(kw_only=True)
+class Part(Batch):
+    """One that a machine has begun. `queue` is what it still lacks; `counts` those that no spoilt
+    trial took along; `repeats` how often it began again."""
 
     key: Key
     machine: str
     queue: deque[Trial]
-    ended: list[tuple[Trial, str]] = field(default_factory=list)
     counts: list[Trial] = field(default_factory=list)
-    spoilt: dict[int, Spoilt] = field(default_factory=dict)
     repeats: int = 0
+
+    @property
+    def text(self) -> str:
+        """`block 3 of imu (trials 17 to 24)`."""
+        numbers = [trial.trial for trial, _ in self.ended] + [trial.trial for trial in self.queue]
+        return (
+            f"block {self.key.block + 1} of {self.key.comparison} (trials {min(numbers)} to "
+            f"{max(numbers)})"
+        )
 
 
 class Schedule(Course):
-    """`take` gives a machine its next trial, `ended` says how it went; a complete part is `written`
+    """`take` gives a machine its next trial, `ended_on` says how it went; a complete part is `written`
     or, where its results were lost with their machine, put back by `again`. The looks are the
     course's, and so is that a part which the bundle has in part only begins anew."""
 
@@ -61,7 +67,7 @@ class Schedule(Course):
         key = None if machine in self._under_way else self._choose(machine)
         return key.block if key and key.block >= self._fresh else None
 
-    def ended(  # type: ignore[override]
+    def ended_on(
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
     ) -> Part | None:
         """Takes note of how the machine's trial went; its part where it is complete now. A trial
@@ -145,7 +151,9 @@ class Schedule(Course):
         if key is None:
             return None
         self._begun[key] = self._waiting.pop(key)
-        part = self._under_way[machine] = Part(key, machine, deque(self._begun[key]))
+        part = self._under_way[machine] = Part(
+            key=key, machine=machine, queue=deque(self._begun[key])
+        )
         self._owner.setdefault(key.block, machine)
         self._fresh = max(self._fresh, key.block + 1)
         return part
@@ -208,10 +216,10 @@ def duration_s(plan: Plan, machines: int) -> float:
                 idle.append(machine)
         if busy:
             clock_s, machine = heapq.heappop(busy)
-            if part := schedule.ended(machine, "done"):
+            if part := schedule.ended_on(machine, "done"):
                 schedule.written(part)
             idle.append(machine)
-        elif schedule.look_due:
-            schedule.looked(schedule.next_look, decided=False)
+        elif schedule.look_due and (look := schedule.next_look) is not None:
+            schedule.looked(look, decided=False)
         else:
             return clock_s

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 import pytest
+from tests.calibrate.test_store import calibration as stored
 
 from rmwbench.report.calibration import view
 from rmwbench.report.render.markdown import render_markdown
@@ -14,7 +15,6 @@ from rmwbench.results.machine.calibration import (
     exit_code,
 )
 from rmwbench.results.machine.model import Calibrated, Calibration, Machine
-from tests.calibrate.test_store import calibration as stored
 from tests.support.typed import typed
 
 CREATED = "2026-11-21T10:00:00Z"

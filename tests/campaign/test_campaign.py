@@ -16,8 +16,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
 from rmwbench.bundle.journal_lines import TrialEnded
-from rmwbench.campaign import pace, start
-from rmwbench.campaign import run as running
+from rmwbench.campaign import here, pace, start
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import Stopped
@@ -52,18 +51,18 @@ HELD = """
 import time
 from dataclasses import replace
 from pathlib import Path
-from rmwbench.campaign import run as running
+from rmwbench.campaign import here
 from rmwbench.campaign.trial import timeouts
 from rmwbench.cli.main import main
 from rmwbench.lab import machine
 machine.voids = lambda probes: []
-run_trial, path, gate = running.run_trial, Path({hanging!r}, "rmwbench-fake"), Path({gate!r})
+run_trial, path, gate = here.run_trial, Path({hanging!r}, "rmwbench-fake"), Path({gate!r})
 def held(order, workers, host):
     if order.trial > {trials}:
         timeouts.COMMAND_TIMEOUT_S = 1000
         {then}
     return run_trial(order, workers, host)
-running.run_trial = held
+here.run_trial = held
 main()
 """
 """`rmwbench run` that stays where a test needs it."""
@@ -106,7 +105,7 @@ class Bench:
 
     def stopped(self, monkeypatch: pytest.MonkeyPatch, *arguments: object) -> str:
         """Runs the suite in this process as if a signal came in its second trial; what it says."""
-        run_trial = running.run_trial
+        run_trial = here.run_trial
 
         def interrupted(order, workers, host):
             if order.trial == 1:
@@ -114,9 +113,9 @@ class Bench:
             host.close()
             raise Stopped("SIGINT")
 
-        monkeypatch.setattr(running, "run_trial", interrupted)
+        monkeypatch.setattr(here, "run_trial", interrupted)
         code, output = self.run(*arguments)
-        monkeypatch.setattr(running, "run_trial", run_trial)
+        monkeypatch.setattr(here, "run_trial", run_trial)
         assert code == 130 and self.finished() == [1], output
         return output
 
@@ -239,8 +238,8 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     output = bench.stopped(monkeypatch, "--budget", "3.5s")
     assert "Not run within 3.5 s: 1 of 2 comparisons" in output
     stored = Bundle(bench.out).campaign
-    assert stored["request"]["comparisons"] == ["small"]
-    assert stored["plan"]["not_run"]["comparisons"] == ["fan"]
+    assert stored.request["comparisons"] == ["small"]
+    assert stored.plan.not_run.comparisons == ("fan",)
     # whatever a budget would hold by now
     monkeypatch.setattr(request.Planner, "within_budget", None)
     code, output = bench.command("resume", bench.out, "--no-report")
@@ -264,7 +263,7 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
 @pytest.mark.long
 def test_blocks_for_which_there_is_no_time_are_left_out_and_can_be_resumed(bench, monkeypatch):
     monkeypatch.setattr(
-        "rmwbench.campaign.run.has_time", lambda plan, blocks_done, *_: blocks_done < 1
+        "rmwbench.campaign.blocks.has_time", lambda plan, blocks_done, *_: blocks_done < 1
     )
     status, output = bench.run()
     assert status == 0 and "1 of 2 blocks left out" in output, output
@@ -484,7 +483,7 @@ def test_a_trial_that_another_process_finished_until_it_gave_the_lock_is_not_rep
     monkeypatch.setattr(write, "_take_lock", after_the_other)
     resumed = start.resumed_campaign(bench.out)
     resumed.writer.close()
-    assert second.trial not in [trial.trial for trial in resumed.course.rest]
+    assert second.trial not in [trial.trial for trial in resumed.source.course.rest]
     assert bench.lines()[-1] == {**bench.lines()[-1], "type": "resumed", "trials_left": 6}
 
 

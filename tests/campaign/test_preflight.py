@@ -1,7 +1,6 @@
 """Room and capabilities, on machines that lack them."""
 
 import os
-from pathlib import Path
 
 import pytest
 
@@ -29,14 +28,15 @@ def plan(size=1000, depth=10, blocks="", budget_s=None):
 
 
 def test_an_ordinary_machine_has_room(tmp_path):
-    preflight.check_room(plan(), tmp_path / "not" / "there" / "yet")
+    preflight.check_disk(plan(), tmp_path / "not" / "there" / "yet")
+    preflight.check_memory(plan())
 
 
 def test_a_full_disk_is_named_with_the_place(tmp_path, monkeypatch):
     full = os.statvfs_result((4096, 4096, 1000, 10, 10, 0, 0, 0, 0, 255))
     monkeypatch.setattr(os, "statvfs", lambda path: full)
     with pytest.raises(UserError, match=r"not enough disk(?s:.*)--out DIR") as error:
-        preflight.check_room(plan(), tmp_path / "new")
+        preflight.check_disk(plan(), tmp_path / "new")
     assert error.value.where == str(tmp_path)
 
 
@@ -90,15 +90,13 @@ def test_a_campaign_by_the_clock_needs_disk_for_the_blocks_that_its_time_holds(
         (3 << 30, 10_000_000, 100),  # three queues of 102 messages are 3.06 GB
     ],
 )
-def test_too_little_memory_is_named_with_the_workload(
-    tmp_path, monkeypatch, available, size, depth
-):
+def test_too_little_memory_is_named_with_the_workload(monkeypatch, available, size, depth):
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: available)
     with pytest.raises(UserError, match="not enough memory") as error:
-        preflight.check_room(plan(size, depth), tmp_path)
+        preflight.check_memory(plan(size, depth))
     assert "workload w" in error.value.where
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 2 * available)
-    preflight.check_room(plan(size, depth), tmp_path)
+    preflight.check_memory(plan(size, depth))
 
 
 def test_too_little_shared_memory_is_its_own_message(monkeypatch):
@@ -106,7 +104,7 @@ def test_too_little_shared_memory_is_its_own_message(monkeypatch):
     monkeypatch.setattr(preflight, "memory_bytes", lambda cell: 0)
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 2 << 30)
     with pytest.raises(UserError, match="do not fit into shared memory"):
-        preflight.check_room(made, Path("."))
+        preflight.check_memory(made)
 
 
 def test_what_a_cell_needs_follows_from_its_settings():

@@ -4,6 +4,7 @@ counter, and two real small ones over synthetic arms whose truth is known."""
 import io
 import json
 import re
+import time
 from dataclasses import dataclass, field
 
 import pytest
@@ -14,11 +15,14 @@ from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal_lines import LookTaken
-from rmwbench.campaign import run as running
+from rmwbench.campaign import here
+from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course
+from rmwbench.campaign.here import Here
 from rmwbench.campaign.interim import seen
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repeat
-from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.run import Runner
+from rmwbench.campaign.stop import Stopped
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.errors import UserError
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -41,6 +45,7 @@ class Virtual:
     spoilt: frozenset = frozenset()
     stop_after: int | None = None
     silent: bool = False
+    hold: Hold | None = None
     leaving: tuple[int, ...] = ()
     ran: list = field(default_factory=list)
     judged: list = field(default_factory=list)
@@ -53,8 +58,8 @@ class Virtual:
             ("hosts_ahead", self._host),
             ("machine_table", lambda *_: EMPTY),
         ):
-            self.monkeypatch.setattr(running, name, value)
-        self.monkeypatch.setattr(running.time, "monotonic", lambda: self.now_s)
+            self.monkeypatch.setattr(here, name, value)
+        self.monkeypatch.setattr(time, "monotonic", lambda: self.now_s)
         journal = []
         if (self.directory / "campaign.json").exists():
             journal = Bundle(self.directory).journal.lines
@@ -63,16 +68,10 @@ class Virtual:
             writer = BundleWriter.create(self.directory, {"campaign": "v", "plan": made.document()})
         text = io.StringIO()
         with writer:
-            campaign = Campaign(
-                "v",
-                made,
-                Course(made, journal),
-                _AnyWorker(),
-                writer,
-                MachineDocument(),
-                self._judge,
-            )
-            if not campaign.course.finished:
+            course = Course(made, journal)
+            source = BlockSource("v", made, course, writer, judge=self._judge, hold=self.hold)
+            campaign = Runner(source, Here(), _AnyWorker(), writer, MachineDocument())
+            if not course.finished:
                 self.ending = campaign.run(Console(file=text, soft_wrap=True))
         assert all(host.closed for host in self.hosts)
         return text.getvalue()
@@ -85,7 +84,7 @@ class Virtual:
         if host is not None:
             host.close()
         if self.stop_after is not None and len(self.ran) == self.stop_after:
-            raise running.Stopped("SIGINT")
+            raise Stopped("SIGINT")
         self.ran.append(order.trial)
         self.now_s += self.slow * (order.cell.timeline.duration_s + 0.3)
         void = order.trial in self.spoilt
@@ -330,9 +329,9 @@ def test_what_the_machine_spoilt_runs_again_and_the_journal_says_so(virtual):
 def test_a_block_that_was_put_off_and_has_no_time_is_left_out_with_the_command_that_runs_it(
     virtual, monkeypatch
 ):
-    may_repeat_at = Campaign._may_repeat
+    may_repeat_at = BlockSource._may_repeat
     monkeypatch.setattr(
-        Campaign,
+        BlockSource,
         "_may_repeat",
         lambda campaign, trial: (
             may_repeat_at(campaign, trial) if campaign.course.resumed else not campaign.course.late

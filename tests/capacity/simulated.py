@@ -8,19 +8,26 @@ besides a constant latency and random loss; its capacity is then known.
 import math
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 from rich.console import Console
 
 from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.bundle import BundleWriter
+from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.capacity.axis import axis, levels
 from rmwbench.campaign.capacity.cells import Cells
-from rmwbench.campaign.capacity.request import Contestant, Prepared, Request, nearest_level
-from rmwbench.campaign.capacity.run import CapacityCampaign
+from rmwbench.campaign.capacity.request import (
+    Contestant,
+    SearchRequest,
+    SearchSpace,
+    nearest_level,
+)
+from rmwbench.campaign.capacity.rounds import SearchSource
+from rmwbench.campaign.here import Here, TrialEnd
 from rmwbench.campaign.plan.plan import make_plan
+from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.codes import FailedBy
@@ -72,26 +79,25 @@ class Worker:
         return {"name": name, "format": "", "text": ""}
 
 
-class Lab:
+class Lab(Here):
     """Runs trials by formula; `orders` are those that were asked for."""
 
     def __init__(self, laws: dict[str, Law], seed: int = 1):
+        super().__init__()
         self.laws, self.orders = laws, []
         self._rng = np.random.default_rng(seed)
         self._count: dict[str, int] = {}
-        self.open = 0
 
-    def hosts(self, *_, **__):
-        """Nothing runs on it; what is asked is that it is closed before the next is made."""
-        assert self.open == 0
-        self.open += 1
-        return SimpleNamespace(close=self._closed)
+    def start(self, machine, name, order, workers):
+        self._next = order, workers
 
-    def _closed(self):
-        self.open -= 1
+    def wait(self, signals):
+        order, _ = self._next
+        self._next = None
+        result = self._run(order)
+        return [TrialEnd("", order, result.status, result.reason, result.cause, result)]
 
-    def run(self, order: Order, worker, host) -> TrialResult:
-        host.close()
+    def _run(self, order: Order) -> TrialResult:
         name = order.cell.arm.name
         law = self.laws[name]
         self.orders.append(order)
@@ -222,7 +228,7 @@ def campaign(
     most: float = 100_000.0,
     resolution: float = 0.05,
     budget_s: float | None = None,
-) -> tuple[CapacityCampaign, Lab]:
+) -> tuple[Runner[SearchSource], Lab]:
     """A search over these arms, ready to run."""
     arms = "\n".join(f"  - {{name: {name}, middleware: synthetic}}" for name in laws)
     text = SUITE.format(arms=arms)
@@ -230,48 +236,22 @@ def campaign(
     workload, along, parsed = suite.workloads[0], axis("rate"), parse_limit(limit)
     found = levels(along, 200.0, resolution, least, most)
     start = nearest_level(found, 200.0)
-    request = Request("mini.yaml", "small", (), limit, "rate", None, None, budget_s, resolution, 1)
+    request = SearchRequest(
+        "mini.yaml", "small", (), limit, "rate", None, None, budget_s, resolution, 1
+    )
     cells = Cells(suite, workload, along, parsed.messages)
     contestants = tuple(Contestant(arm, found, None) for arm in suite.arms)
+    space = SearchSpace(request, parsed, along, cells, found, start, contestants)
     plan = make_plan(
         suite, [cells.cell(a, start, n) for n, a in enumerate(suite.arms, start=1)], seed=1
     )
-    described = machine.describe()
-    about = {
-        **{
-            "along": "rate",
-            "factor": along.factor,
-            "unit": along.unit,
-            "title": along.title,
-            "whole": False,
-        },
-        **{"limit": parsed.document(), "workload": "small", "workload_title": "small and fast"},
-        **{
-            "workload_description": "",
-            "own_level": 200.0,
-            "levels": list(found),
-            "most_trials": 40,
-        },
-        "request": {"resolution": resolution, "budget_s": budget_s},
-        "arms": [
-            {
-                **{
-                    "arm": c.arm.name,
-                    "middleware": "synthetic",
-                    "profile": "untouched",
-                    "role": "contender",
-                },
-                **{"wait": "block", "start": start, "levels": len(c.levels), "bound": None},
-            }
-            for c in contestants
-        ],
-    }
+    card = MachineDocument.model_validate(machine.describe())
     document = {
         **{
             "campaign": directory.name,
             "kind": "capacity",
-            "capacity": about,
-            "machine": described,
+            "capacity": space.document(),
+            "machine": card.document(),
             "seed": 1,
         },
         **{
@@ -282,21 +262,9 @@ def campaign(
         },
     }
     writer = BundleWriter.create(directory, document)
-    prepared = Prepared(
-        directory.name,
-        request,
-        parsed,
-        along,
-        cells,
-        found,
-        start,
-        contestants,
-        plan,
-        {"synthetic": Worker()},
-        writer,
-        document,
-        (),
-    )
-    lab = Lab(laws)
-    quiet = Console(file=SimpleNamespace(write=lambda _: None, flush=lambda: None))
-    return CapacityCampaign(prepared, quiet, lab.run, lab.hosts), lab
+    lab, workers = Lab(laws), {"synthetic": Worker()}
+    source = SearchSource(directory.name, space, plan, writer, workers, card.sysctls)
+    return Runner(source, lab, workers, writer, card), lab
+
+
+QUIET = Console(quiet=True)

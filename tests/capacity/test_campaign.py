@@ -14,7 +14,7 @@ from rmwbench.report.render.terminal import print_view
 from rmwbench.results.capacity.document import summarise
 from rmwbench.results.capacity.model import Searched
 from rmwbench.results.model import document as as_document
-from tests.capacity.simulated import Law, campaign
+from tests.capacity.simulated import QUIET, Law, campaign
 from tests.support.views import cells, of_view, pictures, section, tables
 
 pytestmark = pytest.mark.long
@@ -32,7 +32,7 @@ LAWS = {
 def searched(tmp_path_factory):
     made, lab = campaign(tmp_path_factory.mktemp("capacity") / "one", LAWS, most=20_000.0)
     with made.writer:
-        assert made.run() is None
+        assert made.run(QUIET).stopped_by is None
     bundle = Bundle(made.writer.directory)
     return made, lab, bundle, summarise(bundle)
 
@@ -105,7 +105,7 @@ def test_the_bundle_is_whole_and_the_report_finds_what_the_search_found(searched
     cells = bundle.rows("cells")
     assert len({(c["arm"], c["factors"]) for c in cells}) == len(cells)
     assert {line.cell for line in bundle.trials()} == {c["cell"] for c in cells}
-    for pursuit in made.pursuits:
+    for pursuit in made.source.pursuits:
         here, there = pursuit.search.capacity(), arm(document, pursuit.name).capacity
         for part in ("state", "value", "low", "high", "trials"):
             assert getattr(here, part) == getattr(there, part)
@@ -151,7 +151,7 @@ def test_a_budget_ends_the_search_and_is_named(tmp_path):
         tmp_path / "short", {"serves 1 kHz": Law(service_s=0.001)}, budget_s=0.0001
     )
     with made.writer:
-        made.run()
+        made.run(QUIET)
     document = summarise(Bundle(tmp_path / "short"))
     assert not lab.orders and document.arms[0].ended == "budget"
     assert document.arms[0].capacity.state == "no data"
@@ -164,7 +164,7 @@ def test_void_trials_say_nothing_and_failed_ones_say_no(tmp_path):
     }
     made, lab = campaign(tmp_path / "moody", laws)
     with made.writer:
-        made.run()
+        made.run(QUIET)
     document = summarise(Bundle(tmp_path / "moody"))
     moody = arm(document, "moody")
     assert moody.trials.void == 3 and moody.capacity.state == "bracketed"
@@ -181,7 +181,7 @@ def test_what_the_host_broke_is_no_level_that_failed(tmp_path):
         tmp_path / "host", {"serves 1 kHz": Law(service_s=0.001, broken=range(2, 5))}
     )
     with made.writer:
-        made.run()
+        made.run(QUIET)
     found = arm(summarise(Bundle(tmp_path / "host")), "serves 1 kHz")
     assert found.trials.failed == 3 and [p.kind for p in found.probes].count("failed") == 0
     asked = [o.cell.factors["rate_hz"] for o in lab.orders]
@@ -197,7 +197,7 @@ def test_trials_that_the_machine_spoilt_do_not_count_as_said_nothing_otherwise(t
     }
     made, _ = campaign(tmp_path / "vain", laws)
     with made.writer:
-        made.run()
+        made.run(QUIET)
     document = summarise(Bundle(tmp_path / "vain"))
     assert arm(document, "spoilt").ended == "resolved"
     assert arm(document, "broken").ended.startswith("4 trials in a row said nothing: ")
@@ -207,7 +207,7 @@ def test_a_machine_without_idle_time_is_said(tmp_path):
     laws = {"busy": Law(service_s=0.001, idle=0.03), "idle": Law(service_s=0.001, idle=0.5)}
     made, _ = campaign(tmp_path / "busy", laws)
     with made.writer:
-        made.run()
+        made.run(QUIET)
     document = summarise(Bundle(tmp_path / "busy"))
     assert (
         arm(document, "busy").machine_bound.idle == 0.03
@@ -221,7 +221,7 @@ def test_two_arms_apart_are_told_apart_and_two_alike_are_not(tmp_path):
     laws = {"a": Law(service_s=0.001), "b": Law(service_s=0.001), "c": Law(service_s=0.004)}
     made, _ = campaign(tmp_path / "three", laws)
     with made.writer:
-        made.run()
+        made.run(QUIET)
     texts = [c.text for c in summarise(Bundle(tmp_path / "three")).conclusions]
     assert any("at a higher rate than c" in text for text in texts)
     assert any("not told apart" in text and "a and b" in text for text in texts)
@@ -233,8 +233,8 @@ def test_an_arm_with_long_probes_does_not_spend_the_time_of_the_others(tmp_path)
     laws = {"crawls": Law(service_s=1 / 13), "serves 1 kHz": Law(service_s=0.001, noise=0.05)}
     made, lab = campaign(tmp_path / "two", laws, limit="p99 response < 500 ms")
     with made.writer:
-        made.run()
-    probe_s = made.prepared.cells.probe_s
+        made.run(QUIET)
+    probe_s = made.source.space.cells.probe_s
     used_s = {name: 0.0 for name in laws}
     places = [
         place for place, order in enumerate(lab.orders) if order.cell.arm.name == "serves 1 kHz"

@@ -7,7 +7,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.capacity.view import view
 from rmwbench.report.render.html import write_html
 from rmwbench.results.capacity.document import summarise
-from tests.capacity.simulated import Law, campaign
+from tests.capacity.simulated import QUIET, Law, campaign
 from tests.report.test_browser import Visit
 from tests.report.test_browser import browser as browser
 from tests.report.test_browser import pytestmark as pytestmark
@@ -25,7 +25,7 @@ def url(tmp_path_factory):
     directory = tmp_path_factory.mktemp("page") / "one"
     made, _ = campaign(directory, LAWS, most=4_000.0, resolution=0.1)
     with made.writer:
-        made.run()
+        made.run(QUIET)
     write_html(view(summarise(Bundle(directory)), draw=True), directory / "report.html")
     return (directory / "report.html").as_uri()
 

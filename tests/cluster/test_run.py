@@ -14,16 +14,18 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal_lines import LookTaken
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import Course
+from rmwbench.campaign.here import ResultsLost
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import resumed_course
 from rmwbench.campaign.stop import Stopped
 from rmwbench.campaign.trial.outcome import Outcome, TimeFacts
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.campaign.trial.void import kept, of_the_machine
 from rmwbench.cluster.filesystem import Copy
-from rmwbench.cluster.fleet import MachineLost
-from rmwbench.cluster.run import ClusterCampaign
+from rmwbench.cluster.fleet import Fleet as RealFleet
+from rmwbench.cluster.parts import PartSource
+from rmwbench.cluster.schedule import Schedule
 from rmwbench.errors import UserError
 from tests.campaign.test_course import plan
 
@@ -77,15 +79,13 @@ class Pretended:
         )
 
 
-class Fleet:
-    """As rmwbench.cluster.fleet.Fleet, of machines that are pretended; who answers first is
-    drawn."""
+class Fleet(RealFleet):
+    """One of machines that are pretended; who answers first is drawn."""
 
     def __init__(self, count, seed=0, dies=(), fates=None, here=None, before_wait=None):
         self.dead, self.asked, self.orders, self.fetched = set(), [], [], []
-        self.machines = self.runners = [
-            Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)
-        ]
+        self.copy, self._under_way, self._references = None, {}, {}
+        self.machines = [Pretended(f"m{n}", self, dict(dies).get(f"m{n}")) for n in range(count)]
         self.fates, self.here, self.address = fates or {}, here, "nowhere:6379"
         self.left_out = [("m9", "it is unlike the others")]
         self._draw, self._before_wait = random.Random(seed), before_wait
@@ -96,19 +96,19 @@ class Fleet:
         self.machines.remove(runner)
         return ""
 
-    def wait(self, references, timeout_s):
+    def answered(self, references, timeout_s):
         references = list(references)
         self._open = {reference[0].name for reference in references}
         if self._before_wait:
             self._before_wait(self)
         return [self._draw.choice(references)]
 
-    def fetch(self, reference):
+    def get(self, reference):
         if isinstance(reference, list):
             self.running_here_while_fetching += self.here in self._open
-            return [self.fetch(one) for one in reference]
+            return [self.get(one) for one in reference]
         if reference[0].name in self.dead:
-            raise MachineLost("its network was closed")
+            raise ResultsLost("its network was closed")
         self._open.discard(reference[0].name)
         return reference[-1]
 
@@ -119,16 +119,17 @@ class Fleet:
         return {name: reference[-1] for name, reference in asked.items()}
 
 
-def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> ClusterCampaign:
+def campaign(directory, fleet, made=None, copy_to=None, budget_s=None) -> Runner[PartSource]:
     made = made or plan(FIXED)
     if (directory / "campaign.json").exists():
         writer, journal = BundleWriter.reopen(directory), Bundle(directory).journal.lines
-        course = resumed_course(writer, made, Course(made, journal), journal)
+        resumed_course(writer, made, Course(made, journal), journal)
     else:
         writer = BundleWriter.create(directory, {"campaign": "v", "plan": made.document()})
-        course = Course(made)
-    local = Campaign("v", made, course, {}, writer, MachineDocument())
-    return ClusterCampaign.on(local, fleet, Copy(directory, copy_to) if copy_to else None, budget_s)
+    fleet.copy = Copy(directory, copy_to) if copy_to else None
+    schedule = Schedule(made, Bundle(directory).journal.lines)
+    source = PartSource("v", schedule, writer, fleet, cluster_s=budget_s)
+    return Runner(source, fleet, {}, writer, MachineDocument())
 
 
 def run(directory, fleet, **options) -> tuple[object, str]:
@@ -306,7 +307,7 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
         seen.append((blocks, len(numbers(tmp_path / "out"))))
         return Look()
 
-    made.judge = judge
+    made.source._judge = judge
     with made.writer:
         made.run(Console(file=io.StringIO()))
     assert seen == [(5, 30)] and lines(tmp_path / "out", "look")[0]["stop"] == "decided"
@@ -317,7 +318,7 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
 
 def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
     clock = iter(range(0, 10**9, 5))
-    monkeypatch.setattr("rmwbench.cluster.run.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("rmwbench.cluster.parts.time.monotonic", lambda: float(next(clock)))
     ending, text = run(
         tmp_path / "out", Fleet(2), made=plan("{planned: 40, minimum: 5}"), budget_s=300.0
     )
@@ -332,7 +333,7 @@ def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
 
 def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, monkeypatch):
     clock = iter(range(0, 10**9, 5))
-    monkeypatch.setattr("rmwbench.cluster.run.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("rmwbench.cluster.parts.time.monotonic", lambda: float(next(clock)))
     made = plan("{minimum: 5, maximum: 40, within_s: 150}")
     assert made.within_s == 150 < made.blocks * made.block_s / 2
     by_the_clock = campaign(tmp_path / "out", Fleet(2), made=made)
@@ -340,7 +341,7 @@ def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, mon
     def judge(blocks, minutes_per_block, ended):
         raise UserError("nobody judges here")
 
-    by_the_clock.judge = judge
+    by_the_clock.source._judge = judge
     text = io.StringIO()
     with by_the_clock.writer:
         by_the_clock.run(Console(file=text, soft_wrap=True))
@@ -380,7 +381,7 @@ def test_a_copy_that_cannot_be_written_for_a_while_does_not_stop_the_campaign(
     tmp_path, monkeypatch
 ):
     made = campaign(tmp_path / "out", Fleet(2), copy_to=f"file://{tmp_path}/there")
-    update, failures = made.copy.update, iter([True, True])
+    update, failures = made.lab.copy.update, iter([True, True])
 
     def sometimes():
         if next(failures, False):
@@ -389,7 +390,7 @@ def test_a_copy_that_cannot_be_written_for_a_while_does_not_stop_the_campaign(
             )
         return update()
 
-    monkeypatch.setattr(made.copy, "update", sometimes)
+    monkeypatch.setattr(made.lab.copy, "update", sometimes)
     with made.writer:
         assert made.run(Console(file=io.StringIO())).done == 36
     assert "the network is down" in lines(tmp_path / "out", "note")[0]["text"]

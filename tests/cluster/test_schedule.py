@@ -11,7 +11,7 @@ import pytest
 from rmwbench.bundle.journal_lines import read_line
 from rmwbench.campaign.course import MOST_REPEATS, Spoilt
 from rmwbench.campaign.plan.spread import spread_s
-from rmwbench.cluster.run import ClusterCampaign
+from rmwbench.cluster.parts import PartSource
 from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
 from tests.campaign.test_course import plan
 
@@ -34,7 +34,7 @@ class Walk:
 
     def step(self, machine, status="done", cause=None) -> Part | None:
         self.running.pop(machine)
-        part = self.schedule.ended(machine, status, cause)
+        part = self.schedule.ended_on(machine, status, cause)
         if part:
             self.unwritten.append(part)
         return part
@@ -233,7 +233,7 @@ def test_a_part_that_may_not_begin_again_ends_at_once_and_counts_for_no_arm():
     walk.dispatch()
     walk.step("a")
     spoilt = walk.schedule.take("a")
-    part = walk.schedule.ended("a", "void", "machine", may_repeat=False)
+    part = walk.schedule.ended_on("a", "void", "machine", may_repeat=False)
     assert [trial.trial for trial, _ in part.ended] == [1, 2] and part.spoilt[
         spoilt.trial
     ].again is False
@@ -299,12 +299,13 @@ def test_a_block_that_cannot_be_spared_may_run_again_for_longer(spare, elapsed_s
     made = plan(f"{{planned: {5 + spare}, minimum: 5}}")
     schedule = Schedule(made)
     schedule.take("m")
-    campaign = SimpleNamespace(
-        course=schedule, plan=made, _limit_s=10.0, _elapsed_s=lambda: elapsed_s
+    source = SimpleNamespace(
+        course=schedule,
+        plan=made,
+        _limit_s=10.0,
+        _elapsed_s=lambda: elapsed_s,
+        _progress=SimpleNamespace(left_s=lambda blocks: 0.0),
     )
     part = schedule.running["m"]
     part.queue[0] = replace(part.queue[0], estimated_s=0.5)
-    assert (
-        ClusterCampaign._may_repeat_on(campaign, part, SimpleNamespace(left_s=lambda blocks: 0.0))
-        is may
-    )
+    assert PartSource._may_repeat(source, part) is may

@@ -17,12 +17,15 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import CAMPAIGNS
-from rmwbench.campaign.calibrate import aa, grid, skew, store, truths
+from rmwbench.campaign import calibrations
+from rmwbench.campaign.blocks import BlockSource
+from rmwbench.campaign.calibrate import aa, grid, skew, truths
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.own_cost import own_cost
 from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
@@ -35,6 +38,7 @@ AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
 """Workers of the first set that carry messages between processes. The synthetic one has its own
 twins in the grid."""
 
+Blocks = Runner[BlockSource]
 Show = Callable[[Bundle], dict[str, Any]]
 
 
@@ -91,8 +95,8 @@ class Session:
         found += [clock] if isinstance(clock, Truth) else []
         judged = self._against_themselves(bundles.get("aa"), pairs)
         answer = self._answer(found, judged, evidence, workers, against, not_tested)
-        answer = replace(answer, stored=str(store.save(document(answer))))
-        store.write(document(answer), self.directory / "calibration.json")
+        answer = replace(answer, stored=str(calibrations.save(document(answer))))
+        calibrations.write(document(answer), self.directory / "calibration.json")
         return answer
 
     def _prepared(
@@ -132,20 +136,13 @@ class Session:
         return skew.judge(bundle.trials(), lambda: self.show(bundle))
 
     def _run(
-        self, step: "Step", changed: Callable[[Campaign], Campaign] = lambda campaign: campaign
+        self, step: "Step", changed: Callable[[Blocks], Blocks] = lambda campaign: campaign
     ) -> Bundle:
         directory = self.directory / step.name
-        campaign = new_campaign(
-            str(step.suite),
-            directory,
-            seed=step.seed,
-            budget_s=None,
-            workloads=(),
-            arms=(),
-            calibrated=False,
-        )
-        campaign, began_s = changed(campaign), time.monotonic()
-        with campaign.writer:
+        request = Request(str(step.suite), seed=step.seed)
+        campaign = changed(new_campaign(request, directory, calibrated=False))
+        began_s = time.monotonic()
+        with campaign.writer, campaign.lab:
             ending = campaign.run(self.console)
         if ending.stopped_by:
             raise Interrupted(ending.stopped_by)
@@ -181,7 +178,7 @@ class Session:
     ) -> Calibrated:
         described = machine.describe()
         created_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        hardware = store.hardware(described)
+        hardware = calibrations.hardware(described)
         return Calibrated(
             calibration=f"{hardware.fingerprint}-{created_utc}",
             created_utc=created_utc,

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle.read import TrialLine
+from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.truths import Truth
-from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.run import Runner
 from rmwbench.codes import Code
 from rmwbench.lab import visible
 from rmwbench.lab.middleware import Worker
@@ -54,7 +55,7 @@ def why_not(worker: Worker) -> str | None:
     )
 
 
-def skewed(campaign: Campaign, worker: Worker, script: Path) -> Campaign:
+def skewed(campaign: Runner[BlockSource], worker: Worker, script: Path) -> Runner[BlockSource]:
     """The campaign with a worker that starts each trial's second process `AHEAD_S` ahead."""
     text = SCRIPT.format(worker=worker.executable, unshare=shutil.which("unshare"), ahead_s=AHEAD_S)
     script.write_text(text, encoding="utf-8")

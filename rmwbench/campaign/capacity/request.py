@@ -1,34 +1,19 @@
-"""From what the user typed to a search that can run: everything is checked before anything is
-written."""
+"""From what the user typed to what is searched: which levels, by which arms."""
 
-import hashlib
 import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import Any
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
-from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.campaign_json import MachineDocument
-from rmwbench.campaign.calibrate import store
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
 from rmwbench.campaign.capacity.cells import Cells
 from rmwbench.campaign.capacity.testable import testable
-from rmwbench.campaign.plan import preflight, shared_host, unsupported
-from rmwbench.campaign.plan.plan import Plan, duration_text, make_plan
-from rmwbench.campaign.plan.rehearse import rehearse
-from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.record.document import campaign_document, machine_table
+from rmwbench.campaign.plan import unsupported
+from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab import machine
-from rmwbench.lab.host import host_kind
-from rmwbench.lab.middleware import Worker, names_here
 from rmwbench.suite.arm import Arm
-from rmwbench.suite.file.candidates import NO_CHOICE, Choice
-from rmwbench.suite.file.load import parse
-from rmwbench.suite.file.places import find, read, shown
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.workload.workload import Workload
 
@@ -48,8 +33,8 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Request:
-    """What was asked for; kept in the bundle."""
+class SearchRequest:
+    """What was asked for; kept in the bundle. `budget_s`: the search ends after this time."""
 
     suite_file: str
     workload: str
@@ -72,41 +57,106 @@ class Contestant:
     levels: tuple[float, ...]
     bound: str | None
 
+    def nearest(self, level: float) -> float:
+        """Of its levels the one nearest to the one wanted."""
+        return nearest_level(self.levels, level)
+
 
 @dataclass(frozen=True)
-class Prepared:
-    """A search ready to run."""
+class SearchSpace:
+    """What is searched: the levels of an axis, from `start` on, by the contestants."""
 
-    name: str
-    request: Request
+    request: SearchRequest
     limit: Limit
     along: Axis
     cells: Cells
     levels: tuple[float, ...]
     start: float
     contestants: tuple[Contestant, ...]
-    plan: Plan
-    workers: dict[str, Worker]
-    writer: BundleWriter
-    document: dict[str, Any]
-    warnings: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def able(self) -> list[Contestant]:
+        return [one for one in self.contestants if one.levels]
+
+    def document(self) -> dict[str, Any]:
+        """As campaign.json has it."""
+        along, workload = self.along, self.cells.workload
+        return {
+            "request": asdict(self.request),
+            "along": along.name,
+            "factor": along.factor,
+            "unit": along.unit,
+            "title": along.title,
+            "whole": along.whole,
+            "limit": self.limit.document(),
+            "workload": workload.name,
+            "workload_title": workload.display_title,
+            "workload_description": workload.description,
+            "own_level": along.own(workload),
+            "levels": list(self.levels),
+            "most_trials": MOST_TRIALS,
+            "arms": [
+                {
+                    "arm": one.arm.name,
+                    "middleware": one.arm.middleware,
+                    "profile": one.arm.profile.name,
+                    "role": "floor" if one.arm.is_floor else "contender",
+                    "wait": one.arm.wait,
+                    "start": one.nearest(self.start) if one.levels else None,
+                    "levels": len(one.levels),
+                    "bound": one.bound,
+                }
+                for one in self.contestants
+            ],
+        }
 
 
-def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_CHOICE) -> Prepared:
-    """Checks everything, then makes the directory. Raises UserError before anything is written.
-    `choice`: what the command line says of the suite's arms."""
-    path = find(suite)
-    text = read(path)
+def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpace:
+    """Which arms can be tested at which levels here. Raises UserError where none can, or the budget
+    cannot test the limit."""
     limit, along = parse_limit(request.limit), axis(request.along)
-    loaded = parse(
-        text, where=shown(path), directory=path.parent, middlewares=names_here(), choice=choice
-    )
-    workload = _workload(loaded, request.workload)
-    arms = _arms(loaded, workload, request.arms)
+    workload = _workload(suite, request.workload)
+    arms = _arms(suite, workload, request.arms)
     absent = unsupported.left_out(arms)
     arms = [arm for arm in arms if arm.name not in absent]
-    unsupported.check_arms_left([arm.name for arm in arms], absent, shown(path))
-    own = along.own(workload)
+    unsupported.check_arms_left([arm.name for arm in arms], absent, where)
+    found, start = _levels(along, along.own(workload), request)
+    cells = Cells(suite, workload, along, limit.messages)
+    # unless --from asks for them, levels whose probe takes a quarter of an hour are left out
+    if request.least is None:
+        longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
+        found = tuple(
+            level for level in found if level >= start or cells.probe_s(level) <= longest_s
+        )
+    space = SearchSpace(
+        request,
+        limit,
+        along,
+        cells,
+        found,
+        start,
+        tuple(_contestant(cells, arm, found) for arm in arms),
+    )
+    if not space.able:
+        raise UserError(
+            "no arm can be tested here",
+            where=f"suite {suite.suite}",
+            actual=space.contestants[0].bound,
+        )
+    warnings = _check_time(space)
+    warnings += [f"{c.arm.name}: {c.bound}" for c in space.contestants if not c.levels]
+    warnings += [f"left out: {name}: {reason}" for name, reason in absent.items()]
+    if suite.factors:
+        warnings.append(
+            f"the suite's factors ({', '.join(suite.factors)}) stay at what the workload itself "
+            "says"
+        )
+    return replace(space, warnings=tuple(warnings))
+
+
+def _levels(along: Axis, own: float, request: SearchRequest) -> tuple[tuple[float, ...], float]:
+    """All levels, and the one to start at."""
     least, most = _range(along, own, request)
     found = levels(along, own, request.resolution, least, most)
     if len(found) < 2:
@@ -123,125 +173,22 @@ def prepare(request: Request, suite: str, directory: Path, choice: Choice = NO_C
             f"{quantity(most, along)}",
             fix="a coarser --resolution, or a narrower range with --from and --to",
         )
-    start = min(found, key=lambda level: abs(math.log(level / min(max(own, least), most))))
-    cells = Cells(loaded, workload, along, limit.messages)
-    # who did not ask for them should not wait a quarter of an hour for each
-    if request.least is None:
-        longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
-        found = tuple(
-            level for level in found if level >= start or cells.probe_s(level) <= longest_s
-        )
-    contestants = tuple(_contestant(cells, arm, found) for arm in arms)
-    able = [c for c in contestants if c.levels]
-    if not able:
-        raise UserError(
-            "no arm can be tested here", where=f"suite {loaded.suite}", actual=contestants[0].bound
-        )
-    warnings = _check_time(cells, found, start, len(able), limit, request.budget_s)
-    warnings += [f"{c.arm.name}: {c.bound}" for c in contestants if not c.levels]
-    warnings += [f"left out: {name}: {reason}" for name, reason in absent.items()]
-    if loaded.factors:
-        warnings.append(
-            f"the suite's factors ({', '.join(loaded.factors)}) stay at what the workload itself "
-            "says"
-        )
-    plan = make_plan(
-        loaded,
-        [cells.cell(c.arm, nearest_level(c.levels, start), n) for n, c in enumerate(able, start=1)],
-        seed=request.seed,
-    )
-    plan = replace(plan, host=host_kind())
-    places = Places(shown(path), text, loaded, choice=choice)
-    shared_host.check(plan.cells, plan.host, places.file)
-    workers = preflight.find_and_check(plan, places)
-    preflight.check_room(plan, directory)
-    preflight.check_lab().close()
-    lacking = unsupported.described(plan.cells, workers, plan.host)
-    lacking |= rehearse(
-        (cell for cell in plan.cells if cell.number not in lacking), workers, places
-    )
-    unsupported.check_some_left(plan, lacking, places)
-    said = {
-        plan.cell(number).arm.name: f"{unsupported.NOT_SUPPORTED}: {why}"
-        for number, why in lacking.items()
-    }
-    contestants = tuple(
-        replace(c, levels=(), bound=said[c.arm.name]) if c.arm.name in said else c
-        for c in contestants
-    )
-    warnings += [f"{name}: {why}" for name, why in said.items()]
-
-    sha256 = hashlib.sha256(text.encode()).hexdigest()
-    described = machine.describe()
-    name, calibration = directory.resolve().name, store.for_campaign(described)
-    document = campaign_document(name, plan, text, sha256, {}, workers, described, calibration)
-    document["kind"] = "capacity"
-    document["plan"] = {
-        "suite": {"name": loaded.suite, "title": loaded.title, "description": loaded.description}
-    }
-    document["capacity"] = {
-        "request": asdict(request),
-        "along": along.name,
-        "factor": along.factor,
-        "unit": along.unit,
-        "title": along.title,
-        "whole": along.whole,
-        "limit": limit.document(),
-        "workload": workload.name,
-        "workload_title": workload.display_title,
-        "workload_description": workload.description,
-        "own_level": own,
-        "levels": list(found),
-        "most_trials": MOST_TRIALS,
-        "arms": [
-            {
-                "arm": c.arm.name,
-                "middleware": c.arm.middleware,
-                "profile": c.arm.profile.name,
-                "role": "floor" if c.arm.is_floor else "contender",
-                "wait": c.arm.wait,
-                "start": nearest_level(c.levels, start) if c.levels else None,
-                "levels": len(c.levels),
-                "bound": c.bound,
-            }
-            for c in contestants
-        ],
-    }
-    writer = BundleWriter.create(directory, document)
-    writer.write_whole_campaign(
-        {"machine": machine_table(MachineDocument.model_validate(document["machine"]), None)}
-    )
-    return Prepared(
-        directory.resolve().name,
-        request,
-        limit,
-        along,
-        cells,
-        found,
-        start,
-        contestants,
-        plan,
-        workers,
-        writer,
-        document,
-        tuple(warnings),
-    )
+    return found, nearest_level(found, min(max(own, least), most))
 
 
 TYPICAL_TRIALS = 24
 """Of an arm with a boundary about as sharp as the levels, the curve included."""
 
 
-def forecast(prepared: Prepared) -> str:
+def forecast(space: SearchSpace) -> str:
     """What a search will do and how long it takes about, in one sentence."""
-    cells, along, request = prepared.cells, prepared.along, prepared.request
-    probe_s = cells.probe_s(prepared.start)
-    arms = sum(bool(c.levels) for c in prepared.contestants)
-    least, most = (quantity(level, along) for level in (prepared.levels[0], prepared.levels[-1]))
+    cells, along, request = space.cells, space.along, space.request
+    probe_s, arms = cells.probe_s(space.start), len(space.able)
+    least, most = (quantity(level, along) for level in (space.levels[0], space.levels[-1]))
     text = (
-        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(prepared.start, along)}, between "
+        f"{arms} {'arm' if arms == 1 else 'arms'} from {quantity(space.start, along)}, between "
         f"{least} and {most}; probes take {duration_text(probe_s)} there "
-        f"({prepared.limit.demanding.text} needs {cells.messages} messages)"
+        f"({space.limit.demanding.text} needs {cells.messages} messages)"
     )
     if request.budget_s is not None:
         return f"{text}; ends after {duration_text(request.budget_s)} at the latest"
@@ -292,7 +239,7 @@ def parse_level(text: str, along: Axis, where: str) -> float:
     return level
 
 
-def _range(along: Axis, own: float, request: Request) -> tuple[float, float]:
+def _range(along: Axis, own: float, request: SearchRequest) -> tuple[float, float]:
     least, most = max(along.least, own / RANGE_BELOW), min(along.most, own * RANGE_ABOVE)
     if request.least is not None:
         least = parse_level(request.least, along, "--from")
@@ -358,18 +305,17 @@ def _contestant(cells: Cells, arm: Arm, found: tuple[float, ...]) -> Contestant:
     return Contestant(arm, found[:count], bound)
 
 
-def _check_time(
-    cells: Cells,
-    found: tuple[float, ...],
-    start: float,
-    arms: int,
-    limit: Limit,
-    budget_s: float | None,
-) -> list[str]:
+def _check_time(space: SearchSpace) -> list[str]:
     """Warnings; UserError where the budget cannot test the limit however the search goes."""
+    cells, start, arms, budget_s = (
+        space.cells,
+        space.start,
+        len(space.able),
+        space.request.budget_s,
+    )
     along, first_s = cells.along, cells.probe_s(start)
-    shortest_s = min(cells.probe_s(level) for level in (start, found[-1]))
-    why = f"{limit.demanding.text} needs {cells.messages} messages per trial"
+    shortest_s = min(cells.probe_s(level) for level in (start, space.levels[-1]))
+    why = f"{space.limit.demanding.text} needs {cells.messages} messages per trial"
     if budget_s is None:
         return []
     least_s = arms * (first_s + (FEWEST_ROUNDS - 1) * shortest_s)

@@ -51,14 +51,9 @@ def find_and_check(plan: Plan, places: Places) -> dict[str, Worker]:
     return workers
 
 
-def check_room(plan: Plan, directory: Path) -> None:
-    """Disk for the bundle and its bags, and memory for the largest trial."""
-    check_disk(plan, directory)
-    check_memory(plan)
-
-
 def check_disk(plan: Plan, directory: Path, left: Sequence[Trial] | None = None) -> None:
-    """For all trials of a new campaign, or those that are `left` of one that goes on."""
+    """Disk for the bundle and its bags: for all trials of a new campaign, or those that are `left`
+    of one that goes on."""
     trials = _in_time(plan) if left is None else left
     slots = sum(plan.cell(trial.cell).record_bytes for trial in trials)
     wanted = (

@@ -48,13 +48,14 @@ class Request:
     where None; `most_blocks` bounds what the budget buys; `least_blocks` run however slow the
     machine is, where that is more than the suite's minimum. `written` are the suite's arms where
     candidates or the command line say them, and not its text. `at`: `FACTOR=LEVEL`, the levels of
-    factors that were asked for; of a factor that is not named, all."""
+    factors that were asked for; of a factor that is not named, all. `shortened`: the suite's short
+    version; `placed`: the option by which its hosts are machines."""
 
     suite_file: str
-    seed: int
-    budget_s: float | None
-    workloads: tuple[str, ...]
-    arms: tuple[str, ...]
+    seed: int = 0
+    budget_s: float | None = None
+    workloads: tuple[str, ...] = ()
+    arms: tuple[str, ...] = ()
     sampling: dict[str, Any] = field(default_factory=dict)
     shortened: bool = False
     placed: str | None = None

@@ -1,11 +1,13 @@
 """What a campaign says of itself: campaign.json and the tables `cells` and `machine`
 (docs/formats/bundle.md)."""
 
+import hashlib
 import json
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -30,28 +32,25 @@ UNTIMED = (
 
 
 def campaign_document(
-    name: str,
+    directory: Path,
     plan: Plan,
     suite_text: str,
-    suite_sha256: str,
-    request: Mapping[str, Any],
     workers: Mapping[str, Worker],
     described: Mapping[str, Any],
-    calibration: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """campaign.json. `request` is what `rmwbench resume` needs to make the same plan again.
-    `described` is the card of the machine that the trials run on; `calibration` is what is known of
-    it (`store.for_campaign`), empty where that is nothing, and for a calibration, which must not
-    rest on the one before it."""
+    """campaign.json of the campaign in this directory. `described` is the card of the machine that
+    the trials run on. What `rmwbench resume` needs to make the same plan again (`request`), and a
+    calibration of the machine, are added by whoever has them."""
+    sha256 = hashlib.sha256(suite_text.encode()).hexdigest()
     return {
-        "campaign": name,
+        "campaign": directory.resolve().name,
         "tool_version": version("rmwbench"),
         "created_utc": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         "seed": plan.seed,
-        "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": suite_sha256},
-        "request": dict(request),
+        "suite": {"name": plan.suite.suite, "text": suite_text, "sha256": sha256},
+        "request": {},
         "plan": plan.document(),
-        "machine": dict(described) | dict(calibration),
+        "machine": dict(described),
         "middlewares": [worker.description for worker in workers.values()],
     }
 

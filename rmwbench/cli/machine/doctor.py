@@ -113,7 +113,7 @@ def _calibration() -> dict[str, Any] | None:
     """The newest calibration of this machine as the rules want it: `summary` and `age_days`."""
     from datetime import UTC, datetime
 
-    from rmwbench.campaign.calibrate.store import newest
+    from rmwbench.campaign.calibrations import newest
     from rmwbench.lab import machine
 
     document = newest(machine.describe())

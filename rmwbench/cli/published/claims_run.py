@@ -99,7 +99,7 @@ def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoRet
 def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> NoReturn:
     """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
     from rmwbench.published.claims.campaign.plan import lines
-    from rmwbench.published.claims.campaign.run import Runner
+    from rmwbench.published.claims.campaign.run import ClaimCampaigns
 
     console = stderr_console()
     left_s = session.budget_s - session.used_s
@@ -119,7 +119,8 @@ def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> No
             else "nothing is open that can be decided here"
         )
     go_on = f"rmwbench resume {session.directory}"
-    ended = guarded(Runner(session, files, made.gathered), session.directory, console, go_on)
+    campaigns = ClaimCampaigns(session, files, made.gathered)
+    ended = guarded(lambda: campaigns.run(console), session.directory, go_on)
     if ended.stopped_by:
         console.print(
             f"stopped by {ended.stopped_by}; what was finished in {session.directory} stays"

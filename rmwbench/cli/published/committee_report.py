@@ -228,7 +228,7 @@ def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoRetu
     further = f"rmwbench resume {session.directory}" + f" --cluster {cluster}" * bool(cluster)
     console = stderr_console()
     runner = Sections(session) if cluster is None else _on(cluster, session)
-    ending = guarded(runner, session.directory, console, further)
+    ending = guarded(lambda: runner.run(console), session.directory, further)
     if ending is not None and ending.stopped_by:
         so_far = f"rmwbench report {session.directory}"
         told = (

@@ -97,14 +97,14 @@ def capacity(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.campaign.capacity.request import Request, forecast, prepare
-    from rmwbench.campaign.capacity.run import CapacityCampaign
+    from rmwbench.campaign.capacity.request import SearchRequest, forecast
+    from rmwbench.campaign.capacity.start import new_search
     from rmwbench.cli.verbs.plan import parse_duration_s
     from rmwbench.results.capacity.document import summarise
     from rmwbench.results.model import document
 
     directory = out or CAMPAIGNS / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    request = Request(
+    request = SearchRequest(
         suite_file=suite,
         workload=workload,
         arms=tuple(arm or ()),
@@ -117,14 +117,13 @@ def capacity(
         seed=seed,
     )
     console = stderr_console()
-    prepared = prepare(request, suite, directory, choice(candidates, added, without))
-    with prepared.writer:
-        console.print(forecast(prepared), markup=False)
-        for warning in prepared.warnings:
+    search = new_search(request, directory, choice(candidates, added, without))
+    with search.writer, search.lab:
+        console.print(forecast(search.source.space), markup=False)
+        for warning in search.source.space.warnings:
             console.print(f"! {warning}", style="yellow", markup=False)
-        campaign = CapacityCampaign(prepared, console)
-        stopped_by = campaign.run()
-    console.print(campaign.summary())
+        stopped_by = search.run(console).stopped_by
+    console.print(search.source.summary())
     found = summarise(Bundle(directory))
     if as_json:
         print_json(document(found))

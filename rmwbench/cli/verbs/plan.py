@@ -95,10 +95,11 @@ def plan(
     if suite is None:
         raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
 
+    from rmwbench.campaign.here import Here
     from rmwbench.campaign.plan import buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import Machine
     from rmwbench.campaign.plan.request import Planner, Request
-    from rmwbench.campaign.start import Here, checked
+    from rmwbench.campaign.start import checked
     from rmwbench.cluster import estimate
     from rmwbench.lab.host.kind import NAMESPACES
     from rmwbench.lab.machine import card

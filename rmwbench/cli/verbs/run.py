@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rmwbench.campaign.run import Runner
+    from rmwbench.campaign.run import Runner, Source
 
 
 def register(app: typer.Typer) -> None:
@@ -112,6 +112,7 @@ def run(
     if suite is None:
         raise UserError("which suite?", expected="rmwbench run SUITE", fix="rmwbench run quick")
     from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.campaign.plan.request import Request
     from rmwbench.campaign.start import new_campaign
     from rmwbench.cli.verbs.plan import parse_duration_s
 
@@ -136,24 +137,23 @@ def run(
             expected="--cluster ADDRESS besides",
             fix="see docs/cluster.md; without both, hosts are namespaces of this machine",
         )
-    campaign = begin(
+    request = Request(
         suite,
-        directory,
         seed=seed,
         budget_s=budget_s,
-        workloads=workload or (),
-        arms=arm or (),
+        workloads=tuple(workload or ()),
+        arms=tuple(arm or ()),
         sampling=_sampling(series, threads, schedule),
         shortened=short,
-        choice=choice(candidates, added, without),
-        at=at or (),
+        at=tuple(at or ()),
     )
+    campaign = begin(request, directory, choice=choice(candidates, added, without))
     carry_out(campaign, directory, no_report, cluster)
 
 
 def _new_on(
     address: str, copy_to: str | None, place: str | None, gang: bool
-) -> "Callable[..., Runner]":
+) -> "Callable[..., Runner[Source]]":
     from rmwbench.cluster import placing
     from rmwbench.cluster.start import new_campaign
 

@@ -5,7 +5,6 @@ Each campaign keeps to its share of the budget by leaving out whole blocks, neve
 without which it decides nothing.
 """
 
-import contextlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,7 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.campaign.run import Ending, Runner
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.run import Ending, Runner, Source
 from rmwbench.campaign.start import course_of, new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.committee.session import Planned, Session
@@ -27,8 +27,8 @@ class Sections:
     def __init__(
         self,
         session: Session,
-        begin: Callable[..., Runner] = new_campaign,
-        resume: Callable[[Path], Runner] = resumed_campaign,
+        begin: Callable[..., Runner[Source]] = new_campaign,
+        resume: Callable[[Path], Runner[Source]] = resumed_campaign,
     ):
         self._session, self._begin, self._resume = session, begin, resume
 
@@ -67,8 +67,8 @@ class Sections:
             console.print(f"{escape(section.title)} cannot be run here: {escape(error.render())}")
             return None
         self._has_problem(section, None)
-        with campaign.writer, getattr(campaign, "fleet", contextlib.nullcontext()):
-            return None if campaign.course.finished else campaign.run(console)
+        with campaign.writer, campaign.lab:
+            return None if campaign.source.finished else campaign.run(console)
 
     def _lacks_blocks(self, section: Planned) -> bool:
         """Whether a condition of it, which has run, has fewer blocks than decide anything, and
@@ -85,20 +85,17 @@ class Sections:
             section.problem = problem
             self._session.save()
 
-    def _campaign(self, section: Planned) -> Runner:
+    def _campaign(self, section: Planned) -> Runner[Source]:
         directory = self._session.place(section)
         if self._session.has_begun(section):
             return self._resume(directory)
-        return self._begin(
+        request = Request(
             section.suite,
-            directory,
             seed=self._session.seed,
             budget_s=section.budget_s,
-            machine_s=section.machine_s,
-            workloads=(),
-            arms=(),
             shortened=section.short,
-            choice=self._session.choice(),
-            comparisons=section.comparisons,
+            comparisons=None if section.comparisons is None else tuple(section.comparisons),
             least_blocks=DECIDABLE_BLOCKS,
         )
+        choice, machine_s = self._session.choice(), section.machine_s
+        return self._begin(request, directory, choice=choice, machine_s=machine_s)

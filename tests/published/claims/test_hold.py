@@ -6,6 +6,7 @@ import dataclasses
 import numpy as np
 import pytest
 
+from rmwbench.campaign.blocks import Dropped, Hold
 from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
 from rmwbench.published.claims.campaign.gather import Offer
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
@@ -97,7 +98,6 @@ def test_time_ends_what_the_next_block_would_exceed():
         "only cell 3 would run, for 2 s"
     )
     assert held(6, 8.1, {3: 2.0}).cells == {3: "time"}
-    assert held.left_s(8.0) == 2.0
 
 
 def fraction(value, high):
@@ -175,15 +175,10 @@ def test_shares_keep_everybodys_least():
 class Dropping:
     """Drops a cell after each of these numbers of blocks."""
 
-    def __init__(self, after, left_s=5.0):
-        self.after, self.limit_s, self.asked = after, left_s, []
-
-    def left_s(self, elapsed_s):
-        return self.limit_s - elapsed_s
+    def __init__(self, after):
+        self.after, self.asked = after, []
 
     def __call__(self, blocks, elapsed_s, next_s):
-        from rmwbench.campaign.run import Dropped
-
         self.asked.append((blocks, sorted(next_s)))
         return Dropped(self.after.get(blocks, {}), f"seen {blocks}")
 
@@ -197,16 +192,8 @@ def test_a_campaign_runs_dropped_cells_no_more_and_neither_does_a_resumed_one(
     )
 
     def campaign(**options):
-        virtual = Virtual(tmp_path / "v", monkeypatch, **options)
-        from tests.campaign import test_sequential
-
-        original = test_sequential.Campaign
-        monkeypatch.setattr(
-            test_sequential, "Campaign", lambda *a: (c := original(*a), setattr(c, "hold", held))[0]
-        )
-        text = virtual.run(made)
-        monkeypatch.setattr(test_sequential, "Campaign", original)
-        return virtual, text
+        virtual = Virtual(tmp_path / "v", monkeypatch, hold=Hold(held, 5.0), **options)
+        return virtual, virtual.run(made)
 
     first, text = campaign(stop_after=8)
     cell = {trial.trial: trial.cell for trial in made.trials}

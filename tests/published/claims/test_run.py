@@ -8,7 +8,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal_lines import CellsDropped
-from rmwbench.campaign import run as running
+from rmwbench.campaign import here
+from rmwbench.campaign.stop import Stopped
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import session
 from rmwbench.results.show import summarise
@@ -141,21 +142,21 @@ def test_a_session_that_was_asked_for_some_claims_keeps_to_them_when_it_is_resum
 @pytest.mark.traffic
 def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, monkeypatch):
     out = tmp_path / "out"
-    original, ran = running.run_trial, []
+    original, ran = here.run_trial, []
 
     def stopping(order, workers, host):
         if len(ran) == 3:
-            raise running.Stopped("SIGINT")
+            raise Stopped("SIGINT")
         ran.append(order.trial)
         return original(order, workers, host)
 
-    monkeypatch.setattr(running, "run_trial", stopping)
+    monkeypatch.setattr(here, "run_trial", stopping)
     code, _, err = cli(capsys, "published", "claims", "run", claims, "--budget", "2m", "--out", out)
     assert code == 130 and f"rmwbench resume {out}" in err
     assert 1 <= len(Bundle(out / "planted").trials("done")) <= 3, (
         "three began; a busy machine may void one"
     )
-    monkeypatch.setattr(running, "run_trial", original)
+    monkeypatch.setattr(here, "run_trial", original)
     code, text, err = cli(capsys, "resume", out)
     assert code == 0, err
     bundle = Bundle(out / "planted")

@@ -7,8 +7,8 @@ import pytest
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign import pace
-from rmwbench.campaign import run as running
+from rmwbench.campaign import here, pace
+from rmwbench.campaign.stop import Stopped
 from rmwbench.lab import machine
 from rmwbench.published.committee.document import gather
 from rmwbench.published.committee.run import Sections
@@ -96,7 +96,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
 ):
     """There is no time to repeat it while its section runs."""
     session.sections = [session.sections[0], session.sections[2]]
-    whole, ran = running.run_trial, []
+    whole, ran = here.run_trial, []
 
     def steals(order, *arguments, **options):
         result = whole(order, *arguments, **options)
@@ -108,7 +108,7 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
             else result
         )
 
-    monkeypatch.setattr(running, "run_trial", steals)
+    monkeypatch.setattr(here, "run_trial", steals)
     monkeypatch.setattr(pace, "limit_s", lambda plan: 0.0)
     Sections(session).run(Console(quiet=True))
     assert ran[2] == ran[-1] == ("first", 1) and ran[-3][0] == "second" and len(ran) == 21
@@ -118,20 +118,20 @@ def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_
 
 
 def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
-    whole, ran = running.run_trial, []
+    whole, ran = here.run_trial, []
 
     def stops(order, *arguments, **options):
         if len(ran) == 3:
-            raise running.Stopped("SIGINT")
+            raise Stopped("SIGINT")
         ran.append(order.trial)
         return whole(order, *arguments, **options)
 
-    monkeypatch.setattr(running, "run_trial", stops)
+    monkeypatch.setattr(here, "run_trial", stops)
     ending = Sections(session).run(Console(quiet=True))
     assert ending is not None and ending.stopped_by == "SIGINT"
     shortest = session.sections[2]
     assert shortest.name == "first" and len(Bundle(session.place(shortest)).trials("done")) == 3
-    monkeypatch.setattr(running, "run_trial", whole)
+    monkeypatch.setattr(here, "run_trial", whole)
     again = load(session.directory)
     assert [one.name for one in again.waiting()] == ["first", "gone", "second"]
     Sections(again).run(Console(quiet=True))

@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from rmwbench.campaign.run import Dropped
+from rmwbench.campaign.blocks import Dropped
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
 from rmwbench.published.claims.judge import Cell, Today, arms_of, today
@@ -39,9 +39,6 @@ class ClaimsHold:
         self._wanted, self._campaign, self._share_s = tuple(wanted), campaign, share_s
         self.decided: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
-
-    def left_s(self, elapsed_s: float) -> float:
-        return self._share_s - elapsed_s
 
     def __call__(self, blocks: int, elapsed_s: float, next_s: Mapping[int, float]) -> Dropped:
         if blocks < LOOKS[0]:

@@ -14,8 +14,10 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import Bundle
+from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.plan.plan import duration_text
-from rmwbench.campaign.run import Campaign
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import Campaign as Measured
@@ -75,7 +77,7 @@ def settled_in(sources: Sequence[Claims], session: Session) -> dict[str, str]:
     return settled_by(sources, campaigns, "these campaigns")
 
 
-class Runner:
+class ClaimCampaigns:
     """Runs a session. `gathered` are the offers of the suites that this round has not begun."""
 
     def __init__(self, session: Session, sources: Sequence[Claims], gathered: Gathered):
@@ -143,16 +145,14 @@ class Runner:
         note = {"suite": offer.suite, "claims": list(ids), "round": self._session.round}
         self._session.campaigns[directory.name] = note  # first: what was begun is found again
         self._session.save()
-        campaign = new_campaign(
-            str(path), directory, seed=self._session.seed, budget_s=None, workloads=(), arms=()
-        )
+        campaign = new_campaign(Request(str(path), seed=self._session.seed), directory)
         self._go(campaign, directory.name, {name: offer.needs[name] for name in ids}, share_s)
 
     def _resumed(self, name: str) -> None:
         campaign = resumed_campaign(self._session.directory / name)
-        self._go(campaign, name, self._needs(campaign, name), self.left_s)
+        self._go(campaign, name, self._needs(name), self.left_s)
 
-    def _needs(self, campaign: Campaign, name: str) -> dict[str, Need]:
+    def _needs(self, name: str) -> dict[str, Need]:
         """As they were when it began: the derived suite has these cells and no others."""
         bundle = Bundle(self._session.directory / name)
         layers = {row["arm"]: row["layer"] for row in bundle.rows("cells")}
@@ -166,8 +166,15 @@ class Runner:
         }
         return {key: need for key, need in found.items() if isinstance(need, Need)}
 
-    def _go(self, campaign: Campaign, name: str, needs: Mapping[str, Need], share_s: float) -> None:
-        numbers = {place_of(cell): cell.number for cell in campaign.plan.cells}
+    def _go(
+        self,
+        campaign: Runner[BlockSource],
+        name: str,
+        needs: Mapping[str, Need],
+        share_s: float,
+    ) -> None:
+        plan = campaign.source.plan
+        numbers = {place_of(cell): cell.number for cell in plan.cells}
         wanted = [
             Wanted(
                 one.claims,
@@ -183,22 +190,21 @@ class Runner:
             if (one := self._asked[key])
         ]
         under_way = RunningCampaign(self._session.directory / name)
-        campaign.hold = ClaimsHold(wanted, under_way.campaign, share_s)
+        held = ClaimsHold(wanted, under_way.campaign, share_s)
+        campaign.source.hold = Hold(held, share_s)
         self._console.print(
-            f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(campaign.plan.cells)} cells, "
+            f"[bold]{escape(name)}[/bold]: {len(wanted)} claims, {len(plan.cells)} cells, "
             f"up to {duration_text(share_s)}; {duration_text(max(0.0, self.left_s))} left in all"
         )
         begun_s, before = (
             time.monotonic(),
             Bundle(self._session.directory / name).journal.trials.keys(),
         )
-        with campaign.writer:
-            if not campaign.course.finished:
+        with campaign.writer, campaign.lab:
+            if not campaign.source.finished:
                 ending = campaign.run(self._console)
                 self._ended.stopped_by = ending.stopped_by
         ran = Bundle(self._session.directory / name).journal.trials.keys() - before
         if ran:
             self._took_s += time.monotonic() - begun_s
-            self._planned_s += sum(
-                trial.estimated_s for trial in campaign.plan.trials if trial.trial in ran
-            )
+            self._planned_s += sum(trial.estimated_s for trial in plan.trials if trial.trial in ran)

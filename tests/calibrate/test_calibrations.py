@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from rmwbench.campaign.calibrate import store
+from rmwbench.campaign import calibrations
 
 MACHINE = {
     "hardware": {
@@ -26,7 +26,7 @@ def calibration(created_utc="2026-11-21T10:00:00Z", machine=MACHINE, floor=0.12,
         "version": 1,
         "created_utc": created_utc,
         "kernel": "6.1",
-        "machine": {"fingerprint": store.fingerprint(machine)},
+        "machine": {"fingerprint": calibrations.fingerprint(machine)},
         "truths": {"total": 2, "recovered": 2, "failed": 0, "unknown": 0, "list": [{"checks": []}]},
         "aa": {"total": 1, "different": 0, "unknown": 0, "floor": {"all": floor}, "pairs": [{}]},
         "own_cost": {},
@@ -47,46 +47,48 @@ def other_machine(**hardware):
 
 
 def test_the_newest_of_this_machine_is_found():
-    assert store.newest(MACHINE) is None
-    store.save(calibration("2026-11-21T10:00:00Z"))
-    store.save(calibration("2026-11-22T09:00:00Z"))
-    store.save(calibration("2027-01-01T00:00:00Z", other_machine(cpu_model="another")))
-    assert store.newest(MACHINE)["created_utc"] == "2026-11-22T09:00:00Z"
+    assert calibrations.newest(MACHINE) is None
+    calibrations.save(calibration("2026-11-21T10:00:00Z"))
+    calibrations.save(calibration("2026-11-22T09:00:00Z"))
+    calibrations.save(calibration("2027-01-01T00:00:00Z", other_machine(cpu_model="another")))
+    assert calibrations.newest(MACHINE)["created_utc"] == "2026-11-22T09:00:00Z"
 
 
 def test_hardware_makes_the_machine_and_the_kernel_does_not():
     same = copy.deepcopy(MACHINE)
     same["kernel"]["release"] = "6.2"
     same["hardware"]["memory_bytes"] += 20_000_000  # another kernel keeps a little more for itself
-    assert store.fingerprint(same) == store.fingerprint(MACHINE)
+    assert calibrations.fingerprint(same) == calibrations.fingerprint(MACHINE)
     for change in ({"cpu_model": "x"}, {"cores_usable": 2}, {"memory_bytes": 8_000_000_000}):
-        assert store.fingerprint(other_machine(**change)) != store.fingerprint(MACHINE)
+        assert calibrations.fingerprint(other_machine(**change)) != calibrations.fingerprint(
+            MACHINE
+        )
 
 
 def test_damaged_and_foreign_files_are_passed_over():
-    good = store.save(calibration("2026-11-21T10:00:00Z"))
-    damaged = store.save(calibration("2026-11-22T10:00:00Z"))
+    good = calibrations.save(calibration("2026-11-21T10:00:00Z"))
+    damaged = calibrations.save(calibration("2026-11-22T10:00:00Z"))
     damaged.write_text('{"schema": "rmwb')
-    store.save(calibration("2026-11-23T10:00:00Z", version=2))
-    store.save(calibration("2026-11-24T10:00:00Z", schema="something else"))
-    (good.parent / f"{store.fingerprint(MACHINE)}-20990101T000000Z.json").write_text("[]")
-    assert store.newest(MACHINE)["created_utc"] == "2026-11-21T10:00:00Z"
+    calibrations.save(calibration("2026-11-23T10:00:00Z", version=2))
+    calibrations.save(calibration("2026-11-24T10:00:00Z", schema="something else"))
+    (good.parent / f"{calibrations.fingerprint(MACHINE)}-20990101T000000Z.json").write_text("[]")
+    assert calibrations.newest(MACHINE)["created_utc"] == "2026-11-21T10:00:00Z"
 
 
 def test_a_file_is_whole_or_not_there(monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(store.os, "fsync", full)
+    monkeypatch.setattr(calibrations.os, "fsync", full)
     with pytest.raises(OSError):
-        store.save(calibration())
-    assert not list(store.directory().glob("*.json"))
-    assert store.newest(MACHINE) is None
+        calibrations.save(calibration())
+    assert not list(calibrations.directory().glob("*.json"))
+    assert calibrations.newest(MACHINE) is None
 
 
 def test_a_campaign_takes_the_counts_and_the_floor_and_not_every_check():
-    store.save(calibration())
-    taken = store.for_campaign(MACHINE)
+    calibrations.save(calibration())
+    taken = calibrations.for_campaign(MACHINE)
     assert taken["aa_floor"] == 0.12
     assert taken["calibration"]["truths"] == {"total": 2, "recovered": 2, "failed": 0, "unknown": 0}
     assert "pairs" not in taken["calibration"]["aa"]
@@ -94,6 +96,6 @@ def test_a_campaign_takes_the_counts_and_the_floor_and_not_every_check():
 
 
 def test_without_a_calibration_or_a_floor_nothing_is_made_up():
-    assert store.for_campaign(MACHINE) == {}
-    store.save(calibration(floor=None))
-    assert "aa_floor" not in store.for_campaign(MACHINE)
+    assert calibrations.for_campaign(MACHINE) == {}
+    calibrations.save(calibration(floor=None))
+    assert "aa_floor" not in calibrations.for_campaign(MACHINE)

@@ -1,0 +1,253 @@
+"""The blocks of a plan on one machine, one trial after the other. Between blocks, with no window
+open, a sequential campaign looks at what it has and may end."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from rich.console import Console
+from rich.markup import escape
+
+from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import CellsDropped
+from rmwbench.campaign import settling
+from rmwbench.campaign.course import Batch, Course
+from rmwbench.campaign.here import TrialEnd
+from rmwbench.campaign.looks import InterimLooks, Judging
+from rmwbench.campaign.pace import has_time, limit_s, may_repeat, may_repeat_needed
+from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
+from rmwbench.campaign.progress import Progress, announce
+from rmwbench.campaign.run import order
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.words.numbers import counted
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """Cell → why it need not run any more (`decided`, `time`), and what to tell."""
+
+    cells: Mapping[int, str]
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Hold:
+    """Somebody runs the campaign for a purpose of their own. `drop` says after so many blocks, so
+    many seconds, and with what each cell's trials of the next block are expected to take, which
+    cells need not run any more; `share_s` is the time that the campaign may take."""
+
+    drop: Callable[[int, float, Mapping[int, float]], Dropped]
+    share_s: float
+
+
+class BlockSource:
+    """`judge` looks at the bundle after so many blocks; `hold` may drop cells after any."""
+
+    def __init__(
+        self,
+        name: str,
+        plan: Plan,
+        course: Course,
+        writer: BundleWriter,
+        *,
+        judge: Judging | None = None,
+        hold: Hold | None = None,
+    ):
+        self.name, self.plan, self.course, self.hold = name, plan, course, hold
+        self._writer, self._judge = writer, judge
+        self._progress: Progress
+        self._looks: InterimLooks
+        self._started_s = time.monotonic()
+        self._planned_s = 0.0
+        """What the trials that have run were planned to take."""
+        self._at_block = True
+        """Whether a pause has to come first."""
+        self._began_s: dict[int, float] = {}
+        self._settling: Iterator[Order] | None = None
+        self._longer: Order | None = None
+
+    @property
+    def finished(self) -> bool:
+        return self.course.finished
+
+    @property
+    def decided(self) -> bool:
+        return self.course.decided
+
+    def begin(self, console: Console, ungranted: Iterable[str]) -> None:
+        resumed = self.hold is None and self.course.resumed
+        self._progress = Progress(
+            self.plan,
+            console,
+            self.course,
+            None if resumed else self._left_s,
+            held=self.hold is not None,
+        )
+        announce(self._progress, self.plan, ungranted)
+        self._started_s = time.monotonic()
+        self._looks = InterimLooks(
+            self.plan, self.course, self._writer, self._judge, races=self.hold is None
+        )
+
+    def take(self, machine: str) -> Order | None:
+        if self._settling is not None:
+            longer, self._longer = self._longer, None
+            return longer
+        trial = self.course.next
+        if self._at_block or trial is None:
+            return None
+        self._began_s[trial.trial] = time.monotonic()
+        self._progress.begin(trial)
+        return self._order(trial)
+
+    def ended(self, end: TrialEnd) -> Batch | None:
+        if self._settling is not None:
+            return settling.batch(end, self._writer)
+        trial = self.course.next
+        assert trial is not None
+        self._planned_s += trial.estimated_s
+        self.course.ended(trial, end.status, end.cause, self._may_repeat(trial))
+        self._at_block = self.course.begins_block
+        spoilt = self.course.spoilt
+        return Batch([(trial, end.status)], {} if spoilt is None else {trial.trial: spoilt})
+
+    def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
+        if batch.settling is not None:
+            return
+        trial, status = batch.ended[0]
+        took_s = time.monotonic() - self._began_s.pop(trial.trial)
+        self._progress.end(trial, status, results[0].reason, took_s)
+        if self._began_s and self.course.next:  # its host is being made
+            self._progress.begin(self.course.next)
+
+    def lost(self, end: TrialEnd) -> None:
+        raise AssertionError("this machine cannot be lost")
+
+    def again(self, batch: Batch, why: str) -> None:
+        raise AssertionError("this machine cannot be lost")
+
+    def pause(self) -> bool:
+        if self._at_block:
+            self._at_block = False
+            if self._between_blocks():
+                return True
+        if self._settling is None:
+            if self.hold is not None or not self.course.finished:
+                return False
+            self._settling = settling.orders(
+                self.plan,
+                self._looks.rising(),
+                Bundle(self._writer.directory),
+                self._order,
+                self._left_s,
+            )
+        self._longer = next(self._settling, None)
+        if self._longer is None:
+            return False
+        self._progress.say(escape(settling.text(self._longer.cell)))
+        return True
+
+    def close(self, stopped_by: str | None) -> None:
+        self._progress.close()
+
+    def _order(self, trial: Trial) -> Order:
+        cell = self.plan.cell(trial.cell)
+        return order(self.name, self.plan.seed, trial, cell, self._writer.directory)
+
+    def _left_s(self) -> float:
+        """What its time still holds: that of its plan, which a resumed campaign has not, or of who
+        holds it."""
+        share_s = limit_s(self.plan) if self.hold is None else self.hold.share_s
+        return share_s - self._elapsed_s()
+
+    def _elapsed_s(self) -> float:
+        return time.monotonic() - self._started_s
+
+    def _between_blocks(self) -> bool:
+        """Looks if it is time to; whether another block is to run."""
+        course, blocks, elapsed_s = self.course, self.course.blocks_done, self._elapsed_s()
+        if self.hold is not None and course.next and not course.late:
+            self._drop(self.hold, blocks, elapsed_s)
+        if course.late:
+            self._give_up()
+        over = (
+            not course.resumed
+            and not course.late
+            and bool(course.next)
+            and not has_time(self.plan, blocks, elapsed_s, self._next_block_s(elapsed_s))
+        )
+        if course.look_due or over:
+            self._looks.take(self._progress, elapsed_s, over=over)
+        if over and not course.finished:
+            self._leave_out(elapsed_s)
+            return False
+        return course.next is not None
+
+    def _drop(self, hold: Hold, blocks: int, elapsed_s: float) -> None:
+        next_s = self._progress.expected_s(blocks)
+        dropped = hold.drop(blocks, elapsed_s, next_s)
+        for why in dict.fromkeys(dropped.cells.values()):
+            if cells := sorted(
+                cell for cell, other in dropped.cells.items() if other == why and cell in next_s
+            ):
+                self._writer.append(CellsDropped(blocks=blocks, cells=tuple(cells), why=why))
+        self.course.drop(dropped.cells)
+        if dropped.text:
+            self._progress.say(escape(dropped.text))
+
+    def _next_block_s(self, elapsed_s: float) -> float | None:
+        """What the next block is expected to take without the arms that have left: its planned
+        time, as much longer as the trials so far took than was planned. None where none has run."""
+        following = self.course.next
+        if following is None or not self._planned_s:
+            return None
+        left_s = sum(t.estimated_s for t in self.course.rest if t.block == following.block)
+        return left_s * elapsed_s / self._planned_s
+
+    def _leave_out(self, elapsed_s: float) -> None:
+        text = left_out_text(self.plan, self.course.blocks_done, elapsed_s, limit_s(self.plan))
+        self._writer.note(text)
+        self._progress.say(f"{text}; `rmwbench resume` runs them")
+
+    def _give_up(self) -> None:
+        """The blocks that were put off and have no time any more, until one that has."""
+        count = 0
+        while (trial := self.course.next) and not self._may_repeat(trial):
+            self.course.give_up()
+            count += 1
+        if count:
+            text = (
+                f"no time for {counted(count, 'block')} of a comparison that the machine "
+                "spoilt twice"
+            )
+            self._writer.note(text)
+            self._progress.say(
+                f"{text}; `rmwbench resume` runs {'it' if count == 1 else 'them'}, for its numbers: "
+                "verdicts that were given stay"
+            )
+
+    def _may_repeat(self, trial: Trial) -> bool:
+        """Whether the block of the trial's comparison may run again, should the machine have spoilt
+        it."""
+        if self.course.resumed:
+            return True
+        again = self.course.block_of(trial)
+        numbers = {t.trial for t in again}
+        others_s = sum(
+            t.estimated_s
+            for t in self.course.rest
+            if t.block == trial.block and t.trial not in numbers
+        )
+        again_s, elapsed_s = sum(t.estimated_s for t in again), self._elapsed_s()
+        block = self.plan.blocks if self.course.late else trial.block
+        if may_repeat(self.plan, block, elapsed_s, again_s, others_s):
+            return True
+        return self.course.needs(trial) and may_repeat_needed(self.plan, elapsed_s, again_s)
+
+
+def left_out_text(plan: Plan, blocks_done: int, elapsed_s: float, limit_s: float) -> str:
+    return (
+        f"{plan.blocks - blocks_done} of {plan.blocks} blocks left out: "
+        f"{duration_text(elapsed_s)} had passed, of {duration_text(limit_s)} allowed"
+    )
