@@ -33,7 +33,7 @@ Topic = str | None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class JudgedCampaign:
     """A campaign's arms with their verdicts. `arms`: workload -> its arms; `topics`: workload ->
     what is judged by itself there; `verdicts`: workload -> topic -> arm -> verdict; `evidence`:
     what each group of a unit tells of the scatter, and how much neighbouring blocks resemble each
@@ -60,7 +60,7 @@ def judged(
     bundle: Bundle,
     selection: Selection | None = None,
     known: MutableMapping[int, Trial] | None = None,
-) -> Judged:
+) -> JudgedCampaign:
     """Reads every record once; memory is one trial's columns. `selection`: cells of the bundle that
     are judged among themselves, as if it had no others. `known`: the trials that were measured
     before, by their numbers; the others are measured and put there. UserError for a broken bundle,
@@ -118,7 +118,7 @@ def judged(
     compared = {
         unit(w, t): [a.judged[t] for a in arms[w]] for w, found in topics.items() for t in found
     }
-    return Judged(
+    return JudgedCampaign(
         campaign=campaign,
         plan=plan,
         small=small,

@@ -25,7 +25,7 @@ from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.bundle import Bundle
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
-from rmwbench.results.judged import Judged, judged
+from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.machine.machine import machine
 from rmwbench.results.machine.model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
@@ -101,7 +101,7 @@ def summarise(
     )
 
 
-def _correlation(found: Judged) -> BlockCorrelation | None:
+def _correlation(found: JudgedCampaign) -> BlockCorrelation | None:
     """Over the whole report; what a workload tells by itself is used there."""
     alike = found.evidence.pooled
     inflates = any(one.inflates for one in found.evidence.likenesses.values())
@@ -110,7 +110,7 @@ def _correlation(found: Judged) -> BlockCorrelation | None:
     return BlockCorrelation(value=alike.correlation, error=alike.error, inflates=inflates)
 
 
-def _limits(found: Judged, limits: "LimitsFile | None") -> outcomes.Limits | None:
+def _limits(found: JudgedCampaign, limits: "LimitsFile | None") -> outcomes.AcceptedLimits | None:
     """Those of the user, else those of the suite."""
     declared = found.plan.outcomes if limits is None else limits
     if declared is None:
@@ -134,7 +134,7 @@ def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequ
 
 
 def _workload(
-    w: Comparison, found: Judged, rules: best.Rules, own_cost: OwnCosts | None
+    w: Comparison, found: JudgedCampaign, rules: best.Rules, own_cost: OwnCosts | None
 ) -> Workload:
     """Without what is judged over the whole report: effects and tuning."""
     verdicts, at = found.verdicts[w.name], found.at
@@ -221,7 +221,7 @@ def _resolutions(
     workload: str,
     arms: Sequence[ArmReport],
     judged_topics: Sequence[str | None],
-    found: Judged,
+    found: JudgedCampaign,
     rules: best.Rules,
 ) -> dict[tuple[str | None, best.Family | None], Resolution]:
     """(topic or None for the whole, family or None where there is one) -> what was resolved."""
@@ -334,14 +334,14 @@ def _least_resolved(
 
 
 def _level(at: JudgedAt) -> str:
-    """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of
+    """At which look of a sequential campaign, and with how much of the error: ` JudgedCampaign at look 2 of
     4, …`."""
     if not at.looks:
         return ""
     last = at.blocks not in at.looks
     look = "where time ended it" if last else f"at look {at.look} of {len(at.looks)}"
     return (
-        f" Judged {look}, after {at.blocks} blocks, with "
+        f" JudgedCampaign {look}, after {at.blocks} blocks, with "
         f"{at.alpha * 100:.2g} % of error for the whole report; what an earlier look "
         "decided stays decided."
     )

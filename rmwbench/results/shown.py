@@ -14,9 +14,9 @@ from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.gains import Gain
 from rmwbench.analysis.verdicts.limits import (
     ArmOutcome,
-    AtLeast,
     AtMost,
     ConditionOutcome,
+    NothingArrives,
     Why,
 )
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
@@ -591,7 +591,7 @@ class Outcomes:
 
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]] | None = absent()
-    none: AtLeast
+    none: NothingArrives
     text: str
     conditions: tuple[Condition, ...]
     summary: str

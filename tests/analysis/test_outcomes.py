@@ -14,9 +14,9 @@ from rmwbench.analysis.verdicts.limits import (
     NOT_SUPPORTED,
     OPEN,
     UNKNOWN,
-    AtLeast,
+    ArmJudgement,
     AtMost,
-    Judged,
+    NothingArrives,
     Tried,
     Why,
     counts_under_way,
@@ -31,7 +31,7 @@ ACCEPTED = (
     AtMost(metric="undelivered", at_most=0.01),
     AtMost(metric="service_latency_p50", at_most=30e6),
 )
-NOTHING = AtLeast(metric="undelivered", at_least=0.95)
+NOTHING = NothingArrives(metric="undelivered", at_least=0.95)
 MS = 1e6
 INITIALS = {MEETS: "m", MISSES: "i", NONE: "n"}
 
@@ -130,7 +130,7 @@ def test_a_limit_along_a_chain_has_room_for_what_is_under_way_on_its_ways(count,
     along = {"end_to_end_undelivered": interval(0.0, 0.005, "fraction", 1000)}
     one = replace(arm(under_way={"end_to_end_undelivered": count}), metrics=along)
     limit = AtMost(metric="end_to_end_undelivered", at_most=0.01)
-    nothing = AtLeast(metric="end_to_end_undelivered", at_least=0.95)
+    nothing = NothingArrives(metric="end_to_end_undelivered", at_least=0.95)
     assert of_arm([limit], nothing, one, 5).outcome == outcome
 
 
@@ -168,7 +168,7 @@ NAMES = {"a": MEETS, "d": MISSES, "n": NONE}
 def judged(may):
     """By the initials of what it may be; `?` has no data, nothing is not supported."""
     outcome = {"": NOT_SUPPORTED, "?": UNKNOWN}.get(may) or (NAMES[may] if len(may) == 1 else OPEN)
-    return Judged(outcome, frozenset(NAMES[c] for c in may.replace("?", "adn")), Why.LIMIT)
+    return ArmJudgement(outcome, frozenset(NAMES[c] for c in may.replace("?", "adn")), Why.LIMIT)
 
 
 @pytest.mark.parametrize(
@@ -237,10 +237,11 @@ def test_it_is_decided_exactly_where_every_possibility_leads_to_the_same():
 
 def test_an_arm_over_its_topics():
     meets, misses, none = (
-        Judged(name, frozenset((name,)), Why.LIMIT, "undelivered") for name in (MEETS, MISSES, NONE)
+        ArmJudgement(name, frozenset((name,)), Why.LIMIT, "undelivered")
+        for name in (MEETS, MISSES, NONE)
     )
-    either = Judged(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, "undelivered")
-    absent = Judged(UNKNOWN, frozenset((MEETS, MISSES, NONE)), Why.NO_DATA)
+    either = ArmJudgement(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, "undelivered")
+    absent = ArmJudgement(UNKNOWN, frozenset((MEETS, MISSES, NONE)), Why.NO_DATA)
 
     def found(**topics):
         judged, topic = of_topics(topics)

@@ -3,13 +3,13 @@
 import pytest
 
 from rmwbench.results.capacity import words
-from rmwbench.results.capacity.model import Arm, Search
+from rmwbench.results.capacity.model import CapacityArm, Search
 from tests.support.typed import typed
 
 
 def bracketed(name, low, value, high):
     capacity = {"state": "bracketed", "unit": "", "value": value, "low": low, "high": high}
-    return typed(Arm, {"arm": name, "capacity": capacity, "role": "contender"})
+    return typed(CapacityArm, {"arm": name, "capacity": capacity, "role": "contender"})
 
 
 def said(arms, **about):
@@ -41,6 +41,6 @@ def test_a_rate_that_one_arm_holds_and_at_which_the_other_fails_tells_them_apart
 
 def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
     found = {"capacity": {"state": "at least", "low": 800.0}, "wide": True}
-    assert "before anything failed" in words.beyond(typed(Arm, found))
+    assert "before anything failed" in words.beyond(typed(CapacityArm, found))
     found |= {"breaks": {"cause": "p99 response 7.2 ms"}}
-    assert words.beyond(typed(Arm, found)) == "too few trials failed to say where it breaks"
+    assert words.beyond(typed(CapacityArm, found)) == "too few trials failed to say where it breaks"

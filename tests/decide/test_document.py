@@ -16,7 +16,13 @@ from rmwbench.report.decide import view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.decide import words
 from rmwbench.results.decide.document import summarise
-from rmwbench.results.decide.gather import Arm, Case, Machine, Seen, candidate
+from rmwbench.results.decide.gather import (
+    CandidateData,
+    GatheredCase,
+    Identity,
+    MachineData,
+    candidate,
+)
 from rmwbench.results.decide.model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
@@ -213,15 +219,15 @@ def test_campaigns_beside_a_recorder_and_without_are_two_cases(tmp_path, imu, mo
 
 
 def test_a_case_is_machine_bound_by_its_own_trials():
-    arm = Arm(
+    arm = Identity(
         arm="x", identity="x", middleware="m", layer="native", version="1", profile="untouched"
     )
     asked = (None, "cpu_cores")
     places = [(0, block) for block in range(5)]
-    cases = tuple(Case(f"cameras={n}", "w", {"cameras": n}, True) for n in (1, 2, 4))
+    cases = tuple(GatheredCase(f"cameras={n}", "w", {"cameras": n}, True) for n in (1, 2, 4))
     seen = {
         case.name: {
-            "x": Seen(
+            "x": CandidateData(
                 arm,
                 limits={asked: 1.0},
                 values={asked: dict.fromkeys(places, 0.5)},
@@ -231,7 +237,7 @@ def test_a_case_is_machine_bound_by_its_own_trials():
         }
         for case in cases
     }
-    machine = Machine("here", ("c",), cases, {"x": arm}, seen, frozenset(), {})
+    machine = MachineData("here", ("c",), cases, {"x": arm}, seen, frozenset(), {})
     found, limits = candidate("x", cases, machine)
     assert len(limits) == 3 and found.machine_bound == {"cameras=4"}
 

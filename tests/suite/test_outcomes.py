@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.verdicts.limits import AtLeast, AtMost, of_arm
+from rmwbench.analysis.verdicts.limits import AtMost, NothingArrives, of_arm
 from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.limits import Limits
 from tests.analysis.test_outcomes import arm, interval
@@ -120,4 +120,4 @@ def test_a_reader_that_matches_late_misses_mininets_limits(match_ms, outcome):
     late = {"late_match_time": interval(0.95e6 * match_ms, 1.05e6 * match_ms)}
     found = replace(found, metrics={**found.metrics, **late})
     acceptable = [AtMost(**one) for one in limits["acceptable"]]
-    assert of_arm(acceptable, AtLeast(**limits["none"]), found, 5).outcome == outcome
+    assert of_arm(acceptable, NothingArrives(**limits["none"]), found, 5).outcome == outcome

@@ -27,7 +27,7 @@ from rmwbench.analysis.verdicts.ratio import ratio, sign_flip, spread, unpaired
 from rmwbench.analysis.verdicts.statements import holm
 from rmwbench.analysis.verdicts.variances import Prior
 from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, Family, NoRatio, Rules, Verdict
-from rmwbench.analysis.verdicts.wording import Judged, never, word
+from rmwbench.analysis.verdicts.wording import TestedArm, never, word
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
 """Workload -> arm -> verdict."""
@@ -133,7 +133,7 @@ def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
 
 def _judged(
     contenders: Mapping[Group, Sequence[Arm]], found: Mapping[Group, Pairs], rules: Rules
-) -> dict[Group, dict[str, Judged]]:
+) -> dict[Group, dict[str, TestedArm]]:
     """The tests of all arms. Nobody is slower than, or has to keep up with, one that is decided to
     lose more than it; which those are is decided over the whole report, by Bonferroni first and
     then by what Holm's procedure makes of it."""
@@ -154,7 +154,7 @@ def _with_families(
     found: Mapping[Group, Pairs],
     rules: Rules,
     lossier: Mapping[Group, np.ndarray],
-) -> dict[Group, dict[str, Judged]]:
+) -> dict[Group, dict[str, TestedArm]]:
     """The tests of all arms, with what the two Holm families of the report make of them."""
     judged = {
         group: _tests(group[0], arms, found[group], rules, lossier[group])
@@ -164,7 +164,7 @@ def _with_families(
     return judged
 
 
-def _decided_lossier(judged: Mapping[str, Judged], found: Pairs, rules: Rules) -> np.ndarray:
+def _decided_lossier(judged: Mapping[str, TestedArm], found: Pairs, rules: Rules) -> np.ndarray:
     """[i, j]: i is decided to lose more than j."""
     rows = [j.worse & (found.lossier[j.at] <= j.level(rules.alpha)) for j in judged.values()]
     return np.array(rows) if rows else np.zeros((0, 0), bool)
@@ -179,7 +179,7 @@ def _chances(arms: Sequence[Arm]) -> int:
 
 def _tests(
     workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules, lossier: np.ndarray
-) -> dict[str, Judged]:
+) -> dict[str, TestedArm]:
     """`lossier`: [i, j]: i is decided to lose more than j."""
     if not arms:
         return {}
@@ -193,7 +193,7 @@ def _tests(
     beyond = np.where(fair.any(1), beyond, 1.0)
     places = {a.name: at for at, a in enumerate(arms)}
     return {
-        a.name: Judged(
+        a.name: TestedArm(
             workload,
             a,
             at,
@@ -208,7 +208,7 @@ def _tests(
     }
 
 
-def _judge_families(everything: list[Judged], alpha: float) -> None:
+def _judge_families(everything: list[TestedArm], alpha: float) -> None:
     """Holm over all arms of all workloads, once for `worse` and once for `equivalent`."""
     by = {(j.workload, j.arm.name): j for j in everything}
     for key, (rejected, multiplier) in holm({k: j.p_worse for k, j in by.items()}, alpha).items():

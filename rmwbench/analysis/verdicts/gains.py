@@ -5,7 +5,7 @@ them that is false has a probability of at most alpha (statements.py).
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Literal
 
 from rmwbench.analysis.metrics.glossary import Metric
 from rmwbench.analysis.verdicts import statements
@@ -44,6 +44,6 @@ def judge(asked: Sequence[Statement], rules: Rules) -> list[Gain]:
         ratio = answer.effect
         if not isinstance(ratio, Ratio):
             ratio = NoRatio(no_data=answer.reason)
-        relation = "undecided" if answer.verdict == "no data" else answer.verdict
-        out.append(Gain(**vars(ratio), answer=cast(Relation, relation)))
+        relation: Relation = "undecided" if answer.verdict == "no data" else answer.verdict
+        out.append(Gain(**vars(ratio), answer=relation))
     return out

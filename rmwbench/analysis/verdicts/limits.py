@@ -3,7 +3,7 @@ of words: meets, misses, open, unknown.
 
 A limit is the statement that a metric of an arm is at most a value. What is known of the metric is
 a belief, which gives the probability that the true value is within (`judge`): a posterior of blocks
-(`decide/posterior.py`), a printed interval (`Printed`), or the one value of a trial (`Once`). What
+(`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial (`OneTrial`). What
 nobody knows is held against both answers: what the clocks of two hosts leave open, and messages
 that were still under way when the trials ended.
 
@@ -74,7 +74,7 @@ class AtMost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AtLeast:
+class NothingArrives:
     """From which on nothing is said to arrive."""
 
     metric: str
@@ -88,14 +88,14 @@ class Belief(Protocol):
 
 
 @dataclass(frozen=True)
-class Printed:
+class PrintedInterval:
     """What an interval of 95 % says: all of it lies within, all beyond, or neither."""
 
     low: float
     high: float
 
     @classmethod
-    def of(cls, metric: Estimate | None) -> "Printed":
+    def of(cls, metric: Estimate | None) -> "PrintedInterval":
         """From −∞ to ∞ where it has no data, to ∞ where it is a lower bound."""
         if metric is not None and metric.at_least is not None:
             return cls(metric.at_least, math.inf)
@@ -108,7 +108,7 @@ class Printed:
 
 
 @dataclass(frozen=True)
-class Once:
+class OneTrial:
     """The value of one trial, which holds a limit where it lies below it."""
 
     value: float
@@ -118,7 +118,7 @@ class Once:
 
 
 @dataclass(frozen=True)
-class Found:
+class Judgement:
     """`probability` of being within: with all that is not known counted against what was found."""
 
     outcome: Outcome
@@ -127,18 +127,18 @@ class Found:
 
 def judge(
     belief: Belief, at_most: float, *, level: float, clocks: float = 0.0, under_way: float = 0.0
-) -> Found:
+) -> Judgement:
     """Whether the true value is at most `at_most`, each answer false with a probability of at most
     `level`. `clocks`: how far all values may be from the truth, in the metric's unit; `under_way`:
     by how much the truth may be larger, since some messages were not waited for."""
     within = belief.within(at_most - clocks - under_way)
     outside = belief.within(at_most + clocks)
     if outside <= level:
-        return Found(MISSES, outside)
-    return Found(MEETS if within >= 1 - level else OPEN, within)
+        return Judgement(MISSES, outside)
+    return Judgement(MEETS if within >= 1 - level else OPEN, within)
 
 
-class Failure(Line, Protocol):
+class FailedTrial(Line, Protocol):
     """A trial that is not done."""
 
     @property
@@ -156,7 +156,7 @@ class Tried:
     not count because they were not waited for."""
 
     done: int
-    failures: Sequence[Failure] = ()
+    failures: Sequence[FailedTrial] = ()
     machine_bound: int = 0
     nothing_arrived: bool = False
     metrics: Mapping[str, Estimate]
@@ -165,7 +165,7 @@ class Tried:
 
 
 @dataclass(frozen=True)
-class Judged:
+class ArmJudgement:
     """`may`: the outcomes that are still possible, of meets, misses and none; empty for an arm that
     is not supported. `metric`: the one that decided, or leaves it open. `reason`: what no metric
     says, and `brief` the same in a few words."""
@@ -179,7 +179,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Condition:
+class ConditionJudgement:
     """`outcome`: `meets` where all arms do, `misses` where some do not, `none`, `only`, `open` or
     `unknown`. `only`: the one arm with which anything arrives. `may`: what an open one may be, in
     that order."""
@@ -194,10 +194,12 @@ INTERVAL_LEVEL = 0.025
 """Of a printed interval, on either side."""
 
 
-def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Tried, least_blocks: int) -> Judged:
+def of_arm(
+    acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried, least_blocks: int
+) -> ArmJudgement:
     """By the limits of the suite or the user, from so many blocks on."""
     if arm.not_supported:
-        return Judged(NOT_SUPPORTED, frozenset(), Why.NOT_SUPPORTED, reason=arm.not_supported)
+        return ArmJudgement(NOT_SUPPORTED, frozenset(), Why.NOT_SUPPORTED, reason=arm.not_supported)
     done = arm.done
     silent = sum(failure.cause in SILENT for failure in arm.failures)
     if not done and not silent:
@@ -213,7 +215,7 @@ def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Tried, least_blo
         return _open(_still(arm), Why.TOO_FEW_BLOCKS, brief, more)
     if not done:
         text = f"{silent} trials, and in none did a message arrive"
-        return Judged(NONE, frozenset((NONE,)), Why.LIMIT, reason=text)
+        return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, reason=text)
     found = _by_metrics(acceptable, nothing, arm)
     either: frozenset[ArmOutcome] = frozenset((MEETS, MISSES))
     if silent and found.outcome == MEETS:
@@ -229,20 +231,20 @@ def of_arm(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Tried, least_blo
     return found
 
 
-def _open(may: frozenset[ArmOutcome], why: Why, brief: str, more: str) -> Judged:
-    return Judged(OPEN, may, why, reason=f"{brief}: {more}", brief=brief)
+def _open(may: frozenset[ArmOutcome], why: Why, brief: str, more: str) -> ArmJudgement:
+    return ArmJudgement(OPEN, may, why, reason=f"{brief}: {more}", brief=brief)
 
 
-def _without_data(failures: Sequence[Failure]) -> Judged:
+def _without_data(failures: Sequence[FailedTrial]) -> ArmJudgement:
     for failure in failures:
         brief = f"trial {failure.trial} {failure.status}"
         told = ((failure.reason or "").splitlines() or ["no reason recorded"])[0]
-        return Judged(UNKNOWN, _ANY, Why.NO_DATA, reason=f"{brief}: {told}", brief=brief)
+        return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=f"{brief}: {told}", brief=brief)
     text = "no trial was run"
-    return Judged(UNKNOWN, _ANY, Why.NO_DATA, reason=text, brief=text)
+    return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=text, brief=text)
 
 
-def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
+def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, str | None]:
     """An arm over its topics (None: the limits of the whole workload), and the topic that decides
     it or leaves it open. Meets where all do, none where all are, misses otherwise; what is not
     settled stays possible."""
@@ -265,7 +267,7 @@ def of_topics(judged: Mapping[str | None, Judged]) -> tuple[Judged, str | None]:
     topic = min(judged, key=lambda name: order.get(judged[name].outcome, 5))
     worst = judged[topic]
     if outcome == MEETS:
-        return Judged(MEETS, frozenset((MEETS,)), Why.LIMIT), None
+        return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT), None
     return replace(worst, outcome=outcome, may=frozenset(may)), topic
 
 
@@ -274,20 +276,20 @@ def _still(arm: Tried) -> frozenset[ArmOutcome]:
     return _ANY if not arm.done or arm.nothing_arrived else _ANY - {NONE}
 
 
-def _by_metrics(acceptable: Sequence[AtMost], nothing: AtLeast, arm: Tried) -> Judged:
+def _by_metrics(acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried) -> ArmJudgement:
     found = {limit.metric: _of_limit(limit, arm) for limit in acceptable}
     missed = next((name for name, one in found.items() if one is MISSES), None)
     open_ = next((name for name, one in found.items() if one is not MEETS), None)
     if arm.nothing_arrived:
-        if Printed.of(arm.metrics.get(nothing.metric)).low >= nothing.at_least:
-            return Judged(NONE, frozenset((NONE,)), Why.LIMIT, nothing.metric)
+        if PrintedInterval.of(arm.metrics.get(nothing.metric)).low >= nothing.at_least:
+            return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, nothing.metric)
         may = _ANY if missed is None else _ANY - {MEETS}
-        return Judged(OPEN, may, Why.INTERVAL, nothing.metric)
+        return ArmJudgement(OPEN, may, Why.INTERVAL, nothing.metric)
     if missed is not None:
-        return Judged(MISSES, frozenset((MISSES,)), Why.LIMIT, missed)
+        return ArmJudgement(MISSES, frozenset((MISSES,)), Why.LIMIT, missed)
     if open_ is not None:
-        return Judged(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, open_)
-    return Judged(MEETS, frozenset((MEETS,)), Why.LIMIT)
+        return ArmJudgement(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, open_)
+    return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT)
 
 
 def _of_limit(limit: AtMost, arm: Tried) -> Outcome:
@@ -295,7 +297,7 @@ def _of_limit(limit: AtMost, arm: Tried) -> Outcome:
     metric = arm.metrics.get(limit.metric)
     waiting = arm.under_way.get(limit.metric, 0)
     share = waiting / metric.count if waiting and metric is not None and metric.count else 0.0
-    found = judge(Printed.of(metric), limit.at_most, level=INTERVAL_LEVEL, under_way=share)
+    found = judge(PrintedInterval.of(metric), limit.at_most, level=INTERVAL_LEVEL, under_way=share)
     return found.outcome
 
 
@@ -307,29 +309,29 @@ def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
     return "chain" if is_of_chain(metric) else "ledger"
 
 
-def of_condition(arms: Mapping[str, Judged]) -> Condition:
+def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
     """Over the arms that were compared; those that are not supported are not part of it."""
     able = {name: judged.may for name, judged in arms.items() if judged.outcome != NOT_SUPPORTED}
     if all(arms[name].outcome == UNKNOWN for name in able):
-        return Condition(UNKNOWN)
+        return ConditionJudgement(UNKNOWN)
     some = [name for name, may in able.items() if may & {MEETS, MISSES}]
     silent = [name for name, may in able.items() if NONE in may]
-    may: list[Condition] = []
+    may: list[ConditionJudgement] = []
     if all(MEETS in found for found in able.values()):
-        may.append(Condition(MEETS))
+        may.append(ConditionJudgement(MEETS))
     if _may_miss(able, some):
-        may.append(Condition(MISSES))
+        may.append(ConditionJudgement(MISSES))
     if len(able) > 1:
         may += [
-            Condition(ONLY, name)
+            ConditionJudgement(ONLY, name)
             for name in some
             if all(other in silent for other in able if other != name)
         ]
     if len(silent) == len(able):
-        may.append(Condition(NONE))
+        may.append(ConditionJudgement(NONE))
     if len(may) == 1:
         return may[0]
-    return Condition(
+    return ConditionJudgement(
         OPEN, may=tuple(f"{ONLY} {one.only}" if one.only else one.outcome for one in may)
     )
 

@@ -121,7 +121,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class _Effect:
+class _Test:
     """Of left against right, larger is worse; on the log scale, or of fractions. p values are
     one-sided."""
 
@@ -142,7 +142,7 @@ def judge(statements: Sequence[Statement], rules: Rules) -> list[Answer]:
     logs = [_logs(q, rules) for q in statements]
     shared, alike = _priors(statements, logs), _likeness(statements, logs)
     effects = [_effect(q, rules, shared.get(_kind(q), NOTHING), alike) for q in statements]
-    tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Effect)}
+    tested = {n: e for n, e in enumerate(effects) if isinstance(e, _Test)}
     different = holm(
         {n: min(1.0, 2 * min(e.worse, e.better)) for n, e in tested.items()}, rules.alpha
     )
@@ -222,7 +222,7 @@ def _likeness(statements: Sequence[Statement], logs: Sequence[_Logs | None]) -> 
 
 def _effect(
     q: Statement, rules: Rules, prior: Prior = NOTHING, alike: Likeness = NONE
-) -> _Effect | str:
+) -> _Test | str:
     """The test statistic, or why there is none."""
     if q.metric is FAILED_TRIALS:
         return _failures(q)
@@ -253,7 +253,7 @@ def _effect(
         max(1 - above(margin - extra), 1 - below(margin - spare)) if floor <= margin else 1.0
     )
     worse, better = above(floor + spare), below(floor + extra)
-    return _Effect(
+    return _Test(
         mean,
         error,
         freedom,
@@ -285,7 +285,7 @@ def _rules_of(q: Statement, rules: Rules) -> Rules:
     return replace(rules, aa_floor=0.0) if q.paired else rules
 
 
-def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Effect:
+def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test:
     """Differences of per-trial fractions, shapes (trials, 2). The standard error is not taken below
     the binomial one (with one event and one non-event added), because a few equal small counts
     would otherwise look certain.
@@ -300,10 +300,10 @@ def _fractions(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Eff
     worse = above(allowed) if mean > allowed else 1.0
     better = below(allowed) if mean < -allowed else 1.0
     equivalent = max(1 - above(allowed), 1 - below(allowed)) if _has_margin(q) else 1.0
-    return _Effect(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent)
+    return _Test(mean, error, freedom, min(len(a), len(b)), worse, better, equivalent)
 
 
-def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Effect:
+def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Test:
     """Infinite values and zeros have an order and no ratio. `mean` says only whether there is any
     difference."""
     same = len(np.unique(np.concatenate([a, b]))) == 1
@@ -314,7 +314,7 @@ def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Effe
         p = p_of_signs if q.paired else p_of_ranks
         worse = p(b, a, rules.least(), (of_b, of_a))
         better = p(a, b, rules.least(), (of_a, of_b))
-    return _Effect(
+    return _Test(
         0.0 if same else math.nan,
         math.inf,
         1.0,
@@ -326,7 +326,7 @@ def _by_order(a: np.ndarray, b: np.ndarray, q: Statement, rules: Rules) -> _Effe
     )
 
 
-def _failures(q: Statement) -> _Effect | str:
+def _failures(q: Statement) -> _Test | str:
     """Fisher's exact test on trials that failed, of those that ran."""
     (fa, na), (fb, nb) = (
         tuple(map(sum, zip(*side.values(), strict=True))) or (0, 0) for side in (q.right, q.left)
@@ -341,7 +341,7 @@ def _failures(q: Statement) -> _Effect | str:
         ) / math.comb(total, failed)
 
     mean = fb / nb - fa / na
-    return _Effect(
+    return _Test(
         mean, math.inf, 1.0, min(na, nb), at_least(fb, nb), at_least(fa, na), 1.0, by_order=True
     )
 
@@ -399,7 +399,7 @@ def holm(p: Mapping[Any, float], alpha: float) -> dict[Any, tuple[bool, int]]:
 
 
 def _answer(
-    q: Statement, e: _Effect, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
+    q: Statement, e: _Test, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
 ) -> Answer:
     claimed, multiplier = different
     # where nothing may be decided yet, the interval is of 95 % by itself
@@ -436,7 +436,7 @@ def _answer(
     return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
 
 
-def _order_answer(q: Statement, e: _Effect, claimed: bool, direction: Direction) -> Answer:
+def _order_answer(q: Statement, e: _Test, claimed: bool, direction: Direction) -> Answer:
     endless = any(math.isinf(v) for side in (q.right, q.left) for v in side.values())
     why = (
         "in some trials messages that did not arrive reach this quantile, or they failed"
@@ -458,7 +458,7 @@ def _order_answer(q: Statement, e: _Effect, claimed: bool, direction: Direction)
     )
 
 
-def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
+def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
     """Blocks (or trials of each side) that decide it with 95 % power; the last two: by how much a p
     is multiplied."""
     sd, ratio_now, least = (
@@ -487,7 +487,7 @@ def _needed(e: _Effect, beyond: bool, different: int, equal: int, rules: Rules) 
 
 def _fraction_answer(
     q: Statement,
-    e: _Effect,
+    e: _Test,
     claimed: bool,
     direction: Direction,
     level: float,
@@ -556,7 +556,7 @@ def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
 _OPPOSITE = {"worse": "better", "better": "worse"}
 
 
-def _ratio(q: Statement, e: _Effect, level: float) -> BlockRatio:
+def _ratio(q: Statement, e: _Test, level: float) -> BlockRatio:
     """Left ÷ right with its interval at this one-sided level, from what the row was judged by,
     widened by what the hosts' clocks leave open."""
     mean = -e.mean if q.metric.better is Better.HIGHER else e.mean
@@ -565,7 +565,7 @@ def _ratio(q: Statement, e: _Effect, level: float) -> BlockRatio:
     return BlockRatio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
 
 
-def _change(e: _Effect, level: float) -> Change:
+def _change(e: _Test, level: float) -> Change:
     """Left − right with its interval at this one-sided level."""
     half = -float(special.stdtrit(e.freedom, level)) * e.error
     return Change(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)

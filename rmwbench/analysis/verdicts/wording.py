@@ -25,7 +25,7 @@ HOPELESS_MINUTES = 10_000
 
 
 @dataclass
-class Judged:
+class TestedArm:
     """An arm on its way through the two Holm families."""
 
     workload: str
@@ -63,7 +63,7 @@ class Judged:
 
 
 def word(
-    judged: dict[str, Judged], rules: Rules, decided: Mapping[str, Verdict]
+    judged: dict[str, TestedArm], rules: Rules, decided: Mapping[str, Verdict]
 ) -> dict[str, Verdict]:
     """Arm name -> verdict, for the judged contenders of one workload. `decided`: see
     `compare.judge`."""
@@ -93,7 +93,7 @@ def word(
     return {name: told[name] for name in order}
 
 
-def _worse(j: Judged, order: list[str], rules: Rules) -> Verdict | None:
+def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
     if not j.worse:
         return None
     level, mine = j.level(rules.alpha), j.pairs
@@ -157,7 +157,7 @@ def _undelivered(arm: Arm, fates: Fates | None) -> str:
     return f"{told}, {promise}"
 
 
-def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
+def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
     """An arm that is not decided worse: equivalent, or undecided with the time that would decide
     it."""
     name, blocks = leader.arm.name, int(j.pairs.blocks[j.at, leader.at])
@@ -206,14 +206,14 @@ def _open(j: Judged, leader: Judged, rules: Rules) -> Verdict:
     return Verdict("undecided", name, found, f"{text}{loss}; {how}", minutes)
 
 
-def _any_other(j: Judged) -> str:
+def _any_other(j: TestedArm) -> str:
     """`slower than any other arm`: than whom an equivalent arm is not. Those that deliver less
     were left out of its test."""
     whole = np.count_nonzero(j.fair) == len(j.places) - 1
     return f"{j.arm.order.than} any other arm{'' if whole else ' that delivers as much'}"
 
 
-def _below_the_clocks(j: Judged, leader: Judged, found: BlockRatio) -> str | None:
+def _below_the_clocks(j: TestedArm, leader: TestedArm, found: BlockRatio) -> str | None:
     """Why no number of blocks decides it: two hosts' clocks are not known well enough."""
     bound_ns = max(j.arm.bounds.values(), default=0.0) + max(
         leader.arm.bounds.values(), default=0.0
@@ -231,7 +231,7 @@ def _below_the_clocks(j: Judged, leader: Judged, found: BlockRatio) -> str | Non
 
 
 def _lead(
-    j: Judged, others: Mapping[str, Verdict], earlier: Verdict | None, rules: Rules
+    j: TestedArm, others: Mapping[str, Verdict], earlier: Verdict | None, rules: Rules
 ) -> Verdict:
     """`others`: the verdict of every other arm, in order; `earlier`: that it was equivalent at an
     earlier look."""
@@ -276,7 +276,7 @@ def _inverse(r: Ratio | None) -> Ratio | None:
     return BlockRatio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
 
 
-def _minutes(j: Judged, leader: Judged, rules: Rules) -> tuple[float | None, str]:
+def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | None, str]:
     """How long a campaign must be to decide it with 95 % power, were the ratio and its spread what
     they look like now: up to a look still to come, or, where none suffices, as a campaign of its
     own.

@@ -21,7 +21,7 @@ from rmwbench.report.view import (
     View,
 )
 from rmwbench.results.capacity import words
-from rmwbench.results.capacity.model import Arm, Found, Level, Search, Searched
+from rmwbench.results.capacity.model import ArmFound, CapacityArm, Level, Search, Searched
 from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
@@ -180,7 +180,7 @@ def _answers(found: Searched) -> Table:
     return Table(columns, rows, look="results capacities")
 
 
-def _levels(arm: Arm, search: Search) -> Iterator[Block]:
+def _levels(arm: CapacityArm, search: Search) -> Iterator[Block]:
     """An arm's curve in numbers, and on a page every trial."""
     if not arm.levels:
         return
@@ -205,7 +205,7 @@ def _levels(arm: Arm, search: Search) -> Iterator[Block]:
     yield Section(title, [Table(heads, probes)], folded=True)
 
 
-def _knee(arm: Arm, search: Search) -> str:
+def _knee(arm: CapacityArm, search: Search) -> str:
     knee = arm.knee
     if knee.value is None:
         return f"no knee: {knee.no_data}"
@@ -218,7 +218,7 @@ def _knee(arm: Arm, search: Search) -> str:
     )
 
 
-def curve(arm: Found, search: Search) -> Table:
+def curve(arm: ArmFound, search: Search) -> Table:
     """A row per level from the lowest to the highest."""
     latencies = list(dict.fromkeys(search.curve))
     others = [condition.metric for condition in search.limit.conditions]

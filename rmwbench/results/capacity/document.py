@@ -5,12 +5,12 @@ the trials, by the code that steered them."""
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.capacity.arm import INTERVAL, ArmSearch, Capacity
+from rmwbench.analysis.capacity.arm import ArmSearch, Capacity, Unit
 from rmwbench.analysis.capacity.knee import FACTOR, Point, knee
 from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
 from rmwbench.analysis.metrics import glossary
@@ -25,10 +25,10 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal_lines import SearchEnded
 from rmwbench.results.capacity import model, words
 from rmwbench.results.capacity.model import (
-    Arm,
+    ArmFound,
     Breaks,
     Campaign,
-    Found,
+    CapacityArm,
     Knee,
     Level,
     MachineBound,
@@ -36,7 +36,6 @@ from rmwbench.results.capacity.model import (
     Search,
     Searched,
     Trials,
-    Unit,
 )
 from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
@@ -168,7 +167,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             arm.search.record(level, probe.finding.holds)
 
 
-def _arm(arm: ArmProbes, search: Search, limit: Limit) -> Arm:
+def _arm(arm: ArmProbes, search: Search, limit: Limit) -> CapacityArm:
     cell = next(iter(arm.cells.values()), {})
     judged = [p.finding.kind for p in arm.probes if p.finding is not None]
     # An arm of which no trial could run at any level is broken, not slow.
@@ -182,7 +181,7 @@ def _arm(arm: ArmProbes, search: Search, limit: Limit) -> Arm:
         if any(p.level == level for p in arm.probes)
     )
     counts = Counter(p.status for p in arm.probes)
-    said = Found(
+    said = ArmFound(
         arm=arm.about["arm"],
         middleware=cell.get("middleware") or arm.about["middleware"],
         layer=cell.get("layer"),
@@ -195,26 +194,14 @@ def _arm(arm: ArmProbes, search: Search, limit: Limit) -> Arm:
         bound=arm.about["bound"],
         trials=_trials(counts),
         wide=bool(arm.search and arm.search.trials and not arm.search.resolved),
-        capacity=_capacity(found, search.unit),
+        capacity=replace(found, unit=search.unit),
         breaks=_breaks(arm, found),
         machine_bound=_machine_bound(arm, found),
         knee=_knee(levels, search.unit),
         levels=levels,
         probes=tuple(map(_probe, arm.probes)),
     )
-    return Arm(**vars(said), answer=words.answer(said, search))
-
-
-def _capacity(found: Capacity, unit: Unit) -> model.Capacity:
-    return model.Capacity(
-        state=found.state,
-        unit=unit,
-        value=found.value,
-        low=found.low,
-        high=found.high,
-        trials=found.trials,
-        interval=INTERVAL,
-    )
+    return CapacityArm(**vars(said), answer=words.answer(said, search))
 
 
 def _trials(counts: Mapping[str, int]) -> Trials:

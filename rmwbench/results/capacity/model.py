@@ -5,13 +5,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from rmwbench.analysis.capacity.arm import Capacity, Unit
 from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry
 from rmwbench.words.fields import absent
 
-State = Literal["bracketed", "at least", "below", "no data"]
-Unit = Literal["hz", "bytes", ""]
-"""Of an axis; a count has none."""
 ProbeKind = Literal["holds", "slow", "lossy", "unstable", "failed", "void"]
 
 
@@ -84,21 +82,6 @@ class Search:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Capacity:
-    """`bracketed`: value and interval. `at least`: `low` holds, and nothing or too little failed to
-    say where it breaks. `below`: nothing held, not even `high`. `trials`: those that said
-    something."""
-
-    state: State
-    unit: Unit
-    value: float | None
-    low: float | None
-    high: float | None
-    trials: int
-    interval: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Breaks:
     """How the limit breaks just above the capacity, in most `of` the failing trials there."""
 
@@ -162,7 +145,7 @@ class Probe:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class ArmFound:
     """What an arm's search found. `ended`: resolved, trials, budget, stopped, or a reason in words.
     `wide`: before the interval was as narrow as the levels. `bound`: why nothing above its highest
     level can be tested here."""
@@ -188,7 +171,7 @@ class Found:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm(Found):
+class CapacityArm(ArmFound):
     """The same with its sentence."""
 
     answer: str
@@ -203,6 +186,6 @@ class Searched:
     campaign: Campaign
     machine: Machine
     search: Search
-    arms: tuple[Arm, ...]
+    arms: tuple[CapacityArm, ...]
     conclusions: tuple[Conclusion, ...]
     glossary: Mapping[str, GlossaryEntry]

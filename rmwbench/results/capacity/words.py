@@ -4,7 +4,8 @@ all of them."""
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from rmwbench.results.capacity.model import Arm, Capacity, Found, Search, Unit
+from rmwbench.analysis.capacity.arm import Capacity, Unit
+from rmwbench.results.capacity.model import ArmFound, CapacityArm, Search
 from rmwbench.results.model import Conclusion
 from rmwbench.words import numbers as fmt
 
@@ -16,7 +17,7 @@ def question(search: Search) -> str:
     return f"Up to {which} {'do' if plural else 'does'} {search.limit.text} hold?"
 
 
-def beyond(arm: Found) -> str:
+def beyond(arm: ArmFound) -> str:
     """How the limit breaks above the capacity, or why nothing is known of that."""
     if arm.breaks is not None and arm.capacity.state != "at least":
         return arm.breaks.cause
@@ -42,7 +43,7 @@ def level(value: float | None, unit: Unit, title: str = "") -> str:
     return fmt.quantity(number, unit)
 
 
-def knee(arm: Found, unit: Unit) -> str:
+def knee(arm: ArmFound, unit: Unit) -> str:
     """Its level; `–` where there is none."""
     return level(arm.knee.value, unit)
 
@@ -69,7 +70,7 @@ def capacity(found: Capacity, title: str) -> str:
     return f"< {level(found.high, unit, title)}" if found.state == "below" else "no data"
 
 
-def answer(arm: Found, search: Search) -> str:
+def answer(arm: ArmFound, search: Search) -> str:
     """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
     …`."""
     found, limit = arm.capacity, search.limit.text
@@ -83,7 +84,7 @@ def answer(arm: Found, search: Search) -> str:
     return f"holds {limit} up to {capacity(found, title)}; above: {_why(arm)}{_wide(arm)}"
 
 
-def conclusions(search: Search, arms: Sequence[Arm]) -> tuple[Conclusion, ...]:
+def conclusions(search: Search, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
     """What may be concluded, and what not."""
     may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
     may_not = (
@@ -92,7 +93,7 @@ def conclusions(search: Search, arms: Sequence[Arm]) -> tuple[Conclusion, ...]:
     return (*may, *may_not)
 
 
-def _may(search: Search, arms: Sequence[Arm]) -> Iterator[str]:
+def _may(search: Search, arms: Sequence[CapacityArm]) -> Iterator[str]:
     for arm in arms:
         yield f"{arm.arm} {arm.answer}"
     more = f"with more {search.title}" if search.unit == "" else f"at a higher {search.title}"
@@ -103,7 +104,7 @@ def _may(search: Search, arms: Sequence[Arm]) -> Iterator[str]:
             )
 
 
-def _may_not(search: Search, arms: Sequence[Arm]) -> Iterator[str]:
+def _may_not(search: Search, arms: Sequence[CapacityArm]) -> Iterator[str]:
     close = [pair for pair in _neighbours(arms) if not _clear(search, *pair)]
     if close:
         text = "; ".join(f"{a.arm} and {b.arm}" for a, b in close)
@@ -134,13 +135,13 @@ def _may_not(search: Search, arms: Sequence[Arm]) -> Iterator[str]:
     )
 
 
-def _why(arm: Found) -> str:
+def _why(arm: ArmFound) -> str:
     if arm.breaks is None:
         return "nothing was seen to break"
     return f"{arm.breaks.cause}, machine-bound" if arm.machine_bound else arm.breaks.cause
 
 
-def _wide(arm: Found) -> str:
+def _wide(arm: ArmFound) -> str:
     if not arm.wide:
         return ""
     if arm.ended == "budget":
@@ -148,7 +149,7 @@ def _wide(arm: Found) -> str:
     return " (trials scatter)" if arm.ended == "trials" else " (not finished)"
 
 
-def _neighbours(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
+def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, CapacityArm]]:
     """Contenders with a capacity, each with the next lower one."""
     known = [
         arm
@@ -159,7 +160,7 @@ def _neighbours(arms: Sequence[Arm]) -> list[tuple[Arm, Arm]]:
     return list(pairwise(ordered))
 
 
-def _clear(search: Search, higher: Arm, lower: Arm) -> bool:
+def _clear(search: Search, higher: CapacityArm, lower: CapacityArm) -> bool:
     """Their intervals do not overlap. One of whole numbers has both its ends; another boundary lies
     above its lower end, so that it may be another's upper end."""
     low, high = fmt.finite(higher.capacity.low), fmt.finite(lower.capacity.high)

@@ -8,24 +8,24 @@ from typing import Any
 from rmwbench.analysis.decide.answer import Answer, Limit, decide
 from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.verdicts.limits import AtLeast, AtMost, Outcome
+from rmwbench.analysis.verdicts.limits import AtMost, NothingArrives, Outcome
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.bundle import Bundle
 from rmwbench.results.decide import model, words
-from rmwbench.results.decide.gather import Case, Machine, candidate, gather
+from rmwbench.results.decide.gather import GatheredCase, MachineData, candidate, gather
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.suite.file.limits_file import check_topics, no_such_case
 from rmwbench.suite.limits import LimitsFile
 
 
 @dataclass(frozen=True)
-class _Of:
+class _MachineAnswers:
     """One machine's answer. `cases`: an answer per case that the limits are of."""
 
-    machine: Machine
+    machine: MachineData
     answers: tuple[Answer, ...]
     limits: tuple[Limit, ...]
-    cases: tuple[tuple[Case, tuple[Answer, ...]], ...]
+    cases: tuple[tuple[GatheredCase, tuple[Answer, ...]], ...]
     along: tuple[Along, ...]
 
 
@@ -53,7 +53,7 @@ def summarise(bundles: Sequence[Bundle], limits: LimitsFile) -> model.Decided:
     )
 
 
-def _by_identity(one: _Of) -> dict[str, Outcome]:
+def _by_identity(one: _MachineAnswers) -> dict[str, Outcome]:
     """What each candidate is, whatever it is called there -> its outcome."""
     return {one.machine.arms[a.arm].identity: a.outcome for a in one.answers}
 
@@ -70,7 +70,7 @@ def overall(machines: Sequence[Mapping[str, Outcome]]) -> Outcome:
     return Outcome.OPEN
 
 
-def _decided(machine: Machine, limits: LimitsFile, rules: Rules) -> _Of:
+def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _MachineAnswers:
     selected = machine.selected
     names = [
         name for name in machine.arms if any(name in machine.seen[case.name] for case in selected)
@@ -91,7 +91,7 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules) -> _Of:
         for case in machine.cases
         if limits.of.workload in (None, case.workload)
     ]
-    return _Of(
+    return _MachineAnswers(
         machine,
         tuple(answers),
         tuple(asked),
@@ -100,7 +100,7 @@ def _decided(machine: Machine, limits: LimitsFile, rules: Rules) -> _Of:
     )
 
 
-def _of_case(case: Case, machine: Machine, rules: Rules) -> tuple[Answer, ...]:
+def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[Answer, ...]:
     made = [candidate(name, [case], machine) for name in machine.seen[case.name]]
     return tuple(decide([one for one, _ in made], made[0][1], rules))
 
@@ -113,7 +113,7 @@ def _limits(limits: LimitsFile) -> model.Limits:
         title=limits.title,
         acceptable=_each(found["acceptable"]),
         topics=topics or None,
-        none=AtLeast(**found["none"]),
+        none=NothingArrives(**found["none"]),
         of=model.Selected(workload=limits.of.workload, levels=limits.of.levels),
     )
 
@@ -122,7 +122,7 @@ def _each(found: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
     return tuple(AtMost(**one) for one in found)
 
 
-def _machine(one: _Of) -> model.Machine:
+def _machine(one: _MachineAnswers) -> model.Machine:
     machine = one.machine
     return model.Machine(
         summary=machine.summary,
@@ -141,7 +141,7 @@ def _machine(one: _Of) -> model.Machine:
     )
 
 
-def _contender(answer: Answer, machine: Machine) -> model.Contender:
+def _contender(answer: Answer, machine: MachineData) -> model.Contender:
     arm = machine.arms[answer.arm]
     return model.Contender(
         **vars(answer),

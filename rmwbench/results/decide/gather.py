@@ -45,7 +45,7 @@ OF_ARM = ("wait", "loan", "publish_mode", "take", "capacity", "peers", "process"
 
 
 @dataclass(frozen=True)
-class Case:
+class GatheredCase:
     """A workload at the levels of its factors. `selected`: the limits are of it. `defined`:
     ` (as in CAMPAIGN)`, which is also in its name, where an earlier campaign defines the workload
     otherwise."""
@@ -58,7 +58,7 @@ class Case:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
+class Identity:
     """A candidate, by the name that it has over all campaigns of its machine. `identity`: what it
     is, on whatever machine."""
 
@@ -71,11 +71,11 @@ class Arm:
 
 
 @dataclass
-class Seen:
+class CandidateData:
     """One candidate in one case so far. `values`: what was asked -> place -> value, of a fraction
     (events, of). `failed`: the places that its own fault cost it."""
 
-    arm: Arm
+    arm: Identity
     kinds: dict[Asked, str] = field(default_factory=dict)
     limits: dict[Asked, float] = field(default_factory=dict)
     values: dict[Asked, dict[Place, Any]] = field(default_factory=dict)
@@ -95,25 +95,25 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Machine:
+class MachineData:
     """What one machine's campaigns say. `seen`: case name -> candidate -> what it did; `topics`:
     every name of a topic in them; `otherwise`: what is asked of a case in which no trial ended,
     whose topics nobody knows."""
 
     summary: str
     campaigns: tuple[str, ...]
-    cases: tuple[Case, ...]
-    arms: Mapping[str, Arm]
-    seen: Mapping[str, Mapping[str, Seen]]
+    cases: tuple[GatheredCase, ...]
+    arms: Mapping[str, Identity]
+    seen: Mapping[str, Mapping[str, CandidateData]]
     topics: frozenset[str]
     otherwise: Mapping[Asked, float]
 
     @property
-    def selected(self) -> tuple[Case, ...]:
+    def selected(self) -> tuple[GatheredCase, ...]:
         return tuple(case for case in self.cases if case.selected)
 
 
-def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[Machine]:
+def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[MachineData]:
     """In the order of the bundles. Raises UserError for a bundle that is not a campaign of a
     suite."""
     by_machine: dict[str, list[int]] = {}
@@ -133,7 +133,7 @@ def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[Machine]:
                 "a campaign is given twice", where=str(one.directory), fix="name it once"
             )
     return [
-        _Machine(summary, limits).of([(n, bundles[n]) for n in numbers])
+        _Gathering(summary, limits).of([(n, bundles[n]) for n in numbers])
         for summary, numbers in by_machine.items()
     ]
 
@@ -143,7 +143,7 @@ def machine_of(bundle: Bundle) -> str:
     return f"{summary}, on the shared host" if bundle.host == "the shared host" else str(summary)
 
 
-class _Key(NamedTuple):
+class _CaseKey(NamedTuple):
     """What makes two cases of several campaigns the same: the workload at its levels, `comparison`,
     and all that defines it."""
 
@@ -152,20 +152,20 @@ class _Key(NamedTuple):
     definition: str
 
 
-class _Machine:
+class _Gathering:
     def __init__(self, summary: str, limits: LimitsFile):
         self.summary, self.limits = summary, limits
         self.document = limits.document()
-        self.cases: dict[_Key, Case] = {}
-        self.arms: dict[str, Arm] = {}
+        self.cases: dict[_CaseKey, GatheredCase] = {}
+        self.arms: dict[str, Identity] = {}
         self.names: dict[str, str] = {}
-        self.seen: dict[str, dict[str, Seen]] = {}
+        self.seen: dict[str, dict[str, CandidateData]] = {}
         self.topics: set[str] = set()
 
-    def of(self, bundles: Sequence[tuple[int, Bundle]]) -> Machine:
+    def of(self, bundles: Sequence[tuple[int, Bundle]]) -> MachineData:
         for number, bundle in bundles:
             self._take(number, bundle)
-        return Machine(
+        return MachineData(
             self.summary,
             tuple(
                 str(bundle.campaign.get("campaign") or bundle.directory) for _, bundle in bundles
@@ -179,9 +179,9 @@ class _Machine:
 
     def _take(self, number: int, bundle: Bundle) -> None:
         small = Small(bundle)
-        wanted: dict[int, tuple[Case, Seen]] = {}
+        wanted: dict[int, tuple[GatheredCase, CandidateData]] = {}
         there = [
-            (_Key(found.workload, found.name, definition_of(cells[0])), found, cells)
+            (_CaseKey(found.workload, found.name, definition_of(cells[0])), found, cells)
             for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells"))
             if (cells := [c for c in found.cells if not is_floor(c) and not interim.is_untimed(c)])
         ]
@@ -190,7 +190,9 @@ class _Machine:
             case = self._case(key, found.levels, defined)
             for cell in cells:
                 name = self._candidate(found.labels[cell["cell"]], cell)
-                seen = self.seen.setdefault(case.name, {}).setdefault(name, Seen(self.arms[name]))
+                seen = self.seen.setdefault(case.name, {}).setdefault(
+                    name, CandidateData(self.arms[name])
+                )
                 seen.unsupported = seen.unsupported or bundle.unsupported.get(cell["cell"])
                 wanted[cell["cell"]] = (case, seen)
         lines = [line for line in bundle.trials() if line.cell in wanted]
@@ -206,7 +208,10 @@ class _Machine:
         self._failed(number, lines, wanted)
 
     def _failed(
-        self, number: int, lines: Iterable[TrialLine], wanted: Mapping[int, tuple[Case, Seen]]
+        self,
+        number: int,
+        lines: Iterable[TrialLine],
+        wanted: Mapping[int, tuple[GatheredCase, CandidateData]],
     ) -> None:
         by_cell: dict[int, list[TrialLine]] = {}
         for line in lines:
@@ -216,7 +221,7 @@ class _Machine:
             failed = {(number, block) for block in interim.failed_blocks(found)}
             seen.failed |= failed - seen.ran
 
-    def _defined(self, keys: Iterable[_Key], campaign: str | None) -> dict[str, str]:
+    def _defined(self, keys: Iterable[_CaseKey], campaign: str | None) -> dict[str, str]:
         """Workload -> ` (as in CAMPAIGN)` where this campaign defines any case of it otherwise than
         one before, or as such a one does: levels of two definitions are no axis."""
         found: dict[str, str] = {}
@@ -228,10 +233,12 @@ class _Machine:
                 found[key.workload] = f" (as in {campaign})"
         return found
 
-    def _case(self, key: _Key, levels: Mapping[str, Any], defined: Mapping[str, str]) -> Case:
+    def _case(
+        self, key: _CaseKey, levels: Mapping[str, Any], defined: Mapping[str, str]
+    ) -> GatheredCase:
         if key not in self.cases:
             suffix = defined.get(key.workload, "")
-            self.cases[key] = Case(
+            self.cases[key] = GatheredCase(
                 f"{key.comparison}{suffix}",
                 key.workload,
                 levels,
@@ -254,12 +261,12 @@ class _Machine:
             while name in self.arms:
                 name, count = f"{label} {cell['version']} ({count})", count + 1
             self.names[identity] = name
-            self.arms[name] = Arm(arm=name, identity=identity, **about)
+            self.arms[name] = Identity(arm=name, identity=identity, **about)
         return self.names[identity]
 
     def _add(
         self,
-        seen: Seen,
+        seen: CandidateData,
         trial: Trial,
         place: Place,
         topics: Sequence[Topic],
@@ -343,7 +350,7 @@ def limits_of(
     }
 
 
-def blocks_of(seen: Seen, asked: Asked) -> Blocks | None:
+def blocks_of(seen: CandidateData, asked: Asked) -> Blocks | None:
     """What blocks say of it, failed ones as if nothing had arrived; None where none has it. A cost
     of a failed block is unknown, so it is left out."""
     found, kind = seen.values.get(asked, {}), seen.kinds.get(asked) or _kind(asked[1])
@@ -375,7 +382,9 @@ def _share(counts: Iterable[tuple[int, int]]) -> float:
     return sum(count for count, _ in pairs) / of if of else 0.0
 
 
-def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candidate, list[Limit]]:
+def candidate(
+    name: str, cases: Sequence[GatheredCase], machine: MachineData
+) -> tuple[Candidate, list[Limit]]:
     """The candidate over these cases, with all limits that hold there for anybody."""
     limits = limits_in(cases, machine)
     blocks: dict[Limit, Blocks] = {}
@@ -403,7 +412,7 @@ def candidate(name: str, cases: Sequence[Case], machine: Machine) -> tuple[Candi
     return Candidate(name, blocks, absent, done, frozenset(bound), refused), limits
 
 
-def limits_in(cases: Sequence[Case], machine: Machine) -> list[Limit]:
+def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[Limit]:
     """Of all candidates together: a candidate that never ran is asked the same."""
     out = []
     for case in cases:

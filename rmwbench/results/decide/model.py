@@ -7,7 +7,7 @@ from typing import Literal
 
 from rmwbench.analysis.decide.answer import Answer
 from rmwbench.analysis.decide.flips import Along, Level
-from rmwbench.analysis.verdicts.limits import AtLeast, AtMost, Outcome
+from rmwbench.analysis.verdicts.limits import AtMost, NothingArrives, Outcome
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.words.fields import absent
 
@@ -28,7 +28,7 @@ class Limits:
     title: str
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]] | None = absent()
-    none: AtLeast
+    none: NothingArrives
     of: Selected
 
 

@@ -7,7 +7,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
 from rmwbench.results.explain.model import Explanation, Topic
-from rmwbench.results.judged import Judged, judged
+from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.workload import chain
 from rmwbench.results.workload.arm import ArmReport
 from rmwbench.results.workload.tails import tails
@@ -50,7 +50,7 @@ def _line(bundle: Bundle, trial: int) -> TrialLine:
     return line
 
 
-def _explanation(workload: str, arm: ArmReport, found: Judged) -> Explanation:
+def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explanation:
     return Explanation(
         workload=workload,
         arm=arm.name,
@@ -66,7 +66,7 @@ def _explanation(workload: str, arm: ArmReport, found: Judged) -> Explanation:
     )
 
 
-def _topics(workload: str, arm: ArmReport, found: Judged) -> tuple[Topic, ...]:
+def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[Topic, ...]:
     """Each with its latencies, what was lost, and its verdict."""
     out = []
     for topic in topics(found.arms[workload]):

@@ -22,9 +22,9 @@ from rmwbench.analysis.verdicts.limits import (
     OPEN,
     UNKNOWN,
     ArmOutcome,
-    AtLeast,
     AtMost,
     ConditionOutcome,
+    NothingArrives,
 )
 from rmwbench.codes import Code
 from rmwbench.results.model import Estimate
@@ -48,23 +48,23 @@ _CONDITION_MARKS = {ONLY: "!"} | MARKS
 
 
 @dataclass(frozen=True)
-class Limits:
+class AcceptedLimits:
     """What the suite or the user accepts. `topics`: of single topics, which take the place of those
     of the same metric there; `nothing`: from which on nothing is said to arrive; `least_blocks`:
     how many decide anything."""
 
     acceptable: tuple[AtMost, ...]
     topics: Mapping[str, tuple[AtMost, ...]]
-    nothing: AtLeast
+    nothing: NothingArrives
     least_blocks: int
 
 
-def declared(thresholds: Mapping[str, Any], least_blocks: int) -> Limits:
+def declared(thresholds: Mapping[str, Any], least_blocks: int) -> AcceptedLimits:
     """The plan's `outcomes` (suite/limits.py)."""
-    return Limits(
+    return AcceptedLimits(
         _at_most(thresholds["acceptable"]),
         {name: _at_most(found) for name, found in (thresholds.get("topics") or {}).items()},
-        AtLeast(**thresholds["none"]),
+        NothingArrives(**thresholds["none"]),
         least_blocks,
     )
 
@@ -73,7 +73,7 @@ def _at_most(limits: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
     return tuple(AtMost(**limit) for limit in limits)
 
 
-def judged(limits: Limits | None, workloads: Sequence[Workload]) -> Outcomes | None:
+def judged(limits: AcceptedLimits | None, workloads: Sequence[Workload]) -> Outcomes | None:
     """None where neither the suite nor the user has any limits."""
     if limits is None:
         return None
@@ -90,13 +90,13 @@ def judged(limits: Limits | None, workloads: Sequence[Workload]) -> Outcomes | N
     )
 
 
-def _has_limits(limits: Limits, workload: Workload) -> bool:
+def _has_limits(limits: AcceptedLimits, workload: Workload) -> bool:
     """Whether any limit is of this workload or one of its topics."""
     names = {*workload.topic_names, *(topic.topic for topic in workload.topics)}
     return bool(limits.acceptable) or bool(names & limits.topics.keys())
 
 
-def _condition(limits: Limits, workload: Workload) -> Condition:
+def _condition(limits: AcceptedLimits, workload: Workload) -> Condition:
     arms = [arm for arm in workload.arms if arm.role != "floor"]
     of = {arm.arm: _of_arm(limits, workload, arm) for arm in arms}
     found = judge.of_condition({name: one.judged for name, one in of.items()})
@@ -122,10 +122,10 @@ def _condition(limits: Limits, workload: Workload) -> Condition:
 
 
 @dataclass(frozen=True)
-class _Judged:
+class _ArmInTopics:
     """`topic`: the one that decides the arm or leaves it open; None where no single one does."""
 
-    judged: judge.Judged
+    judged: judge.ArmJudgement
     topic: str | None
     reason: str
 
@@ -140,7 +140,7 @@ class _Part:
     wanted: Mapping[str, int]
 
 
-def _of_arm(limits: Limits, workload: Workload, arm: Arm) -> _Judged:
+def _of_arm(limits: AcceptedLimits, workload: Workload, arm: Arm) -> _ArmInTopics:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(limits, workload, arm))
     found = {
@@ -151,16 +151,18 @@ def _of_arm(limits: Limits, workload: Workload, arm: Arm) -> _Judged:
         name: one.reason or _reason(parts[name], limits.nothing, one) for name, one in found.items()
     }
     if list(found) == [None]:
-        return _Judged(found[None], None, said[None])
+        return _ArmInTopics(found[None], None, said[None])
     judged, topic = judge.of_topics(found)
     if judged.outcome in (MEETS, UNKNOWN, NOT_SUPPORTED):
         text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
-        return _Judged(judged, None, text)
+        return _ArmInTopics(judged, None, text)
     text = f"{topic}: {said[topic]}" if topic else said[topic]
-    return _Judged(replace(judged, reason=""), topic, text)
+    return _ArmInTopics(replace(judged, reason=""), topic, text)
 
 
-def _parts(limits: Limits, workload: Workload, arm: Arm) -> Iterator[tuple[str | None, _Part]]:
+def _parts(
+    limits: AcceptedLimits, workload: Workload, arm: Arm
+) -> Iterator[tuple[str | None, _Part]]:
     """Topic, or None for the whole workload -> its limits and the arm there: only what has a
     limit."""
     if not workload.topics:
@@ -243,7 +245,7 @@ def _overlaid(
     return [*(limit for limit in general if limit.metric not in mine), *mine.values()]
 
 
-def _reason(part: _Part, nothing: AtLeast, judged: judge.Judged) -> str:
+def _reason(part: _Part, nothing: NothingArrives, judged: judge.ArmJudgement) -> str:
     """Of the metric that decided or leaves it open: its value, and the limit. Where all are within,
     each of them."""
     if judged.metric is None:
@@ -293,7 +295,7 @@ def amount(value: float, metric: str) -> str:
     return f"{value * 100:.4g} %" if unit == "fraction" else f"{value / 1e6:.4g} ms"
 
 
-def _text(limits: Limits) -> str:
+def _text(limits: AcceptedLimits) -> str:
     said = [_in_words(limits.acceptable)] if limits.acceptable else []
     said += [f"in {name} {_in_words(found)}" for name, found in limits.topics.items()]
     most = amount(1 - limits.nothing.at_least, limits.nothing.metric)
@@ -326,7 +328,7 @@ def _summary(conditions: Sequence[Condition]) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class ConditionCell:
     """`value` of the metric that decided, or why none did; `place` among the workloads and their
     arms."""
 
@@ -339,12 +341,12 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class ConditionRow:
     """A condition: a label for each head, and a cell for each arm, None where the condition does
     not have it."""
 
     labels: tuple[str, ...]
-    cells: tuple[Cell | None, ...]
+    cells: tuple[ConditionCell | None, ...]
     outcome: ConditionOutcome
     mark: str
     words: str
@@ -358,7 +360,7 @@ class OutcomeMatrix:
     everywhere: str
     heads: tuple[str, ...]
     arms: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[ConditionRow, ...]
 
 
 def shown(doc: Shown) -> OutcomeMatrix | None:
@@ -398,12 +400,12 @@ def _row(
     labels: tuple[str, ...],
     arms: Sequence[str],
     at: int,
-) -> Row:
+) -> ConditionRow:
     judged = {arm.arm: arm for arm in condition.arms}
     places = {arm.arm: place for place, arm in enumerate(workload.arms)}
     only, outcome = condition.only, condition.outcome
     good = [arm.arm for arm in condition.arms if arm.outcome == MEETS]
-    return Row(
+    return ConditionRow(
         labels=labels,
         cells=tuple(
             _cell(workload, judged[name], at, places[name]) if name in judged else None
@@ -420,7 +422,7 @@ def _row(
     )
 
 
-def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> Cell:
+def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> ConditionCell:
     known = workload.arms[place].metrics
     if one.topic:
         (topic,) = [t for t in workload.topics if t.topic == one.topic]
@@ -434,7 +436,7 @@ def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> Cell:
         value = one.brief
     if one.topic and value:
         value = f"{one.topic} {value}"
-    return Cell(one.arm, one.outcome, MARKS[one.outcome], value, one.reason, (at, place))
+    return ConditionCell(one.arm, one.outcome, MARKS[one.outcome], value, one.reason, (at, place))
 
 
 def _level(value: Any) -> str:
