@@ -9,6 +9,7 @@ processes (`harness`) stand apart and are in no other figure.
 
 import re
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.metrics.discovery import DAEMON_STEP, never_matched, times
@@ -45,132 +46,238 @@ def cost(
     replies included); `delivered_bytes`: the payload of the last. `no_data`: what the sampler could
     not read, and why (`unread`).
     """
-    table: Table = {}
-    recorded: set[tuple[str, str]] = set()
-    for row in counters:
-        if row["value"] is None:
-            continue
-        if row.get("endpoint") is None:
-            table.setdefault((row["role"], row["process"]), {})[row["counter"], row["at"]] = row[
-                "value"
-            ]
-        else:
-            recorded.add((row["role"], row["process"]))
-    for counted in table.values():
-        if window_ns and (SNAPSHOT, "steady_end") in counted:
-            counted[WINDOW, "window"] = window_ns
-    why = dict(no_data or {})
-    values: Values = {}
-    reasons: Reasons = {}
+    messages = Divisors(published, heard, delivered, delivered_bytes)
+    spent = _Spent(_Readings.of(counters, window_ns, dict(no_data or {})), messages, window_ns)
+    spent.processor()
+    spent.kernel()
+    spent.allocations()
+    spent.memory()
+    spent.wire()
+    spent.energy()
+    return spent.values, spent.reasons
 
-    def put(name: str, amount: float | None, per: float | None, reason: str) -> None:
+
+@dataclass(frozen=True)
+class Divisors:
+    """What costs of the window are divided by. `bytes`: of the payload of the delivered ones."""
+
+    published: int
+    heard: int
+    delivered: int
+    bytes: int | None
+
+
+@dataclass(frozen=True)
+class _Readings:
+    """Counters by process. `unseen`: daemons without one; `ended`: processes that were not there
+    any more when the window ended; `why`: what the sampler could not read."""
+
+    table: Table
+    unseen: tuple[str, ...]
+    ended: frozenset[tuple[str, str]]
+    why: Reasons
+
+    @classmethod
+    def of(
+        cls, counters: Iterable[Mapping[str, Any]], window_ns: int | None, why: Reasons
+    ) -> "_Readings":
+        table: Table = {}
+        recorded: set[tuple[str, str]] = set()
+        for row in counters:
+            if row["value"] is None:
+                continue
+            process = row["role"], row["process"]
+            if row.get("endpoint") is None:
+                table.setdefault(process, {})[row["counter"], row["at"]] = row["value"]
+            else:
+                recorded.add(process)
+        for counted in table.values():
+            if window_ns and (SNAPSHOT, "steady_end") in counted:
+                counted[WINDOW, "window"] = window_ns
+        unseen = _unseen_daemons(table)
+        table |= {("daemon", name): {} for name in unseen}
+        # Of workers that were killed older bundles have their records alone.
+        killed = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
+        table |= {key: {} for key in killed}
+        ended = killed | {key for key, counted in table.items() if _ended(counted)}
+        return cls(table, tuple(unseen), frozenset(ended), why)
+
+    @property
+    def sampler(self) -> str | None:
+        """The process; a worker of that name would make it `sampler#2`."""
+        ours = (name for role, name in self.table if role == "harness")
+        return next((name for name in ours if name.partition("#")[0] == "sampler"), None)
+
+    @property
+    def unsampled(self) -> str:
+        """Why nothing of a process is known where no sampler read it."""
+        return self.why.get("", NOT_SAMPLED)
+
+    @property
+    def missing(self) -> str:
+        """Why a counter has no growth over the window: without a daemon, or a process that ended,
+        every sum over the middleware would be too small."""
+        unread = "the counter was not read at both ends of the steady window"
+        if self.unseen:
+            of_daemon = f"processes.{self.unseen[0]}"
+            lost = self.why.get(of_daemon, unread) if self.sampler else self.unsampled
+            return f"daemon {self.unseen[0]} was not read: {lost}"
+        if dead := sorted(name for role, name in self.ended if role in MIDDLEWARE):
+            return f"{dead[0]} was not read: {self.why.get(f'processes.{dead[0]}', unread)}"
+        return unread
+
+    @property
+    def no_daemon(self) -> str:
+        """Why daemons have no figure."""
+        if any(role == "daemon" for role, _ in self.table):
+            return self.missing
+        return "no daemon ran" if self.sampler else self.unsampled
+
+
+class _Spent:
+    """Values of the costs of one trial, and reasons for those that it has not."""
+
+    def __init__(self, readings: _Readings, messages: Divisors, window_ns: int | None):
+        self.readings, self.table, self.why = readings, readings.table, readings.why
+        self.messages, self.window_ns = messages, window_ns
+        self.apart = not _share_a_process(readings.table)
+        self.sampled = readings.sampler is not None
+        self.unsampled, self.missing = readings.unsampled, readings.missing
+        self.values: Values = {}
+        self.reasons: Reasons = {}
+
+    def put(self, name: str, amount: float | None, per: float | None, reason: str) -> None:
         if amount is None:
-            reasons[name] = reason
+            self.reasons[name] = reason
         elif per == 0 or per is None:
-            reasons[name] = (
+            self.reasons[name] = (
                 "no message to divide by" if per == 0 else "the trial recorded no steady window"
             )
         else:
-            values[name] = amount / per
+            self.values[name] = amount / per
 
-    unseen = _unseen_daemons(table)
-    table |= {("daemon", name): {} for name in unseen}
-    # Of workers that were killed older bundles have their records alone.
-    ended = {key for key in recorded - table.keys() if f"processes.{key[1]}" in why}
-    table |= {key: {} for key in ended}
-    ended |= {key for key, counted in table.items() if _ended(counted)}
-    apart = not _share_a_process(table)
-    missing = "the counter was not read at both ends of the steady window"
-    # A worker of that name would make it `sampler#2`.
-    sampler = next(
-        (p for role, p in table if role == "harness" and p.partition("#")[0] == "sampler"), None
-    )
-    sampled = sampler is not None
-    unsampled = why.get("", NOT_SAMPLED)
-    if unseen:  # without them every sum over the middleware would be too small
-        lost = why.get(f"processes.{unseen[0]}", missing) if sampled else unsampled
-        missing = f"daemon {unseen[0]} was not read: {lost}"
-    elif dead := sorted(name for role, name in ended if role in MIDDLEWARE):
-        lost = why.get(f"processes.{dead[0]}", missing)
-        missing = f"{dead[0]} was not read: {lost}"
-    sides = {side: _why_none(table, side, missing) for side in ("publisher", "subscription")}
+    def steady(self, roles: tuple[str, ...], counter: str) -> float | None:
+        return _steady(self.table, roles, counter)
 
-    cpu = _steady(table, MIDDLEWARE, "cpu")
-    put("cpu_per_message", cpu, delivered, missing)
-    gigabytes = None if delivered_bytes is None else delivered_bytes / 1e9
-    put(
-        "cpu_per_gigabyte",
-        None if cpu is None or gigabytes is None else cpu / 1e9,
-        gigabytes,
-        missing,
-    )
-    put(
-        "cpu_per_message_publisher",
-        _steady(table, ("publisher",), "cpu") if apart else None,
-        published,
-        sides["publisher"],
-    )
-    put(
-        "cpu_per_message_subscription",
-        _steady(table, ("subscription",), "cpu") if apart else None,
-        heard,
-        sides["subscription"],
-    )
-    put("cpu_cores", cpu, window_ns, missing)
-    has_daemon = any(role == "daemon" for role, _ in table)
-    daemon = missing if has_daemon else "no daemon ran" if sampled else unsampled
-    put("cpu_cores_daemon", _steady(table, ("daemon",), "cpu"), window_ns, daemon)
-    other = _steady(table, ("other",), "cpu")
-    if other is None and sampled and not any(role == "other" for role, _ in table):
-        other = 0.0
-    put("cpu_cores_other", other, window_ns, missing if sampled else unsampled)
-    harness = _steady(table, ("harness",), "cpu") if sampled else None
-    put("cpu_cores_harness", harness, window_ns, missing if sampled else unsampled)
-    put(
-        "cpu_cores_sampler",
-        _steady(table, ("harness",), "cpu", sampler) if sampled else None,
-        window_ns,
-        unsampled,
-    )
-    softirq = _steady(table, ("machine",), "processor.softirq")
-    put("softirq_cores", softirq, window_ns, why.get("machine", unsampled))
+    def of_side(self, side: str, counter: str) -> float | None:
+        """None where one process is both sides."""
+        return self.steady((side,), counter) if self.apart else None
 
-    switches = [
-        _steady(table, MIDDLEWARE, c) for c in ("voluntary_switches", "involuntary_switches")
-    ]
-    put(
-        "context_switches_per_message",
-        total(switches),
-        delivered,
-        missing,
-    )
-    faults = [_steady(table, MIDDLEWARE, c) for c in ("minor_faults", "major_faults")]
-    put("page_faults_per_message", total(faults), delivered, missing)
-    _allocations(table, put, published, heard)
-    wake_ups = _steady(table, MIDDLEWARE, "voluntary_switches")
-    put("wake_ups", wake_ups, None if window_ns is None else window_ns / 1e9, missing)
-    waited = _steady(table, MIDDLEWARE, "run_delay")
-    put(
-        "processor_wait_per_message",
-        waited,
-        delivered,
-        why.get("run_delay_ns", missing if sampled else unsampled),
-    )
+    def processor(self) -> None:
+        cpu, of = self.steady(MIDDLEWARE, "cpu"), self.messages
+        self.put("cpu_per_message", cpu, of.delivered, self.missing)
+        gigabytes = None if of.bytes is None else of.bytes / 1e9
+        seconds = None if cpu is None or gigabytes is None else cpu / 1e9
+        self.put("cpu_per_gigabyte", seconds, gigabytes, self.missing)
+        for side, messages in (("publisher", of.published), ("subscription", of.heard)):
+            why = _why_none(self.table, side, self.missing)
+            self.put(f"cpu_per_message_{side}", self.of_side(side, "cpu"), messages, why)
+        self.put("cpu_cores", cpu, self.window_ns, self.missing)
+        daemon = self.steady(("daemon",), "cpu")
+        self.put("cpu_cores_daemon", daemon, self.window_ns, self.readings.no_daemon)
+        other = self.steady(("other",), "cpu")
+        if other is None and self.sampled and not any(role == "other" for role, _ in self.table):
+            other = 0.0
+        unread = self.missing if self.sampled else self.unsampled
+        self.put("cpu_cores_other", other, self.window_ns, unread)
+        harness = self.steady(("harness",), "cpu") if self.sampled else None
+        self.put("cpu_cores_harness", harness, self.window_ns, unread)
+        sampler = (
+            _steady(self.table, ("harness",), "cpu", self.readings.sampler)
+            if self.sampled
+            else None
+        )
+        self.put("cpu_cores_sampler", sampler, self.window_ns, self.unsampled)
 
-    alive = {key: counted for key, counted in table.items() if key not in ended}
-    for metric, counter in ((m.name, m.counter) for m in METRICS if m.counter):
-        unread_text = missing if unseen or ended else f"the counter {counter} was not read"
-        # After the window it has nothing any more, but its peak is not known.
-        there = table if counter == "peak_rss" else alive
-        put(metric, _at_end(there, MIDDLEWARE, counter), 1, unread_text)
-    for role in sides:
-        amount = _at_end(alive, (role,), "pss") if apart else None
-        put(f"pss_{role}", amount, 1, _why_none(table, role, "the counter pss was not read"))
-    put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, daemon)
+    def kernel(self) -> None:
+        """What the kernel counts of them besides processor time."""
+        softirq = self.steady(("machine",), "processor.softirq")
+        why = self.why.get("machine", self.unsampled)
+        self.put("softirq_cores", softirq, self.window_ns, why)
+        for name, counters in (
+            ("context_switches_per_message", ("voluntary_switches", "involuntary_switches")),
+            ("page_faults_per_message", ("minor_faults", "major_faults")),
+        ):
+            amount = total([self.steady(MIDDLEWARE, counter) for counter in counters])
+            self.put(name, amount, self.messages.delivered, self.missing)
+        wake_ups = self.steady(MIDDLEWARE, "voluntary_switches")
+        seconds = None if self.window_ns is None else self.window_ns / 1e9
+        self.put("wake_ups", wake_ups, seconds, self.missing)
+        waited = self.steady(MIDDLEWARE, "run_delay")
+        unread = self.missing if self.sampled else self.unsampled
+        why = self.why.get("run_delay_ns", unread)
+        self.put("processor_wait_per_message", waited, self.messages.delivered, why)
 
-    _wire(table, put, delivered, delivered_bytes, why)
-    _energy(table, put, delivered, window_ns, why, unsampled)
-    return values, reasons
+    def allocations(self) -> None:
+        """By side; only workers are counted, and only in trials that ask for it."""
+        of = self.messages
+        for side, messages in (("publisher", of.published), ("subscription", of.heard)):
+            why = _why_none(self.table, side, NOT_COUNTED)
+            for metric, counter in (
+                ("allocations", "allocations"),
+                ("allocated_bytes", "allocated"),
+            ):
+                name = f"{metric}_per_message_{side}"
+                self.put(name, self.of_side(side, counter), messages, why)
+
+    def memory(self) -> None:
+        ended = self.readings.ended
+        alive = {key: counted for key, counted in self.table.items() if key not in ended}
+        for metric in (m for m in METRICS if m.counter):
+            whole = not self.readings.unseen and not ended
+            why = f"the counter {metric.counter} was not read" if whole else self.missing
+            # After the window a process that ended has nothing any more, but its peak is not known.
+            there = self.table if metric.counter == "peak_rss" else alive
+            self.put(metric.name, _at_end(there, MIDDLEWARE, metric.counter), 1, why)
+        for side in ("publisher", "subscription"):
+            amount = _at_end(alive, (side,), "pss") if self.apart else None
+            why = _why_none(self.table, side, "the counter pss was not read")
+            self.put(f"pss_{side}", amount, 1, why)
+        self.put("pss_daemon", _at_end(alive, ("daemon",), "pss"), 1, self.readings.no_daemon)
+
+    def wire(self) -> None:
+        """What interfaces sent for each payload byte delivered: all of them, and each of the host's
+        own."""
+        missing = "the interfaces' counters were not read at both ends of the steady window"
+        names = {
+            counter.split(".")[1]
+            for row in self.table.values()
+            for counter, _ in row
+            if counter.startswith(OF_INTERFACES) and counter.endswith(".tx_bytes")
+        }
+        sent, packets = (
+            {name: self.steady(("machine",), f"interface.{name}.{what}") for name in sorted(names)}
+            for what in ("tx_bytes", "tx_packets")
+        )
+        of = self.messages
+        every = total(sent.values()) if sent else None
+        self.put("wire_bytes_per_payload_byte", every, of.bytes, missing)
+        for name, why in (("lo", missing), ("eth0", self.why.get("interfaces", missing))):
+            self.put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), of.bytes, why)
+        amount = total(packets.values()) if packets else None
+        self.put("packets_per_message", amount, of.delivered, missing)
+
+    def energy(self) -> None:
+        """Of all machines that the trial ran on; no data where one of them has none."""
+        machines = {
+            process.partition("@")[2]: row
+            for (role, process), row in self.table.items()
+            if role == "machine" and any(name.startswith(OF_A_MACHINE) for name, _ in row)
+        }
+        used = {
+            host: _joules(row, self.why.get(f"energy@{host}" if host else "energy"))
+            for host, row in machines.items()
+        }
+        amount = total(joules for joules, _ in used.values()) if used else None
+        reason = self.why.get("energy", self.unsampled)
+        for host, (joules, lack) in used.items():
+            if joules is None:
+                of = f"the machine of {host or 'the first host'}: " if len(used) > 1 else ""
+                reason = of + (lack or self.unsampled)
+                break
+        seconds = None if self.window_ns is None else self.window_ns / 1e9
+        self.put("power", amount, seconds, reason)
+        self.put("energy_per_message", amount, self.messages.delivered, reason)
 
 
 def _ended(counted: Mapping[tuple[str, str], float]) -> bool:
@@ -190,16 +297,6 @@ def _why_none(table: Table, side: str, unread: str) -> str:
 def _share_a_process(table: Table) -> bool:
     """Whether what publisher and subscription cost cannot be told apart."""
     return any(role == "both" for role, _ in table)
-
-
-def _allocations(table: Table, put: Any, published: int, heard: int) -> None:
-    """By side; only workers are counted, and only in trials that ask for it."""
-    apart = not _share_a_process(table)
-    for side, messages in (("publisher", published), ("subscription", heard)):
-        for metric, counter in (("allocations", "allocations"), ("allocated_bytes", "allocated")):
-            amount = _steady(table, (side,), counter) if apart else None
-            why = _why_none(table, side, NOT_COUNTED)
-            put(f"{metric}_per_message_{side}", amount, messages, why)
 
 
 def _unseen_daemons(table: Table) -> list[str]:
@@ -222,70 +319,12 @@ def unread(events: Iterable[Mapping[str, Any]]) -> Reasons:
     return found
 
 
-def _wire(
-    table: Table,
-    put: Any,
-    delivered: int,
-    delivered_bytes: int | None,
-    why: Mapping[str, str],
-) -> None:
-    """What interfaces sent for each payload byte delivered: all of them, and each of the host's
-    own."""
-    missing = "the interfaces' counters were not read at both ends of the steady window"
-    names = {
-        counter.split(".")[1]
-        for row in table.values()
-        for counter, _ in row
-        if counter.startswith("interface.") and counter.endswith(".tx_bytes")
-    }
-    sent = {
-        name: _steady(table, ("machine",), f"interface.{name}.tx_bytes") for name in sorted(names)
-    }
-    packets = [
-        _steady(table, ("machine",), f"interface.{name}.tx_packets") for name in sorted(names)
-    ]
-    every = total(sent.values()) if sent else None
-    put("wire_bytes_per_payload_byte", every, delivered_bytes, missing)
-    for name, reason in (("lo", missing), ("eth0", why.get("interfaces", missing))):
-        put(f"wire_bytes_per_payload_byte_{name}", sent.get(name), delivered_bytes, reason)
-    put("packets_per_message", total(packets) if packets else None, delivered, missing)
-
-
 OF_A_PART = re.compile(r"hwmon:(amdgpu|radeon|nouveau|xe|i915|nvme|BAT\d*)/.*")
 """Sensors of a graphics card or of a drive, and of what a battery gives or gets: no board's
 input."""
 OF_A_MACHINE = ("energy.", "processor.")
 """Counters by which a machine is known, whether or not it has a power sensor."""
 PARTS_ALONE = "only parts of the machine have a power sensor here ({})"
-
-
-def _energy(
-    table: Table,
-    put: Any,
-    delivered: int,
-    window_ns: int | None,
-    why: Mapping[str, str],
-    unsampled: str,
-) -> None:
-    """Of all machines that the trial ran on; no data where one of them has none."""
-    found = {
-        process.partition("@")[2]: row
-        for (role, process), row in table.items()
-        if role == "machine" and any(name.startswith(OF_A_MACHINE) for name, _ in row)
-    }
-    used = {
-        host: _joules(row, why.get(f"energy@{host}" if host else "energy"))
-        for host, row in found.items()
-    }
-    amount = total(joules for joules, _ in used.values()) if used else None
-    reason = why.get("energy", unsampled)
-    for host, (joules, lack) in used.items():
-        if joules is None:
-            of = f"the machine of {host or 'the first host'}: " if len(used) > 1 else ""
-            reason = of + (lack or unsampled)
-            break
-    put("power", amount, None if window_ns is None else window_ns / 1e9, reason)
-    put("energy_per_message", amount, delivered, reason)
 
 
 def _joules(
