@@ -1,6 +1,8 @@
 """The goodput of the traffic of others: from its receivers' counters, absent where they say
 nothing, and its frames in no figure of a middleware."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rmwbench.analysis.metrics.glossary import Of, names_of
@@ -93,10 +95,17 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
     ]
 
     def of(*found):
-        *_, seen = network(
-            Records([], []), [], [], [], Window(1000, 2000), log(*found), DEFINITION, {}
+        nobody = SimpleNamespace(records=Records([], []), endpoints=[], events=[])
+        context = SimpleNamespace(
+            evidence=nobody,
+            window=Window(1000, 2000),
+            frames=log(*found),
+            frame_counts=None,
+            definition=DEFINITION,
+            judged=[],
+            lives={},
         )
-        return seen.wire
+        return network(context).network.wire
 
     alone, beside = of(*mine), of(*mine, *theirs)
     assert beside.sent == alone.sent and beside.lost == alone.lost == {} and beside.bytes == 210

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import FATES, Trial, counts_of, fraction_of, under_way_of
+from rmwbench.analysis.metrics.context import endpoints_of
 from rmwbench.analysis.metrics.fates import Counts, Fates
 from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.metrics.trial import endpoints_of
 from rmwbench.analysis.records.columns import Endpoint, Window
 from rmwbench.analysis.records.ledger import ABSENT, Ledger, UnsentBy
 from rmwbench.analysis.records.unsent import Calls, held_by

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.metrics.trial import measure_trial, told
+from rmwbench.analysis.metrics.context import Context
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find_workers, tool
 from rmwbench.suite.cells import cells
@@ -130,7 +131,9 @@ def test_a_machines_series_is_on_its_own_clock(found):
         ]
         # A minute is what trials of this rig last at most, and far less than the clocks are apart.
         assert times and begin - 60 * 10**9 < min(times) and max(times) < end + 60 * 10**9
-    assert any(begin <= row[0] <= end for row in told(found)[0].samples() if row[1] == "home")
+    assert any(
+        begin <= row[0] <= end for row in Context.of(found).evidence.samples() if row[1] == "home"
+    )
 
 
 def test_the_trial_says_what_it_ran_over(result, found):

@@ -281,7 +281,7 @@ def _metric(what: str, part: str) -> str:
         return named.name
     percentiles = [w for w in words if re.fullmatch(r"p\d+(\.\d+)?", w) or w == "median"]
     rest = [w for w in words if w not in percentiles]
-    known = [*LATENCIES, *NAMED, "median"]
+    known = [*LATENCIES, *dict.fromkeys(m.words[0] for m in NAMED.values()), "median"]
     if len(percentiles) != 1 or len(rest) > 1:
         wrong = next((w for w in rest if w not in known), what)
         raise UserError(

@@ -28,11 +28,12 @@ from rmwbench.analysis.metrics.comparisons import (
     is_reliable,
     loads,
 )
+from rmwbench.analysis.metrics.context import Evidence, Row, focus_of
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import Counts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
-from rmwbench.analysis.metrics.trial import Evidence, Row, focus_of, measure_trial
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT
 from rmwbench.analysis.verdicts.failing import Line as FailedLine

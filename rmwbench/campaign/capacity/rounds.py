@@ -20,8 +20,9 @@ from rich.markup import escape
 
 from rmwbench.analysis.capacity.arm import ArmSearch
 from rmwbench.analysis.capacity.limit import Finding, judge
+from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.stability import stability
-from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import SearchEnded
@@ -285,12 +286,9 @@ class SearchSource:
         bundle = Bundle(self._writer.directory)
         line = next(line for line in reversed(bundle.trials()) if line.trial == result.order.trial)
         (found,) = bundle.evidence([line])
-        known, clocks = told(found)
-        window = window_of(known, clocks)
-        endpoints = endpoints_of(found)
-        return judge(
-            self.space.limit, measure_trial(found), stability(known.records, endpoints, window)
-        )
+        context = Context.of(found)
+        steady = stability(context.evidence.records, context.endpoints, context.window)
+        return judge(self.space.limit, measure_trial(found), steady)
 
     def summary(self) -> str:
         """What was run, for the last line on stderr."""

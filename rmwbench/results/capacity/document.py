@@ -15,9 +15,10 @@ from rmwbench.analysis.capacity.knee import FACTOR, Point, knee
 from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import LOSSES, Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability, stability
-from rmwbench.analysis.metrics.trial import endpoints_of, measure_trial, told, window_of
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.analysis.stats.intervals import median_range
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
@@ -156,11 +157,9 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             )
         elif line.status == "done":
             found = done.pop(line.trial)
-            known, clocks = told(found)
-            window = window_of(known, clocks)
-            endpoints = endpoints_of(found)
             probe.trial = measure_trial(found)
-            probe.stability = stability(known.records, endpoints, window)
+            context = Context.of(found)
+            probe.stability = stability(context.evidence.records, context.endpoints, context.window)
             probe.finding = judge(limit, probe.trial, probe.stability)
         arm.probes.append(probe)
         if probe.finding is not None and arm.search is not None:

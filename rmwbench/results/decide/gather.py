@@ -20,9 +20,10 @@ from rmwbench.analysis.metrics.aggregate import (
     under_way_of,
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
+from rmwbench.analysis.metrics.context import focus_of
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
 from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
-from rmwbench.analysis.metrics.trial import focus_of, measure_trial
+from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.quantile import needed
 from rmwbench.analysis.verdicts import disturbed, interim
 from rmwbench.bundle import Bundle

@@ -15,9 +15,9 @@ from rmwbench.analysis.metrics.aggregate import (
     trial_value,
 )
 from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.context import focus_of
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
-from rmwbench.analysis.metrics.trial import focus_of
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson

@@ -7,8 +7,8 @@ from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, explain, pairs
 from rmwbench.analysis.causes.tail import Tail as Explained
 from rmwbench.analysis.causes.witness import between, witnesses
 from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.network.outage import outages
-from rmwbench.analysis.metrics.trial import endpoints_of, told, window_of
 from rmwbench.analysis.records.frame_counts import counts_of
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.joining import lives
@@ -54,9 +54,9 @@ def tails(bundle: Bundle, line: TrialLine, small: Small) -> tuple[Tail, ...]:
 
 def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
     places = {e["endpoint"]: e["process"] for e in found.endpoints}
-    endpoints = endpoints_of(found)
-    known, clocks = told(found)
-    window = window_of(known, clocks)
+    context = Context.of(found)
+    known, clocks, window = context.evidence, context.clocks, context.window
+    endpoints = context.endpoints
     samples, schedule = (
         clocks.samples(bundle.rows(name, found.trial)) for name in ("samples", "schedule")
     )

@@ -5,22 +5,22 @@ Messages are read a second time for it, stream by stream, so a trial of one host
 interruption skips it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.glossary import Of, names_of
 from rmwbench.analysis.metrics.network import cross_traffic, delivery, outage
 from rmwbench.analysis.metrics.network import link_bytes as wire
 from rmwbench.analysis.metrics.network.link_bytes import Wire
 from rmwbench.analysis.metrics.network.outage import Outage, Recovery
 from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.columns import Window
 from rmwbench.analysis.records.frame_counts import WHY, FrameCounts
 from rmwbench.analysis.records.frames import Frames
-from rmwbench.analysis.records.joining import Life
 
 Row = Mapping[str, Any]
 NO_WINDOW = "the trial recorded no steady window"
@@ -43,35 +43,27 @@ class Network:
     arrived: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
 
 
-Found = tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str], Network]
+@dataclass
+class NetworkMetrics:
+    """Amounts, (events, of) of fractions, reasons for what is missing, and the rest."""
+
+    values: dict[str, float]
+    fractions: dict[str, tuple[int, int]]
+    reasons: dict[str, str]
+    network: Network
 
 
-def network(
-    columns: Columns,
-    rows: Sequence[Row],
-    endpoints: Sequence[Endpoint],
-    events: Iterable[Row],
-    window: Window | None,
-    frames: Frames | None,
-    definition: Mapping[str, Any],
-    known: Mapping[int, Life],
-    focus: Sequence[str] = (),
-    counts: FrameCounts | None = None,
-) -> Found:
-    """(amounts, (events, of) of fractions, reasons, the rest) of one trial. `rows` are the bundle's
-    `endpoints`, `definition` is its cell's, and `known` as `joining.lives` has it. With `focus`
-    messages are those of its topics; frames are everybody's but those of cross traffic. `counts`:
-    of a trial whose log lacks frames, in the place of `frames`. Raises as `latency.measure`."""
-    events = list(events)
-    others = cross_traffic.asked(definition)
-    if counts is not None:
-        frames, counts = None, counts.without(others)
-    elif frames is not None and others:
-        frames = frames.where(~frames.sender.among(*others))
-    no_log = wire.why_no_log(definition) if counts is None else WHY
+def network(context: Context) -> NetworkMetrics:
+    """What links carried, and what interruptions and late nodes cost. Messages are those of the
+    topics in focus; frames are everybody's but those of cross traffic. Raises as
+    `latency.measure`."""
+    window = context.window
     if window is None or not window.length_ns:
-        return {}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), Network()
-    asked = definition.get("workload")
+        return NetworkMetrics({}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), Network())
+    frames, counts = _without_others(context)
+    no_log = wire.why_no_log(context.definition) if counts is None else WHY
+    rows, events = context.evidence.endpoints, list(context.evidence.events)
+    asked = context.definition.get("workload")
     returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
@@ -80,37 +72,65 @@ def network(
         reasons |= dict.fromkeys(names_of(Of.OUTAGES), outage.NONE)
         reasons |= dict.fromkeys(names_of(Of.JOINERS), delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
-        return {}, {}, reasons, Network()
-    judged = [e for e in endpoints if not focus or e.topic in focus]
-    pairs = pairs_of(columns, rows, judged, window, known)
+        return NetworkMetrics({}, {}, reasons, Network())
+    pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
     fractions, reasons = delivery.split(pairs, events)
     values, why = outage.around(pairs, interruptions, recovered, frames, window)
     reasons |= why
-    seen = None
     if frames is None and interruptions and "recovery_bytes" in why:
         reasons["recovery_bytes"] = no_log
-    payload_bytes = wire.crossing_bytes(columns, rows, window)
+    measured = NetworkMetrics(values, fractions, reasons, Network())
+    seen = None
+    if frames is None and counts is None:
+        reasons |= dict.fromkeys(names_of(Of.LINKS), no_log)
+    else:
+        seen = _add_links(measured, context, interruptions, frames, counts)
+    measured.network = _over_time(pairs, window, seen, interruptions, recovered)
+    return measured
+
+
+def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
+    """The log of frames, or the counts of a trial whose log lacks some, without cross traffic."""
+    others = cross_traffic.asked(context.definition)
+    frames, counts = context.frames, context.frame_counts
+    if counts is not None:
+        return None, counts.without(others)
+    if frames is not None and others:
+        frames = frames.where(~frames.sender.among(*others))
+    return frames, None
+
+
+def _add_links(
+    measured: NetworkMetrics,
+    context: Context,
+    interruptions: Sequence[Outage],
+    frames: Frames | None,
+    counts: FrameCounts | None,
+) -> Wire:
+    """What the links of a trial with a window carried, by one of `frames` and `counts`."""
+    window, definition = context.window, context.definition
+    assert window is not None
+    payload_bytes = wire.crossing_bytes(
+        context.evidence.records, context.evidence.endpoints, window
+    )
     rates_bps = wire.rates_of(definition)
-    sums = None
     if counts is not None:
         seen = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
         sums = wire.sums_of_counts(counts)
-    elif frames is not None:
+    else:
+        assert frames is not None
         seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
         sums = wire.sums_of(frames, window)
-    if seen is None or sums is None:
-        reasons |= dict.fromkeys(names_of(Of.LINKS), no_log)
-    else:
-        more, shares, why = wire.values(seen, sums)
-        if frames is not None and wire.is_mixed(frames, definition):
-            more.pop("link_utilisation", None)
-            why["link_utilisation"] = wire.MIXED
-        values |= more
-        fractions |= shares
-        reasons |= why
-    return values, fractions, reasons, _over_time(pairs, window, seen, interruptions, recovered)
+    values, fractions, reasons = wire.values(seen, sums)
+    if frames is not None and wire.is_mixed(frames, definition):
+        values.pop("link_utilisation", None)
+        reasons["link_utilisation"] = wire.MIXED
+    measured.values |= values
+    measured.fractions |= fractions
+    measured.reasons |= reasons
+    return seen
 
 
 def _over_time(

@@ -1,0 +1,173 @@
+"""What several measurements need of one trial: its evidence with every stamp on one clock, its window,
+its endpoints and when they were there, and what its cell asks for.
+
+Where the evidence comes from is not our business (a bundle, a test): it is described by what it
+must offer.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from rmwbench.analysis.metrics.comparisons import is_reliable, kept, loads
+from rmwbench.analysis.records import one_clock
+from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.frame_counts import FrameCounts, counts_of
+from rmwbench.analysis.records.frames import Frames, frames_of
+from rmwbench.analysis.records.joining import Life, lives
+from rmwbench.errors import UserError
+
+Row = Mapping[str, Any]
+
+
+class Evidence(Protocol):
+    """What a bundle has of one done trial: rows of its small tables (docs/formats/bundle.md), and
+    its records by column. `where` names the bundle in errors. Read only, so that a list of rows
+    will do for a sequence of them.
+    """
+
+    @property
+    def trial(self) -> int: ...
+    @property
+    def cell(self) -> int: ...
+    @property
+    def block(self) -> int: ...
+    @property
+    def row(self) -> Row: ...
+    @property
+    def endpoints(self) -> Sequence[Row]: ...
+    @property
+    def counters(self) -> Sequence[Row]: ...
+    @property
+    def events(self) -> Sequence[Row]: ...
+    @property
+    def records(self) -> Columns: ...
+    @property
+    def where(self) -> str: ...
+    @property
+    def definition(self) -> str | None: ...
+    @property
+    def clock_map(self) -> Sequence[Row]: ...
+
+    def samples(self) -> Sequence[tuple[int, str, str, float]]: ...
+
+    def frames(self) -> Mapping[str, Any] | None: ...
+
+    def spans(self) -> Mapping[str, np.ndarray] | None: ...
+
+
+@dataclass(frozen=True)
+class Context:
+    """`evidence` has every stamp on one clock, `clocks` those of its hosts."""
+
+    evidence: Evidence
+    clocks: one_clock.Clocks
+
+    @classmethod
+    def of(cls, evidence: Evidence) -> "Context":
+        """UserError where the clocks of its hosts contradict each other."""
+        try:
+            return cls(*one_clock.on_one_clock(evidence))
+        except ValueError as error:
+            raise UserError(
+                f"the clock_map of trial {evidence.trial} contradicts itself: {error}",
+                where=evidence.where,
+                fix="exclude the trial, or run again on hosts whose clocks nobody steps",
+            ) from None
+
+    @cached_property
+    def window(self) -> Window | None:
+        """The steady window, if the trial came so far."""
+        begin_ns, end_ns, drain_end_ns = (
+            self.evidence.row.get(c) for c in ("steady_begin_ns", "steady_end_ns", "drain_end_ns")
+        )
+        if begin_ns is None or end_ns is None:
+            return None
+        window = Window(begin_ns, end_ns, drain_end_ns=drain_end_ns)
+        return replace(window, slack_ns=self.clocks.slack_ns(window))
+
+    @cached_property
+    def endpoints(self) -> list[Endpoint]:
+        return endpoints_of(self.evidence)
+
+    @cached_property
+    def lives(self) -> Mapping[int, Life]:
+        """Endpoint -> when it was there, of those that were not all the time."""
+        return lives(self.evidence.endpoints, self.evidence.events, self.window)
+
+    @cached_property
+    def definition(self) -> Mapping[str, Any]:
+        """Its cell's."""
+        found: Mapping[str, Any] = loads(self.evidence.definition)
+        return found
+
+    @cached_property
+    def focus(self) -> tuple[str, ...]:
+        return focus_of(self.definition)
+
+    @cached_property
+    def judged(self) -> list[Endpoint]:
+        """The endpoints that latencies and losses are of."""
+        return [e for e in self.endpoints if not self.focus or e.topic in self.focus]
+
+    @cached_property
+    def log(self) -> Mapping[str, Any] | None:
+        """The bundle's `frames`."""
+        return self.evidence.frames()
+
+    @cached_property
+    def frames(self) -> Frames | None:
+        return None if self.log is None else frames_of(self.log)
+
+    @cached_property
+    def frame_counts(self) -> FrameCounts | None:
+        """Of a trial whose log lacks frames."""
+        return counts_of(self.evidence.counters)
+
+    @cached_property
+    def before(self) -> list[Row]:
+        """The events of the barrier."""
+        return [e for e in self.evidence.events if not _is_within(e, self.evidence.row)]
+
+    @cached_property
+    def within(self) -> list[Row]:
+        """The events from the window's begin on: late joiners are matched there."""
+        return [e for e in self.evidence.events if _is_within(e, self.evidence.row)]
+
+
+def endpoints_of(evidence: Evidence) -> list[Endpoint]:
+    """Every endpoint of the trial, with the reliability and the history that it was granted."""
+    return [
+        Endpoint(
+            e["endpoint"],
+            e["kind"],
+            e["topic"],
+            is_reliable([e]),
+            kept(e),
+            e["process"] if _may_share_its_thread(e) else None,
+        )
+        for e in evidence.endpoints
+    ]
+
+
+def _may_share_its_thread(endpoint: Row) -> bool:
+    """Whether the thread that sends for it may send for others of its process: not of a relay,
+    which sends what it gets, and not where each was granted a thread of its own."""
+    arrival = loads(endpoint["asked"]).get("arrival")
+    relays = isinstance(arrival, Mapping) and arrival.get("kind") == "relay"
+    return not relays and loads(endpoint["granted"]).get("schedule") != "own"
+
+
+def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """The topics and services that a cell's latencies and losses are of; empty for all."""
+    workload = definition.get("workload")
+    return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
+
+
+def _is_within(event: Row, row: Row) -> bool:
+    """Whether it is of the window and not of the barrier: late joiners are matched there too."""
+    start_ns = row.get("start_ns")
+    return start_ns is not None and event["time_ns"] is not None and event["time_ns"] >= start_ns
