@@ -180,9 +180,10 @@ class Session:
             case _:
                 raise Refused("a message that nobody sends")
 
-    def _signal(self, inner_pid: object, number: int) -> None:
+    def _signal(self, inner_pid: int, number: int) -> None:
         """To a process of this session only. One that has ended is passed over."""
-        if any(process.inner_pid == inner_pid for process in self._processes.values()):
+        known = any(process.inner_pid == inner_pid for process in self._processes.values())
+        if known and self._host is not None:
             self._host.signal(inner_pid, number)
 
     def _begin(self, name: str) -> None:

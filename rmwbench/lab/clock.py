@@ -115,7 +115,7 @@ class HostClocks:
         """Whether it told the time. Exchanges one after the other: two under way would wait for
         each other."""
         deadline = time.monotonic() + timeout_s
-        found = []
+        found: list[Exchange] = []
         while len(found) < count and not worker.ended:
             if isinstance(worker.host, RemoteHost):
                 told = worker.host.exchange_clock(deadline - time.monotonic())
@@ -131,9 +131,9 @@ class HostClocks:
                 self._crew.turn(rest_s)
             if not posted.answered:
                 break
-            told = posted.take()
+            said = posted.take()
             found.append(
-                Exchange(posted.asked_ns, told["received_ns"], told["sent_ns"], posted.answered_ns)
+                Exchange(posted.asked_ns, said["received_ns"], said["sent_ns"], posted.answered_ns)
             )
         if found:
             try:

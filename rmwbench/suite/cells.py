@@ -109,8 +109,8 @@ class Cell:
             grouped.setdefault(node.process_name, []).append(node)
         found = []
         for name, nodes in grouped.items():
-            joins = [node.joins_s for node in nodes]
-            opens_s = None if None in joins else min(joins)
+            joins = [node.joins_s for node in nodes if node.joins_s is not None]
+            opens_s = min(joins) if len(joins) == len(nodes) else None
             found.append(Process(name, nodes[0].host, tuple(node.name for node in nodes), opens_s))
         for name, nodes in grouped.items():
             back = {
@@ -557,7 +557,7 @@ def _links(
     try:
         links = resolved(suite.networks, changed.network, changed.host_names, timeline)
     except Fault as fault:
-        inside = ("workloads", place)
+        inside: tuple[str | int, ...] = ("workloads", place)
         if isinstance(changed.network, str) and fault.at[:1] == ("network",):
             inside, fault.at = ("networks", changed.network), fault.at[1:]
             fault.what += f" (workload `{workload.name}`)"
@@ -643,7 +643,7 @@ def _check_factors_matter(suite: Suite, found: Sequence[Cell]) -> None:
                 fix="add hosts and a network, or exclude this workload under `exclude`",
                 at=("factors", name),
             )
-    seen: dict[tuple, Cell] = {}
+    seen: dict[tuple[str, ...], Cell] = {}
     graphs: dict[int, str] = {}
     """What does not depend on the arm, once per workload: cells at the same levels share it."""
     texts: dict[int, str] = {}

@@ -8,7 +8,7 @@ compared within a combination of levels, never across.
 """
 
 from itertools import product
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, Strict, unknown
@@ -53,6 +53,7 @@ PART_FACTORS = tuple(
 MODE_FACTORS = tuple(MODE_PREFIX + name for name in NAMES)
 NETWORK_FACTORS = tuple(NETWORK_PREFIX + name for name in LINK_FACTORS)
 
+M = TypeVar("M", bound=Strict)
 Level = str | int | float | bool
 Levels = dict[str, Level]
 
@@ -137,5 +138,5 @@ def _with_qos(qos: Qos, factor: str, level: Level) -> Qos:
     return Qos.model_validate(asked)
 
 
-def _with(model: Any, changes: dict[str, Any]) -> Any:
+def _with(model: M, changes: dict[str, Any]) -> M:
     return type(model).model_validate(model.said() | changes)

@@ -13,7 +13,7 @@ ALL = "all"
 that."""
 
 
-def _matching(kind: str, pattern: str, expected: str):
+def _matching(kind: str, pattern: str, expected: str) -> AfterValidator:
     compiled = re.compile(pattern)
 
     def check(name: str) -> str:

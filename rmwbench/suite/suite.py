@@ -133,7 +133,7 @@ class Suite(Strict):
 
     @field_validator("arms", "workloads")
     @classmethod
-    def _not_empty(cls, items: tuple) -> tuple:
+    def _not_empty(cls, items: tuple[Any, ...]) -> tuple[Any, ...]:
         """Not pydantic's `min_length`, which also reports a list whose items are wrong as empty."""
         if not items:
             raise Fault(

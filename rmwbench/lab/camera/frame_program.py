@@ -7,13 +7,17 @@ number is taken back before its slot is written and stands again behind its last
 reader can tell a torn frame; when each was whole is kept too. It reads as fast as it can: the
 program paces itself. At the end of the program its wait status is left in the ring.
 """
-# ruff: noqa: F821, SIM105 (ARGUMENTS is given; contextlib is not in C)
+# ruff: noqa: SIM105 (contextlib is not in C)
 
 import fcntl
 import mmap
 import os
 import time
 from _struct import Struct
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the host's init gives them
+    ARGUMENTS: list[str] = []
 
 RING = 4
 FINISHED, PID, ENDED, NUMBERS, NUMBER_BYTES, TIMES = 40, 48, 56, 64, 64, 4096

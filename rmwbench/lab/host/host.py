@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 from rmwbench.errors import UserError
 from rmwbench.lab import open_files, visible
@@ -281,7 +281,7 @@ class Host:
             | {"reads": list(reads)}
         )
 
-    def _send(self, request: dict, fds: Sequence[int] = ()) -> None:
+    def _send(self, request: dict[str, Any], fds: Sequence[int] = ()) -> None:
         try:
             socket.send_fds(self._socket, [marshal.dumps(request)], list(fds))
         except (BrokenPipeError, ConnectionResetError):
@@ -311,13 +311,16 @@ class Host:
         if "spawn_failed" in message:
             return SpawnFailed(message["spawn_failed"], message["errno"])
         if "configured" in message:
-            names = ("configured", "failed", "answers", "texts")
             return Configured(
-                *(message[name] for name in names), message["time_ns"] - self.clock_offset_ns
+                message["configured"],
+                message["failed"],
+                message["answers"],
+                message["texts"],
+                message["time_ns"] - self.clock_offset_ns,
             )
         return Exited(message["exited"], message["status"])
 
-    def _message(self) -> tuple[dict | None, int]:
+    def _message(self) -> tuple[dict[str, Any] | None, int]:
         """One message with the sender's PID as seen from here; (None, 0) at the end of file."""
         try:
             data, control, _, _ = self._socket.recvmsg(

@@ -44,6 +44,11 @@ import select
 import sys
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # an import of `typing` would cost milliseconds at every start
+    from collections.abc import Callable
+    from typing import Any
+
 CLONE_NEWNS, CLONE_NEWIPC, CLONE_NEWUSER = 0x00020000, 0x08000000, 0x10000000
 CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME = 0x20000000, 0x40000000, 0x00000080
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 4096
@@ -65,11 +70,11 @@ _kept: list[str] = []
 
 
 class StepFailed(Exception):
-    def __init__(self, step: str, errno: int):
+    def __init__(self, step: str, errno: int | None):
         self.step, self.errno = step, errno
 
 
-def call(step, function, *arguments):
+def call(step: str, function: "Callable[..., int]", *arguments: object) -> None:
     if function(*arguments) != 0:
         raise StepFailed(step, ctypes.get_errno())
 
@@ -175,15 +180,15 @@ def mount_own_proc() -> bool:
 # --- the network, as netlink messages (rtnetlink(7)) ---
 
 
-def u16(value):
+def u16(value: int) -> bytes:
     return value.to_bytes(2, sys.byteorder)
 
 
-def u32(value):
+def u32(value: int) -> bytes:
     return value.to_bytes(4, sys.byteorder)
 
 
-def attribute(kind, value):
+def attribute(kind: int, value: bytes) -> bytes:
     return u16(4 + len(value)) + u16(kind) + value + bytes(-len(value) % 4)
 
 
@@ -194,7 +199,7 @@ IFF_UP = 1
 AF_INET = _socket.AF_INET
 
 
-def link(index, up, *attributes):
+def link(index: int, up: bool, *attributes: bytes) -> bytes:
     """A link message; index 0 with a name attribute makes a new one."""
     return (
         bytes(4)
@@ -205,7 +210,7 @@ def link(index, up, *attributes):
     )
 
 
-def netlink(step, sock, kind, flags, body):
+def netlink(step: str, sock: _socket.socket, kind: int, flags: int, body: bytes) -> bytes:
     """Sends one request; what came before its end, as it came."""
     sock.send(
         u32(16 + len(body)) + u16(kind) + u16(NLM_F_REQUEST | NLM_F_ACK | flags) + bytes(8) + body
@@ -227,13 +232,13 @@ def netlink(step, sock, kind, flags, body):
             data = data[size + -size % 4 :]
 
 
-def netlink_socket():
+def netlink_socket() -> _socket.socket:
     sock = _socket.socket(_socket.AF_NETLINK, _socket.SOCK_RAW, 0)
     sock.bind((0, 0))
     return sock
 
 
-def make_loopback():
+def make_loopback() -> _socket.socket:
     # Without this the link-local address stays tentative for a second or two, and the change would
     # fall into a trial.
     for key in ("accept_dad", "router_solicitations"):
@@ -247,7 +252,7 @@ def make_loopback():
     return sock
 
 
-def make_tap(device):
+def make_tap(device: bytes) -> tuple[int, int]:
     """A device whose frames somebody else moves: its descriptor and its index."""
     try:
         fd = os.open(TUN, os.O_RDWR | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -256,10 +261,10 @@ def make_tap(device):
     request = device.ljust(16, b"\0") + u16(IFF_TAP | IFF_NO_PI) + bytes(22)
     if _libc.ioctl(fd, ctypes.c_ulong(TUNSETIFF), request) < 0:
         raise StepFailed("make " + device.decode() + " a TAP device", ctypes.get_errno())
-    return fd, _socket.if_nametoindex(device)
+    return fd, _socket.if_nametoindex(device.decode())
 
 
-def make_network():
+def make_network() -> None:
     sock = make_loopback()
     name, info, info_kind, info_data, peer_info = 3, 18, 1, 2, 1
     # IFLA_AF_SPEC > AF_INET6 > IFLA_INET6_ADDR_GEN_MODE = NONE
@@ -268,7 +273,7 @@ def make_network():
     veth = attribute(info_kind, b"veth") + attribute(info_data, attribute(peer_info, peer))
     body = link(0, False, attribute(name, DEVICE + b"\0"), attribute(info, veth))
     netlink("make eth0", sock, RTM_NEWLINK, NLM_F_CREATE_EXCL, body)
-    device, other = _socket.if_nametoindex(DEVICE), _socket.if_nametoindex(PEER)
+    device, other = _socket.if_nametoindex(DEVICE.decode()), _socket.if_nametoindex(PEER.decode())
     quiet = attribute(address_generation, attribute(_socket.AF_INET6, none))
     try:
         netlink("eth0-peer without address", sock, RTM_NEWLINK, 0, link(other, False, quiet))
@@ -290,7 +295,7 @@ def make_network():
 # --- PID 1 ---
 
 
-def receive(sock):
+def receive(sock: _socket.socket) -> "tuple[dict[str, Any] | None, list[int]]":
     """One message and its descriptors; (None, []) at the end of file."""
     room = _socket.CMSG_SPACE(MOST_FDS * 4)
     data, control, _, _ = sock.recvmsg(MESSAGE_BYTES, room, _socket.MSG_CMSG_CLOEXEC)
@@ -306,9 +311,9 @@ def receive(sock):
     return marshal.loads(data), fds
 
 
-def spawn(sock, request, fds):
+def spawn(sock: _socket.socket, request: "dict[str, Any]", fds: list[int]) -> int:
     program, container = request.get("source"), request.get("container")
-    executable, sources = (None, fds) if program is not None else (fds[0], fds[1:])
+    sources = fds if program is not None else fds[1:]
     init, told = os.getpid(), os.pipe()
     try:
         pid = fork_into_own_pids() if container else os.fork()
@@ -337,8 +342,9 @@ def spawn(sock, request, fds):
             os.dup2(source, target)
         if program is not None:
             interpret(program, request)
-        os.chdir(request["directory"])
-        execute(executable, request["argv"], request["env"])
+        else:
+            os.chdir(request["directory"])
+            execute(fds[0], request["argv"], request["env"])
     except (OSError, StepFailed) as error:
         sock.send(marshal.dumps({"spawn_failed": request["spawn"], "errno": error.errno}))
     finally:
@@ -404,7 +410,7 @@ def execute(executable: int, argv: list[str], env: dict[str, str]) -> None:
         os.execve(executable, argv, env)
 
 
-def interpret(source, request):
+def interpret(source: str, request: "dict[str, Any]") -> None:
     """Runs a program in this process and ends it. No interpreter has to start, nor to be found in
     the host's files."""
     status = 1
@@ -420,9 +426,11 @@ def interpret(source, request):
         os._exit(status)
 
 
-def configure(request):
+def configure(request: "dict[str, Any]") -> "dict[str, Any]":
     """What the orchestrator composed, in order, until a step fails."""
-    failed, answers, texts = None, [], {}
+    failed: tuple[str, int | None] | None = None
+    answers: list[bytes] = []
+    texts: dict[str, bytes | None] = {}
     try:
         for path, text, required in request["writes"]:
             try:
@@ -449,12 +457,12 @@ def configure(request):
     }  # fmt: skip
 
 
-def serve(sock, before_signal=None):
+def serve(sock: _socket.socket, before_signal: "Callable[[int, int], None] | None" = None) -> None:
     """Until the end of file. Orphans that landed here are reaped along the way. `before_signal`
     hears of each signal (PID, number) before it is sent."""
     poll = select.poll()
     poll.register(sock.fileno(), select.POLLIN)
-    watched = {}  # pidfd -> pid
+    watched: dict[int, int] = {}  # pidfd -> pid
     while True:
         for fd, _ in poll.poll():
             if fd in watched:
@@ -508,13 +516,13 @@ def remove(directory: str) -> None:
             pass
 
 
-def inherited_socket(fd):
+def inherited_socket(fd: int) -> _socket.socket:
     sock = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET, 0, fd)
     os.set_inheritable(fd, False)
     return sock
 
 
-def leave_room(first_free_fd):
+def leave_room(first_free_fd: int) -> None:
     """Targets are below this number, received descriptors above: dup2 never overwrites one that is
     still needed."""
     while True:
@@ -524,7 +532,7 @@ def leave_room(first_free_fd):
             break
 
 
-def run_before_the_orchestrator():
+def run_before_the_orchestrator() -> None:
     """When memory runs out, a runaway worker is killed before the orchestrator is."""
     try:
         write("/proc/self/oom_score_adj", b"500")
@@ -532,7 +540,7 @@ def run_before_the_orchestrator():
         pass
 
 
-def main():
+def main() -> int:
     fd, shm_bytes, tmp_bytes, first_free_fd = (int(text) for text in sys.argv[1:5])
     clock_offset_s = int(sys.argv[6])
     sock = inherited_socket(fd)

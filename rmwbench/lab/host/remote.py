@@ -256,7 +256,8 @@ class RemoteHost:
         HostBroken."""
         number = self._number()
         self._send({"ask": "interface", "address": address, "number": number})
-        if (found := self.answer(number)) is None:
+        found: dict[str, Any] | None = self.answer(number)
+        if found is None:
             raise HostBroken(self.lost or f"machine {self.agent.machine} does not answer")
         return found
 

@@ -15,17 +15,17 @@ SHARED_MEMORY = "/dev/shm"
 _DELETED = " (deleted)"
 
 
-def number_of(name):
+def number_of(name: str) -> int:
     """Of a host, by the name of its directory (`rmwbench-NUMBER-…`)."""
     return int(name.split("-")[1])
 
 
-def dds_ports(number):
+def dds_ports(number: int) -> range:
     """RTPS 2.5, 9.6.2.3: PB + DG × domain, up to the next domain's."""
     return range(7400 + 250 * number, 7400 + 250 * (number + 1))
 
 
-def port_of(segment):
+def port_of(segment: str) -> int | None:
     """The port that a file of Fast DDS (until 2.x: Fast RTPS) in /dev/shm is named after; None where
     it is not such a file."""
     _, found, rest = segment.replace("fastdds_", "fastrtps_").partition("fastrtps_port")
@@ -33,9 +33,9 @@ def port_of(segment):
     return int(digits) if found and digits.isdigit() else None
 
 
-def held_by(pid):
+def held_by(pid: int | str) -> set[str]:
     """Files in /dev/shm that a process maps or has open; none where it is gone."""
-    found = set()
+    found: set[str] = set()
     try:
         with open(f"/proc/{pid}/maps", encoding="utf-8", errors="replace") as maps:
             for line in maps:
@@ -57,9 +57,9 @@ def held_by(pid):
     return found
 
 
-def descendants(pid):
+def descendants(pid: int) -> list[int]:
     """PIDs below a process, nearest first."""
-    children = {}
+    children: dict[int, list[int]] = {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
@@ -68,14 +68,15 @@ def descendants(pid):
             except OSError:
                 continue
             children.setdefault(parent, []).append(int(name))
-    found, row = [], [pid]
+    found: list[int] = []
+    row = [pid]
     while row:
         row = [child for parent in row for child in children.get(parent, ())]
         found += row
     return found
 
 
-def remove(directory, held=()):
+def remove(directory: str, held: set[str] | frozenset[str] = frozenset()) -> None:
     """The host's directory, segments that carry its name, and of those of `held` and of Fast DDS's
     ports in its domain what no process holds any more."""
     name = os.path.basename(directory)
@@ -87,7 +88,7 @@ def remove(directory, held=()):
         elif port_of(segment) in dds_ports(number_of(name)):
             left.add(f"{SHARED_MEMORY}/{segment}")
     if left:
-        others = set()
+        others: set[str] = set()
         for entry in os.listdir("/proc"):
             if entry.isdigit():
                 others |= held_by(entry)
@@ -96,7 +97,7 @@ def remove(directory, held=()):
                 _unlink(path)
 
 
-def _remove_tree(place):
+def _remove_tree(place: str) -> None:
     try:
         entries = list(os.scandir(place))
     except OSError:
@@ -112,7 +113,7 @@ def _remove_tree(place):
         pass
 
 
-def _unlink(path):
+def _unlink(path: str) -> None:
     try:
         os.unlink(path)
     except OSError:

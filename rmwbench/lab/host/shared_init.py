@@ -33,7 +33,7 @@ GONE_TIMEOUT_S = 4.0
 """Below what the orchestrator waits for this process to end."""
 
 
-def end_all(held):
+def end_all(held: set[str]) -> None:
     """Kills every descendant until there is none; `held` takes the segments that they held."""
     deadline = time.monotonic() + GONE_TIMEOUT_S
     while time.monotonic() < deadline:
@@ -52,15 +52,15 @@ def end_all(held):
         time.sleep(0.001)
 
 
-def main():
+def main() -> int:
     fd, first_free_fd, directory = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
     sock = init.inherited_socket(fd)
     init.leave_room(first_free_fd)
     init.run_before_the_orchestrator()
     init._libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    held = set()
+    held: set[str] = set()
 
-    def note(pid, number):
+    def note(pid: int, number: int) -> None:
         if number == signal.SIGKILL:
             held.update(shared_files.held_by(pid))
 

@@ -110,13 +110,14 @@ def read_clocks() -> tuple[int, int]:
     """CLOCK_MONOTONIC, which NTP slews and every stamp uses, and CLOCK_MONOTONIC_RAW, which nothing
     touches. Of a few tries the one that took least, so that being preempted in between does not
     look like a clock that runs wrong."""
-    best = None
+    best: tuple[int, int, int] | None = None
     for _ in range(5):
         before = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         raw = time.clock_gettime_ns(time.CLOCK_MONOTONIC_RAW)
         after = time.clock_gettime_ns(time.CLOCK_MONOTONIC)
         if best is None or after - before < best[0]:
             best = after - before, (before + after) // 2, raw
+    assert best is not None
     return best[1], best[2]
 
 

@@ -79,7 +79,8 @@ class Worker:
         inherited = {
             name: os.environ[name] for name in described.get("inherit", ()) if name in os.environ
         }
-        return inherited | described.get("environment", {})
+        own: dict[str, str] = described.get("environment", {})
+        return inherited | own
 
     def has_profile(self, name: str) -> bool:
         return any(
@@ -88,7 +89,7 @@ class Worker:
 
     def profile(self, name: str) -> dict[str, Any]:
         """The embedded profile of that name. Raises UserError with the nearest."""
-        profiles = (self.description or {}).get("profiles", [])
+        profiles: list[dict[str, Any]] = (self.description or {}).get("profiles", [])
         for profile in profiles:
             if profile["name"] == name:
                 return profile
@@ -206,8 +207,8 @@ def _places() -> list[tuple[Path, set[str] | None]]:
         newest = {program_of(name) for name, recipe in known.items() if recipe.newest}
         places.append((workspace.newest_directory(built) / "release", newest))
         places.append((built / "release", {program_of(name) for name in known}))
-        if directory := ros2.worker_directory():
-            places.append((directory, None))
+        if sourced := ros2.worker_directory():
+            places.append((sourced, None))
     if came := brought.directory():
         places.append((came, {program_of(name) for name in shipped_middlewares()}))
     places.append((Path(sys.executable).parent, set(python_programs())))
@@ -245,7 +246,7 @@ def _describe_as_it_runs(path: Path) -> _Answer:
 
 
 def _describe(path: Path, environment: dict[str, str]) -> _Answer:
-    ask = [*visible.try_in_a_trial(path), path, "--describe"]
+    ask: list[str | Path] = [*visible.try_in_a_trial(path), path, "--describe"]
     try:
         done = subprocess.run(
             ask,

@@ -86,7 +86,7 @@ def _describe(name: str, path: Path, _changed_ns: int, _size: int) -> dict[str, 
             timeout=DESCRIBE_TIMEOUT_S,
             text=True,
         )
-        description = json.loads(done.stdout)
+        description: dict[str, Any] = json.loads(done.stdout)
         found = (description["tool"], description["protocol"])
     except (OSError, subprocess.TimeoutExpired, ValueError, KeyError, TypeError) as error:
         raise UserError(

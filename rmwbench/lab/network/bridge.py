@@ -19,7 +19,7 @@ from rmwbench.lab.host.host import NetlinkMessage, Write
 from rmwbench.lab.network import addresses, bpf, netlink
 from rmwbench.lab.network.plumbing import NIC_QUEUE_FRAMES, QUEUE_FRAMES, NetworkBroken, burst_bytes
 from rmwbench.suite.network.network import Links
-from rmwbench.suite.network.spec import Spec, ms_to_ns
+from rmwbench.suite.network.spec import GilbertElliottTime, Spec, ms_to_ns
 
 BRIDGE = 999
 ETHERNET_BYTES = 14
@@ -255,6 +255,7 @@ def _parts(spec: Spec) -> tuple[bool, bool, bool]:
 
 
 def _program(spec: Spec) -> bytes:
+    assert not isinstance(spec.loss, GilbertElliottTime), "the kernel draws no states (backend.py)"
     return bpf.losing(spec.loss.mean if spec.loss else 0.0, exempt=spec.exempt_arp)
 
 

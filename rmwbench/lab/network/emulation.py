@@ -152,7 +152,7 @@ class Emulation:
             at_ns, made = steady_ns + to_ns(change.at_s), state[change.host]
             by_link, by_host = _made_by(change, made)
             if by_host:
-                words = "new_address" if change.change == ROAM else _words(change)
+                words: str | None = "new_address" if change.change == ROAM else _words(change)
                 joined_ns = steady_ns + to_ns(change.joined_s)
                 due.append(Due(joined_ns, change.host, change.host, self._messages(change), words))
             if by_link and self._kernel is not None:

@@ -55,7 +55,7 @@ def why_not(links: Links) -> str | None:
 
 def _why_not(spec: Spec) -> str:
     names = ("robot", "base")
-    links = Links(None, names, Network(backend=KERNEL, links={"all": Access(both=spec)}))
+    links = Links(None, names, Network(backend="kernel", links={"all": Access(both=spec)}))
     try:
         with Hosts("doctor", names) as hosts:
             hosts.wait_ready()

@@ -253,7 +253,7 @@ def attributes(data: bytes) -> dict[int, bytes]:
 
 def links_of(answer: bytes) -> dict[int, dict[str, int | bytes | bool]]:
     """Index → what a dump of GETLINK says of a device."""
-    found = {}
+    found: dict[int, dict[str, int | bytes | bool]] = {}
     for kind, body in messages(answer):
         if kind == NEWLINK:
             index, flags = struct.unpack_from("=iI", body, 4)
@@ -368,5 +368,5 @@ def told(kind: int, flags: int, body: bytes) -> int:
         )
         for answer, content in messages(sock.recv(1 << 16)):
             if answer == error:
-                return -struct.unpack_from("=i", content)[0]
+                return -int(struct.unpack_from("=i", content)[0])
     return 0

@@ -11,6 +11,10 @@ import ctypes
 import marshal
 import os
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the host's init gives them
+    ARGUMENTS: list[str] = []
+
 SIOCETHTOOL, RESULT_FD = 0x8946, 4
 # What a feature is called, and the commands that read and set it (linux/ethtool.h).
 FEATURES = (
@@ -21,7 +25,7 @@ FEATURES = (
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def ask(sock, device, command, value=0):
+def ask(sock: _socket.socket, device: str, command: int, value: int = 0) -> int | str:
     data = ctypes.create_string_buffer(
         command.to_bytes(4, "little") + value.to_bytes(4, "little"), 8
     )
@@ -33,9 +37,9 @@ def ask(sock, device, command, value=0):
     return int.from_bytes(data.raw[4:], "little")
 
 
-def main(devices):
+def main(devices: list[str]) -> None:
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
-    found = {}
+    found: dict[str, dict[str, int | str]] = {}
     for device in devices:
         for _, _, turn in FEATURES:
             ask(sock, device, turn)
@@ -44,4 +48,4 @@ def main(devices):
 
 
 if __name__ == "__main__":
-    main(ARGUMENTS)  # noqa: F821 (the host's init gives them)
+    main(ARGUMENTS)

@@ -175,7 +175,14 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
                 addresses.text(addresses.ipv4(numbers[host]))
                 for host in (flow.sender, flow.receiver)
             )
-            given = (PORT, place, len(ring), place // at_once * turn_ns, longest_ns, after_end_ns)
+            given: tuple[int, ...] = (
+                PORT,
+                place,
+                len(ring),
+                place // at_once * turn_ns,
+                longest_ns,
+                after_end_ns,
+            )
             given += (flow.count, flow.interval_ns, flow.burst, BURST_BYTES)
             given += (crew.hosts[flow.sender].clock_offset_ns,)
             programs[flow.sender] = (_PROGRAM, [own, other, *map(str, given)], files[flow.sender])
@@ -185,9 +192,9 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
         for file in (shared, *files.values()):
             os.close(file)
     return {
-        flow.receiver: Seen(tuple(results[flow.sender]["sent"]), results[flow.receiver]["seen"])
+        flow.receiver: Seen(tuple(sent["sent"]), received["seen"])
         for flow in ring
-        if results[flow.sender] and results[flow.receiver]
+        if (sent := results[flow.sender]) and (received := results[flow.receiver])
     }
 
 

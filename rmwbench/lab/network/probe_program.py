@@ -18,6 +18,12 @@ import os
 import select
 import time
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the host's init gives them, and a host may have no other files
+    from collections.abc import Callable
+
+    ARGUMENTS: list[str] = []
+
 SMALL, BURST, END = 0, 1, 2
 SMALL_BYTES = 32
 ENDS = 8
@@ -27,15 +33,15 @@ SO_TIMESTAMPNS = 35
 PATIENCE_NS, LEAD_NS = 5_000_000_000, 2_000_000
 
 
-def word(place):
+def word(place: int) -> int:
     return int.from_bytes(os.pread(SHARED_FD, WORD, place * WORD), "little")
 
 
-def say(place, value):
+def say(place: int, value: int) -> None:
     os.pwrite(SHARED_FD, value.to_bytes(WORD, "little"), place * WORD)
 
 
-def together(place, places, now):
+def together(place: int, places: int, now: "Callable[[], int]") -> int:
     """When to begin, once all are ready."""
     say(place, 1)
     late_ns = now() + PATIENCE_NS
@@ -49,22 +55,11 @@ def together(place, places, now):
     raise TimeoutError("the others are not ready")
 
 
-def main(
-    own,
-    other,
-    port,
-    place,
-    places,
-    after_ns,
-    longest_ns,
-    after_end_ns,
-    count,
-    interval_ns,
-    burst,
-    size,
-    ahead_ns,
-):
-    def now():
+def main(own: str, other: str, *numbers: int) -> None:
+    port, place, places, after_ns, longest_ns, after_end_ns = numbers[:6]
+    count, interval_ns, burst, size, ahead_ns = numbers[6:]
+
+    def now() -> int:
         return time.monotonic_ns() - ahead_ns
 
     sock = _socket.socket(_socket.AF_INET, _socket.SOCK_DGRAM)
@@ -80,7 +75,8 @@ def main(
     readings = [(now(), time.time_ns(), now()) for _ in range(20)]
     before_ns, wall_ns, behind_ns = min(readings, key=lambda reading: reading[2] - reading[0])
     wall_ahead_ns = wall_ns - (before_ns + behind_ns) // 2
-    seen, sent = [], [0, 0]
+    seen: list[tuple[int, int, int, int]] = []
+    sent = [0, 0]
     # kind, number, when; the burst goes a little after the last small one, so that it finds an
     # empty queue
     burst_ns = start_ns + count * interval_ns + 5_000_000
@@ -138,11 +134,12 @@ def main(
         if rest_ns > 2_000_000:
             poll.poll(rest_ns // 1_000_000 - 1)
         elif rest_ns > 0:
-            poll.poll(0) or time.sleep(min(rest_ns, 100_000) / 1e9)
-        else:
-            poll.poll(0) or time.sleep(1e-4)  # the device was full
+            if not poll.poll(0):
+                time.sleep(min(rest_ns, 100_000) / 1e9)
+        elif not poll.poll(0):
+            time.sleep(1e-4)  # the device was full
     os.pwrite(RESULT_FD, marshal.dumps({"sent": sent, "seen": seen}), 0)
 
 
 if __name__ == "__main__":
-    main(ARGUMENTS[0], ARGUMENTS[1], *map(int, ARGUMENTS[2:]))  # noqa: F821 (the host's init gives them)
+    main(ARGUMENTS[0], ARGUMENTS[1], *map(int, ARGUMENTS[2:]))

@@ -121,9 +121,11 @@ class Switch:
         )
         assert self._process is not None and RECORDS_FD < LOG_FD > CONTROL_FD
 
-    def _tap(self, port: Port) -> int | None:
+    def _tap(self, port: Port) -> int:
         host = self._hosts[port.host]
-        return host.beside_fds[port.device] if port.network else host.tap_fd
+        found = host.beside_fds[port.device] if port.network else host.tap_fd
+        assert found is not None, "hosts between which a network lies have devices"
+        return found
 
     def open(self, seed: int) -> dict[str, Any]:
         """Frames flow from here on. What is in force, as it says; raises NetworkBroken where that

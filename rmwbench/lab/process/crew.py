@@ -196,10 +196,11 @@ class Crew:
         or would block a talkative middleware."""
         ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         ours.setblocking(False)
-        logs = [
+        out, err = (
             os.memfd_create(f"rmwbench-{name}", os.MFD_CLOEXEC) for name in ("stdout", "stderr")
-        ]
-        worker = WorkerProcess(process, ours, *logs, role, program, host=host)
+        )
+        logs = [out, err]
+        worker = WorkerProcess(process, ours, out, err, role, program, host=host)
         if role == "network":
             self.network = worker
         else:
@@ -332,7 +333,9 @@ class Crew:
     def ask_network(self, cmd: str, fields: Mapping[str, Any], timeout_s: float) -> dict[str, Any]:
         """One command to the network's process: its `ok`. Raises as `ask` does."""
         assert self.network is not None
-        return self.gather([self._post(self.network, cmd, fields)], timeout_s)[self.network.process]
+        answers = self.gather([self._post(self.network, cmd, fields)], timeout_s)
+        found: dict[str, Any] = answers[self.network.process]
+        return found
 
     def _ask(
         self,
@@ -409,7 +412,10 @@ class Crew:
         """Until all are answered, whatever the answers say."""
         posted = list(posted)
         what = "answer to " + "/".join(sorted({one.cmd for one in posted}))
-        owing = lambda: [one.worker for one in posted if not one.answered]  # noqa: E731
+
+        def owing() -> list[WorkerProcess]:
+            return [one.worker for one in posted if not one.answered]
+
         self.wait(lambda: not owing(), timeout_s, what, owing)
 
     def ask_all(
@@ -596,7 +602,8 @@ class Posted:
         reply = self.worker.replies.pop(self.number)
         error = reply.get("error")
         if not error:
-            return reply["ok"]
+            answered: dict[str, Any] = reply["ok"]
+            return answered
         failed = error.get("kind") == "failed"
         verb = f"failed at {self.cmd}" if failed else f"refused {self.cmd} ({error.get('kind')})"
         text = f"{verb}: {error.get('object')}: {error.get('message')}"

@@ -143,16 +143,24 @@ class _Clock(_Part):
     sent_ns: int
 
 
-_EVENTS = {"first_message": _FirstMessage, "finished": _Finished, "log": _Log, "step": _Step}
-_REPLIES = {
+_EVENTS: dict[str, type] = {
+    "first_message": _FirstMessage,
+    "finished": _Finished,
+    "log": _Log,
+    "step": _Step,
+}
+_REPLIES: dict[str, type] = {
     "open": _Opened,
     "create": _Created,
     "start": _Started,
     "match": _Matched,
     "drain": _Drained,
     "collect": _Collected,
-} | {"clock": _Clock}
-_CHECKS = {model: TypeAdapter(model) for model in (*_EVENTS.values(), *_REPLIES.values())}
+    "clock": _Clock,
+}
+_CHECKS: dict[type, TypeAdapter[Any]] = {
+    model: TypeAdapter(model) for model in (*_EVENTS.values(), *_REPLIES.values())
+}
 
 
 def event_problem(event: dict[str, Any]) -> str | None:
@@ -174,7 +182,7 @@ def reply_problem(cmd: str, ok: dict[str, Any]) -> str | None:
     return problem
 
 
-def _problem(model: type[BaseModel] | None, value: dict[str, Any]) -> str | None:
+def _problem(model: type | None, value: dict[str, Any]) -> str | None:
     if model is None:
         return None
     try:

@@ -178,6 +178,9 @@ def _with_flags(rows: np.ndarray) -> np.ndarray:
     rows["word"] >>= 8
     return rows.view(
         np.dtype(
-            [("flags" if name == "word" else name, rows.dtype[name]) for name in rows.dtype.names]
+            [
+                ("flags" if name == "word" else name, rows.dtype[name])
+                for name in rows.dtype.names or ()
+            ]
         )
     )

@@ -224,7 +224,7 @@ class _Load(LoadProcess):
 
     def grown(self, name: str) -> int:
         assert self.edges is not None
-        return self.edges[1][name] - self.edges[0][name]
+        return int(self.edges[1][name] - self.edges[0][name])
 
     def account(self) -> list[dict[str, Any]]:
         """A computing load is what it ran plus what it waited for a processor: where workers took

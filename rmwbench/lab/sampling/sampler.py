@@ -370,7 +370,7 @@ class _Document(_Part):
 def parse(raw: bytes) -> dict[str, Any]:
     """The document, checked for what is relied on here. Raises ValueError with the place of the
     first fault."""
-    document = json.loads(raw)
+    document: dict[str, Any] = json.loads(raw)
     try:
         _Document.model_validate(document)
     except ValidationError as error:

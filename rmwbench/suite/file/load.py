@@ -82,14 +82,16 @@ def _limits_of_file(directory: Path, name: str) -> dict[str, Any]:
     """`outcomes: FILE`: the limits of that file, without its name and cells."""
     from rmwbench.suite.file.limits_file import read_limits  # which reads by this module
 
-    found = read_limits(directory / name)
-    return found.model_dump(by_alias=True, include={"acceptable", "topics", "nothing"})
+    return read_limits(directory / name).model_dump(
+        by_alias=True, include={"acceptable", "topics", "nothing"}
+    )
 
 
 def plain(text: str, *, where: str, choice: Choice = NO_CHOICE) -> dict[str, Any]:
     """What a suite's text says, in Python's own types and with its candidates and pairs of
     middlewares written out; nothing is validated."""
-    return values_of(_tree(text, where, choice), where)
+    found: dict[str, Any] = values_of(_tree(text, where, choice), where)
+    return found
 
 
 def written(

@@ -86,7 +86,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
         if key not in OF_PERF_TEST:
             raise unknown("key", key, list(OF_PERF_TEST), at=("perf_test", str(key)))
     for path, known in ONE_WAY.items():
-        _levels(tree, path, lambda level, known=known: level in known, "only " + ", ".join(known))
+        _levels(tree, path, known.__contains__, "only " + ", ".join(known))
     modes = _levels(
         tree, ("process_mode",), lambda mode: mode in SHIPPED, "some of " + ", ".join(SHIPPED)
     )
@@ -132,7 +132,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
     }
     short = ours["short"]
     fewer = {key: sorted(axes[key])[:2] for key in ("rate_hz", "subscribers")}
-    return _at(
+    made: CommentedMap = _at(
         {
             "suite": "fastdds-2021-matrix",
             "title": f"the matrix of {name}",
@@ -146,6 +146,7 @@ def as_suite(tree: CommentedMap, shipped: Callable[[str], CommentedMap], name: s
         },
         tree,
     )
+    return made
 
 
 def _levels(
@@ -170,7 +171,7 @@ def _levels(
             f"`{path[-1]}` has {len(levels)} levels", expected=f"{expected}; {count}", at=path
         )
     for index, level in enumerate(levels):
-        at = (*path, index) if listed else path
+        at: tuple[str | int, ...] = (*path, index) if listed else path
         if not good(level):
             raise Fault(
                 f"`{path[-1]}` has the level `{level}`", expected=expected, actual=level, at=at

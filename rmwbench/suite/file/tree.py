@@ -172,7 +172,9 @@ def model_error(tree: Any, where: str, error: ValidationError) -> UserError:
 def _is_echo(details: Any) -> bool:
     """A list that is long enough but has bad items is reported as too short besides, since none of
     those count."""
-    return details["type"] == "too_short" and len(details["input"]) >= details["ctx"]["min_length"]
+    if details["type"] != "too_short":
+        return False
+    return len(details["input"]) >= int(details["ctx"]["min_length"])
 
 
 def fault_error(tree: Any, where: str, path: tuple[Any, ...], fault: Fault) -> UserError:

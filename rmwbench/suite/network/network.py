@@ -118,9 +118,8 @@ class Class(Strict):
         return f"UDP port {self.udp_port}" if self.dscp is None else f"DSCP {self.dscp}"
 
     def wire(self) -> dict[str, int]:
-        return {"class": 0} | (
-            {"udp_port": self.udp_port} if self.dscp is None else {"dscp": self.dscp}
-        )
+        told = {"udp_port": self.udp_port, "dscp": self.dscp}
+        return {"class": 0} | {name: value for name, value in told.items() if value is not None}
 
 
 class NetworkChange(Strict):
@@ -627,7 +626,7 @@ def _at(item: Access | NetworkChange, direction: str) -> Spec | None:
     """`both` with its bottleneck at the NIC has it there on the way up; on the way down the rate is
     the path's."""
     if item.both is None:
-        return getattr(item, direction)
+        return item.up if direction == "up" else item.down
     return (
         _replaced(item.both, "bottleneck", None)
         if direction == "down" and item.both.at_nic

@@ -319,7 +319,7 @@ def _topic_types(
 
     for index, node in enumerate(nodes):
         for place, publisher in enumerate(node.publishers):
-            at = (
+            at: tuple[str | int, ...] = (
                 (*explicit, index, "publishers", place, "message" if publisher.message else "topic")
                 if explicit
                 else ("message",)
@@ -347,7 +347,9 @@ def _service_types(
     named: dict[str, tuple[str, str]] = {}
     for index, node in enumerate(nodes):
         for place, service in enumerate(node.services):
-            asked = service.request or workload.request, service.reply or workload.reply
+            request, reply = service.request or workload.request, service.reply or workload.reply
+            assert request and reply, "a workload whose services have no types is refused"
+            asked = request, reply
             before = named.setdefault(service.service, asked)
             if before != asked:
                 raise Fault(

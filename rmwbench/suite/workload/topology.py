@@ -216,9 +216,11 @@ class Node(Strict):
     @property
     def topics(self) -> tuple[str, ...]:
         """Topics and services of its endpoints, each as often as it has one."""
-        ends = [*self.publishers, *self.subscriptions, *self.services, *self.clients]
-        return tuple(
-            end.topic if isinstance(end, Publisher | Subscription) else end.service for end in ends
+        return (
+            *(publisher.topic for publisher in self.publishers),
+            *(subscription.topic for subscription in self.subscriptions),
+            *(service.service for service in self.services),
+            *(client.service for client in self.clients),
         )
 
     @property

@@ -79,7 +79,7 @@ NetworkOrName = Annotated[
 
 BESIDE = beside.parts("keys")
 """What a workload may say of what runs beside it."""
-BESIDE_KEYS = {part.KEY: (part.KIND, None) for part in BESIDE if part.KEY}
+BESIDE_KEYS: dict[str, Any] = {part.KEY: (part.KIND, None) for part in BESIDE if part.KEY}
 Beside: Any = create_model("Beside", __base__=Strict, **BESIDE_KEYS)
 """A file has these keys in the workload itself."""
 

@@ -1,9 +1,9 @@
 """What rmwbench itself can do here, tried and not guessed from versions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, fact
+from rmwbench.lab.machine.finding import Change, Finding, Level, fact
 from rmwbench.lab.middleware.workspace import build_command
 from rmwbench.lab.open_files import ENOUGH
 
@@ -61,7 +61,7 @@ def tools(facts: Facts) -> Finding:
     if not missing:
         return Finding("tools", "green", expected, expected, why)
     text = "; ".join(f"{name}: {found[name]}" for name in missing)
-    level = "red" if "sampler" in missing else "yellow"
+    level: Level = "red" if "sampler" in missing else "yellow"
     return Finding("tools", level, text, expected, why, build_command())
 
 
@@ -81,7 +81,7 @@ def calibration(facts: Facts) -> Finding:
             why,
             "rmwbench calibrate --quick",
         )
-    level = "yellow" if newest["age_days"] > 31 else "green"
+    level: Level = "yellow" if newest["age_days"] > 31 else "green"
     text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
     return Finding(
         "calibration",
@@ -93,7 +93,9 @@ def calibration(facts: Facts) -> Finding:
     )
 
 
-def _ability(name: str, key: str, expected: str, why: str, fix: str | None = None):
+def _ability(
+    name: str, key: str, expected: str, why: str, fix: str | None = None
+) -> Callable[[Facts], Finding]:
     def rule(facts: Facts) -> Finding:
         problem = fact(facts, "abilities", key)
         if problem == "":

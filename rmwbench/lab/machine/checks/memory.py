@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, bytes_text, fact
+from rmwbench.lab.machine.finding import Change, Finding, Level, bytes_text, fact
 
 Facts = Mapping[str, Any]
 
@@ -25,7 +25,7 @@ def shared_memory(facts: Facts) -> Finding:
         return Finding("/dev/shm", "red", "there is none", expected, why, fix, spoils=True)
     found = f"{bytes_text(size)}, {bytes_text(used)} used; trials have one of their own"
     fix = "mount -o remount,size=2g /dev/shm (in a container: --shm-size=2g)"
-    level = (
+    level: Level = (
         "red"
         if size < LITTLE_SHM_BYTES
         else "yellow"
@@ -44,7 +44,7 @@ def leftovers(facts: Facts) -> Finding:
     expected = "no file of a middleware without a living process"
     note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
     if not files:
-        level = "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
+        level: Level = "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
         found = "none" + note if level == "green" else f"cannot tell whose the files are{note}"
         return Finding("leftover segments", level, found, expected, why)
     size = sum(f["bytes"] for f in files)
@@ -74,7 +74,7 @@ def available(facts: Facts) -> Finding:
         f", limited to {bytes_text(limit)} by the container" if limit else ""
     )
     found += "" if swap is None else f", {bytes_text(swap)} of swap" if swap else ", no swap"
-    level = (
+    level: Level = (
         "red" if least < LITTLE_MEMORY_BYTES else "yellow" if least < FAIR_MEMORY_BYTES else "green"
     )
     fix = "end other programs, or give the container more memory" if level != "green" else None

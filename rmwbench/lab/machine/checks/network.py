@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, bytes_text, fact
+from rmwbench.lab.machine.finding import Change, Finding, Level, bytes_text, fact
 
 Facts = Mapping[str, Any]
 
@@ -67,7 +67,7 @@ def _buffer(facts: Facts, name: str, what: str, why: str) -> Finding:
     worth = IMAGES_LOST if receives else None
     if int(value) >= enough:
         return Finding(what, "green", f"{name} = {value}", expected, why)
-    level = "red" if int(value) < SMALL_BUFFER_BYTES and receives else "yellow"
+    level: Level = "red" if int(value) < SMALL_BUFFER_BYTES and receives else "yellow"
     found = f"{name} = {value} ({bytes_text(int(value))})"
     fix, change = sysctl(name, WANTED_BUFFER_BYTES), setting(name, WANTED_BUFFER_BYTES)
     return Finding(
@@ -192,7 +192,7 @@ def queue_discipline(facts: Facts) -> Finding:
         "it decides what waits and what is dropped on a physical interface; trials on one "
         "machine do not use it"
     )
-    level = "unknown" if value is None else "green"
+    level: Level = "unknown" if value is None else "green"
     return Finding(
         "queue discipline", level, f"net.core.default_qdisc = {value}", "any, but known", why
     )

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, fact
+from rmwbench.lab.machine.finding import Change, Finding, Level, fact
 from rmwbench.lab.machine.rules import violations
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.words.numbers import counted
@@ -37,7 +37,7 @@ def cores(facts: Facts) -> Finding:
     found = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
     if usable < online:
         fix = "start rmwbench without taskset or a container's cpuset"
-        level = "yellow"
+        level: Level = "yellow"
         return Finding("cores", level, found, expected, why, fix, spoils=True)
     return Finding(
         "cores", "yellow" if usable < FEW_CORES else "green", found, expected, why, spoils=True
@@ -55,7 +55,7 @@ def quota(facts: Facts) -> Finding:
     if value is None:
         return Finding("CPU quota", "green", "none", "none", why)
     found = f"{value:g} cores of {usable}"
-    level = "red" if value < usable else "green"
+    level: Level = "red" if value < usable else "green"
     return Finding(
         "CPU quota", level, found, "none", why, "start the container without --cpus", spoils=True
     )
@@ -88,7 +88,7 @@ def steal_since_boot(facts: Facts) -> Finding:
     expected = f"less than {100 * STEAL_YELLOW:.0f} % of all processor time"
     if value is None:
         return Finding("steal since boot", "unknown", "the kernel does not count it", expected, why)
-    level = "yellow" if value >= STEAL_YELLOW else "green"
+    level: Level = "yellow" if value >= STEAL_YELLOW else "green"
     return Finding(
         "steal since boot",
         level,
@@ -115,7 +115,7 @@ def steal_now(facts: Facts) -> Finding:
             "steal now", "unknown", "no processor time passed while looking", expected, why
         )
     kinds = [one.kind for one in violations(probes) if one.rule == "steal"]
-    level = {"void": "red", "flag": "yellow"}[kinds[0]] if kinds else "green"
+    level: Level = "green" if not kinds else "red" if kinds[0] == "void" else "yellow"
     found = (
         f"{100 * value['steal']:.1f} % of what was asked for, "
         f"{counted(int(value['stolen_ticks']), 'tick')} of 10 ms in {seconds:.1f} s"
@@ -136,7 +136,9 @@ def load_now(facts: Facts) -> Finding:
         ]
         users = ": " + ", ".join(top) if top and share > 0.02 else ""
         found = f"{100 * share:.0f} % of the processor time is in use{users}"
-        level = "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
+        level: Level = (
+            "red" if share > OTHERS_RED else "yellow" if share > OTHERS_YELLOW else "green"
+        )
     else:
         load = fact(facts, "state", "load_1min")
         found = f"load average {load:.1f} on {usable} cores"
@@ -156,7 +158,7 @@ def governor(facts: Facts) -> Finding:
             if facts["hardware"].get("virtualization")
             else ""
         )
-        level = "green" if facts["hardware"].get("virtualization") else "unknown"
+        level: Level = "green" if facts["hardware"].get("virtualization") else "unknown"
         return Finding("frequency governor", level, found, "performance", why)
     if value == "performance":
         return Finding("frequency governor", "green", value, "performance", why)
