@@ -114,12 +114,14 @@ class Text(Block):
 
 @dataclass(frozen=True)
 class Items(Block):
-    """A list; `folded`: so many words stand for it on a page until one opens it."""
+    """A list; `folded`: what stands for it on a page until one opens it; `most`: so many of it a
+    terminal has."""
 
     items: Sequence[Text | str]
     tone: Tone = ""
     mark: str = "–"
     folded: str = ""
+    most: int | None = None
 
 
 @dataclass(frozen=True)
@@ -133,13 +135,14 @@ class Facts(Block):
 @dataclass(frozen=True)
 class Table(Block):
     """No cell is empty for something absent. `look`: what a page makes of it; `wide`: a table of
-    thousands of lines, of which a terminal breaks none."""
+    thousands of lines, of which a terminal breaks none; `most`: so many rows a terminal has."""
 
     columns: Sequence[Column | tuple[str, bool]]
     rows: Sequence[Row | Sequence[Cell | str]]
     title: str = ""
     look: str = ""
     wide: bool = False
+    most: int | None = None
 
 
 @dataclass(frozen=True)

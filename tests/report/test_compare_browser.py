@@ -5,7 +5,8 @@ import dataclasses
 
 import pytest
 
-from rmwbench.report.compare.html import write_html
+from rmwbench.report.compare import view
+from rmwbench.report.render.html import write_html
 from rmwbench.results.compare.document import compare
 from rmwbench.results.selection import select
 from tests.report.test_browser import CHROMIUM, browser, pytestmark  # noqa: F401 (a fixture and a mark)
@@ -24,7 +25,7 @@ def url(tmp_path_factory):
         synthetic_bundle.write(
             place / name, arms=found, workloads=("pointcloud",), blocks=6, seed=seed
         )
-    write_html(compare(select(f"{place}/a"), select(f"{place}/b")), place / "page.html")
+    write_html(view(compare(select(f"{place}/a"), select(f"{place}/b"))), place / "page.html")
     return (place / "page.html").as_uri()
 
 
@@ -39,14 +40,14 @@ def test_the_page_fits_and_asks_for_nothing(browser, url, width, scheme):  # noq
     page.goto(url)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert said == [] and asked == [url]
-    rows = page.locator(".forest .row[data-verdict]")
+    rows = page.locator("td.forest")
     assert rows.count() == 3 * 4
-    worse = page.locator(".forest .row[data-verdict=worse]").first
+    worse = page.locator("td.forest[data-tone=bad]").first
     point, band = worse.locator(".point").bounding_box(), worse.locator(".band").bounding_box()
     plot = worse.locator(".plot").bounding_box()
     assert band["x"] + band["width"] < point["x"] + point["width"] / 2 <= plot["x"] + plot["width"]
     text, surface = page.evaluate(
-        "[document.querySelector('.said'), document.querySelector('.section')]"
+        "[document.querySelector('h1'), document.querySelector('.panel')]"
         ".map((e, n) => getComputedStyle(e)[n ? 'backgroundColor' : 'color'])"
     )
     assert text != surface

@@ -53,6 +53,7 @@ def compare(
     html: Html = None,
 ) -> None:
     from rmwbench.published.committee.session import is_session
+    from rmwbench.report.compare import view
     from rmwbench.results.compare.document import compare as compared
     from rmwbench.results.model import document
     from rmwbench.results.selection import select
@@ -63,15 +64,15 @@ def compare(
         _evaluations(Path(a), Path(b), path, as_json=as_json)
     found = compared(select(a), select(b), margin=_margin(margin), metrics=metric or ())
     if path is not None:
-        from rmwbench.report.compare.html import write_html
+        from rmwbench.report.render.html import write_html
 
-        write_html(found, path)
+        write_html(view(found), path)
     if as_json:
         print_json(document(found))
     else:
-        from rmwbench.report.compare.terminal import print_compare
+        from rmwbench.report.render.terminal import print_view
 
-        print_compare(found, stdout_console())
+        print_view(view(found), stdout_console())
         if path is not None:
             say_written(path)
     raise typer.Exit(found.exit_code)

@@ -88,8 +88,9 @@ def _blocks(blocks: Sequence[Block], console: Console) -> None:
         elif isinstance(block, Text):
             _text(block, console)
         elif isinstance(block, Items):
-            for item in block.items:
+            for item in block.items[: block.most]:
                 _item(item, block, console)
+            _more(len(block.items), block.most, console)
         elif isinstance(block, Facts):
             _facts(block, console)
         elif isinstance(block, Table):
@@ -144,7 +145,7 @@ def _paragraph(
 def _table(table: Table, console: Console) -> None:
     columns = [shown.column(one) for one in table.columns]
     there = [n for n, one in enumerate(columns) if On.TERMINAL in one.on]
-    rows = [shown.row(one) for one in table.rows]
+    rows = [shown.row(one) for one in table.rows[: table.most]]
     cells = [[_cell(row.cells[n], columns[n], row) for n in there] for row in rows]
     columns = [columns[n] for n in there]
     if table.title:
@@ -173,6 +174,13 @@ def _table(table: Table, console: Console) -> None:
             console.print()
         widths = _widths(part, needed, wanted, console.width)
         console.print(_part(columns, rows, cells, widths))
+    _more(len(table.rows), table.most, console)
+
+
+def _more(there: int, most: int | None, console: Console) -> None:
+    if most is not None and there > most:
+        told = f" … {there - most} more: the report and --json have them"
+        _paragraph(console, told, style="dim")
 
 
 def _cell(value: Cell | str, column: Column, row: Row) -> RichText:
