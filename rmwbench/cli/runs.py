@@ -98,8 +98,9 @@ def _answer(directory: Path, no_report: bool) -> int:
         say(directory)
         return nothing
     from rmwbench.published.beside import evaluated
-    from rmwbench.report.html import write_html
-    from rmwbench.report.terminal import print_show
+    from rmwbench.report.render.terminal import print_view
+    from rmwbench.report.show.files import write_html
+    from rmwbench.report.show.view import view
     from rmwbench.results.show import summarise
 
     shown = summarise(bundle)
@@ -107,7 +108,7 @@ def _answer(directory: Path, no_report: bool) -> int:
         say(directory)
         return exit_code(shown)
     beside = evaluated(shown)
-    print_show(shown, stdout_console(), beside)
+    print_view(view(shown, beside), stdout_console())
     path = directory / "report.html"
     write_html(shown, path, beside)
     say(f"report: {path}")

@@ -1,7 +1,9 @@
 """A campaign, set beside the published evaluations: what its report shows of them."""
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign, of_shown
@@ -21,11 +23,19 @@ def evaluated(shown: Shown) -> Evaluated:
 
         section = of_campaign(campaign)
     return Evaluated(
-        section=section,
-        answers=ANSWERS,
+        markup=partial(_markup, section),
         lines=lines(section),
         table=table(section),
         write_figures=partial(_write_figures, campaign),
+    )
+
+
+def _markup(section: Mapping[str, Any] | None) -> str:
+    from rmwbench.published.claims.render.page import style
+    from rmwbench.report.page import fragment
+
+    return fragment(
+        "claims_section.html.j2", claimed=section, answers=ANSWERS, claims_style=style()
     )
 
 

@@ -3,28 +3,46 @@
 The report shows these sections and knows nothing of evaluations; who does makes them (beside.py).
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+
+from rmwbench.report.view import Block, Html, Items, On, Section, Table, Text
 
 
 @dataclass(frozen=True, kw_only=True)
 class Evaluated:
-    """Of one campaign. `section`: the claims of the HTML page, None where no claim is about the
-    suite. `answers`: the page's words for each answer. `lines`: (answer, text) per claim, for the
-    terminal. `table`: (claim, as published, as corrected, here) per claim, for Markdown.
-    `write_figures`: writes the page of redrawn figures beside a report and returns its name, or
-    None where there is none."""
+    """Of one campaign. `markup`: the claims of the HTML page. `lines`: (answer, text) per claim,
+    for the terminal; empty where no claim is about the suite. `table`: (claim, as published, as
+    corrected, here) per claim, for Markdown. `write_figures`: writes the page of redrawn figures
+    beside a report and returns its name, or None where there is none."""
 
-    section: Mapping[str, Any] | None
-    answers: Mapping[str, str]
+    markup: Callable[[], str]
     lines: Sequence[tuple[str, str]]
     table: Sequence[tuple[str, str, str, str]]
     write_figures: Callable[[Path], str | None]
 
+    def sections(self, draw: bool) -> Iterator[Section]:
+        """A terminal has those that are decided; the others are counted."""
+        if not self.lines:
+            return
+        blocks: list[Block] = []
+        decided = ("holds", "does not hold")
+        for answer, mark in zip(decided, "✓✗", strict=True):
+            texts = [text for found, text in self.lines if found == answer]
+            tone = "good" if answer == "holds" else "bad"
+            if texts:
+                blocks.append(Items(texts, tone, mark, on=On.TERMINAL))
+        rest = sum(answer not in decided for answer, _ in self.lines)
+        if rest:
+            told = f"{rest} undecided or without data; the report has them"
+            blocks.append(Text(told, "muted", on=On.TERMINAL))
+        heads = ("claim", "as published", "as corrected", "here")
+        blocks.append(Table([(head, False) for head in heads], self.table, on=On.MARKDOWN))
+        if draw:
+            blocks.append(Html(self.markup()))
+        yield Section("Claims", blocks, anchor="claims", nav="claims")
 
-NOT_EVALUATED = Evaluated(
-    section=None, answers={}, lines=(), table=(), write_figures=lambda report: None
-)
+
+NOT_EVALUATED = Evaluated(markup=str, lines=(), table=(), write_figures=lambda report: None)
 """Of a report that nobody set beside the published evaluations."""

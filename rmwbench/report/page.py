@@ -89,13 +89,8 @@ def render_page(
     the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
     `charts` (whether there are any), and the filters `commands`, `ink` and `letter`.
     """
-    made = environment()
-    inks = {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
+    made, inks = _of_pages(), _inks()
     made.filters |= filters
-    made.filters["commands"] = _commands
-    made.filters["ink"] = inks.__getitem__
-    made.filters["part"] = lambda kind: inks[look.part(kind)]
-    made.filters["letter"] = letter
     script_of_vega = vega().replace("</script", r"<\/script") if specs else ""
     script = asset("page.js") + asset("claims.js")
     return made.get_template(template).render(
@@ -104,11 +99,29 @@ def render_page(
         script=Markup(script),
         specs=_json(specs),
         inks=_json(inks),
-        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (script_of_vega, script)),
+        script_hashes=" ".join(f"'{_csp_hash(text)}'" for text in (script_of_vega, script) if text),
         charts=bool(specs),
         fmt=fmt,
         **context,
     )
+
+
+def fragment(template: str, **context: Any) -> str:
+    """A part of such a page, as markup."""
+    return _of_pages().get_template(template).render(fmt=fmt, **context)
+
+
+def _of_pages() -> Environment:
+    made, inks = environment(), _inks()
+    made.filters["commands"] = _commands
+    made.filters["ink"] = inks.__getitem__
+    made.filters["part"] = lambda kind: inks[look.part(kind)]
+    made.filters["letter"] = letter
+    return made
+
+
+def _inks() -> dict[str, str]:
+    return {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
 
 
 def letter(keys: Sequence[str], key: str) -> str:

@@ -15,7 +15,7 @@ from rmwbench.results.model import GlossaryEntry
 
 Spec = dict[str, Any]
 """A chart in Vega-Lite."""
-Tone = Literal["", "good", "bad", "open", "odd", "muted", "strong", "warning", "alarm"]
+Tone = Literal["", "good", "bad", "open", "odd", "muted", "strong", "limits", "warning", "alarm"]
 """`odd`: there is no data; `warning` and `alarm`: of whole sentences."""
 
 
@@ -160,7 +160,8 @@ class Key:
 class Picture(Block):
     """A chart with the sentence that says how to read it; without a `spec`, a sentence says it
     better. `narrow`: the variant for a phone, None where the chart adapts by itself. `tables`: the
-    same in numbers."""
+    same in numbers. `of`: the part of the answer that it is of, where several have such a
+    picture; `card`: its own."""
 
     key: str
     title: str
@@ -170,7 +171,8 @@ class Picture(Block):
     wide: bool = False
     keys: Sequence[Key] = ()
     tables: Sequence[Table] = ()
-    card: str = ""
+    card: Sequence[str] = ()
+    of: str = ""
 
 
 @dataclass(frozen=True)

@@ -571,9 +571,10 @@ def warm() -> None:
     import rmwbench.cli.main
     import rmwbench.published.claims.ledger
     import rmwbench.published.importers
-    import rmwbench.report.html
-    import rmwbench.report.markdown
-    import rmwbench.report.terminal  # noqa: F401
+    import rmwbench.report.render.html
+    import rmwbench.report.render.markdown
+    import rmwbench.report.render.terminal
+    import rmwbench.report.show.view  # noqa: F401
 
 
 def serve() -> None:

@@ -1,22 +1,21 @@
 """A node without endpoints: its processor time and memory are measured, and no figure of a message
 is shown."""
 
-import io
 import os
 import subprocess
 
 import pytest
-from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.html import render_html
-from rmwbench.report.terminal import print_show
+from rmwbench.report.show.view import view
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
 from tests.selfproof.proof import COMMAND
 from tests.support.shown import show_document
+from tests.support.views import heads, tables, texts
+from tests.support.views import page as page_of
 
 pytestmark = pytest.mark.timing
 
@@ -95,14 +94,12 @@ def test_the_answer_is_worded_as_what_it_is_and_every_rendering_works(campaign, 
     found = workload(document, "empty")
     verdicts = {arm["verdict"]["verdict"] for arm in found["arms"]}
     assert verdicts <= {"best", "worse", "equivalent", "undecided"}
-    out = io.StringIO()
     shown = summarise(campaign)
-    print_show(shown, Console(file=out, width=100))
-    text = out.getvalue()
-    part = text[text.index("\nempty") : text.index("\nbeside")]
+    empty = view(shown).sections[1]
+    part = " ".join([*heads(tables([empty])[0]), *texts([empty])])
     assert "fast" not in part and "long" not in part
     assert "RSS" in part and "wake-ups" in part and "response" not in part
-    page = render_html(shown)
+    page = page_of(shown)
     assert "Resident memory of an idle node" in page and "Processor time of an idle node" in page
 
 

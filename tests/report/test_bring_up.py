@@ -11,13 +11,12 @@ from rmwbench.analysis.metrics.bring_up import NAMES, BringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.report import columns
 from rmwbench.report.chart import bring_up as bring_up_chart
-from rmwbench.report.markdown import bring_up_lines
-from rmwbench.report.terminal import print_bring_up
+from rmwbench.report.show import ros
 from rmwbench.results.model import document
 from rmwbench.results.ros.bring_up import MOST_POINTS, active_after, brought_up, chart, shown
 from rmwbench.results.shown import Charts, Shown, Workload
-from tests.report.printed import printed
 from tests.support.typed import typed
+from tests.support.views import cells, heads, tables
 
 S = 1_000_000_000
 ASKED = {"manager": "manager", "nodes": ["a", "b", "c", "d"], "service_timeout_s": 5.0}
@@ -90,7 +89,7 @@ def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(d
 def test_a_suite_without_lifecycle_nodes_has_no_such_part():
     plain = SimpleNamespace(name="a", trials=[], definition={}, cell={}, not_supported=None)
     assert brought_up({"w": [plain]}, {"w": "w"}) is None
-    assert shown(typed(Shown)) == [] == list(bring_up_lines(typed(Shown)))
+    assert shown(typed(Shown)) == [] == list(ros.sections(typed(Shown)))
 
 
 def test_the_tables_say_never_where_a_node_never_was_active(doc):
@@ -106,12 +105,12 @@ def test_the_tables_say_never_where_a_node_never_was_active(doc):
     assert [row[0] for row in part.up_rows] == ["good", "bad"]
 
 
-def test_terminal_and_markdown_have_the_same_cells(doc):
+def test_its_view_has_the_same_cells(doc):
     (part,) = shown(doc)
-    text, lines = printed(print_bring_up, doc, 400), "\n".join(bring_up_lines(doc))
-    for row in (*part.rows, *part.up_rows):
-        for cell in row:
-            assert cell in text and cell in lines.replace("\\", "")
+    (found,) = ros.sections(doc)
+    whole, up = tables([found])
+    assert (cells(whole), cells(up)) == (part.rows, part.up_rows)
+    assert (heads(whole), heads(up)) == (part.heads, part.up_heads)
 
 
 def test_the_curve_is_the_mean_over_trials_and_stays_small():

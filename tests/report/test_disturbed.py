@@ -1,8 +1,8 @@
 """What the machine did to trials that were kept, as marks of an arm."""
 
 from rmwbench.analysis.verdicts import disturbed
-from rmwbench.report.marks import marks, notes
-from rmwbench.results.shown import Arm, Workload
+from rmwbench.report.show.notes import by_text, of_most_arms, of_single_arms
+from rmwbench.results.shown import Shown
 from tests.support.typed import typed
 
 
@@ -40,18 +40,6 @@ def test_other_events_and_other_trials_say_nothing():
     assert texts([1, 2], events) == [] == texts([], events)
 
 
-def test_the_mark_is_its_own():
-    text = "machine: canary in 2 of 2 trials; the last: x"
-    arm = {
-        "arm": "a",
-        "flags": ["untouched*: forced", "unlike", text],
-        "unlike": ["unlike"],
-        "disturbed": [text],
-    }
-    assert marks(typed(Arm, arm)) == "*†‡"
-    assert ("‡", f"a: {text}") in notes(typed(Workload, {"arms": [arm]}))
-
-
 def test_conditions_are_told_where_they_are_not_the_usual_ones():
     told = disturbed.conditions
     assert told({}) is None
@@ -76,20 +64,15 @@ def arm(name: str, late: str, *more: str) -> dict:
     }
 
 
-def test_a_footnote_is_there_once_in_a_report():
-    imu = typed(Workload, {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]})
-    arms = [arm("a", "7 %", "through UDP"), arm("b", "6 %", "through UDP"), arm("c", "5 %")]
-    camera = typed(Workload, {"arms": arms})
-    told = {}
-    assert notes(imu, told) == [
-        ("‡", "every arm, of which a: machine: canary in 5 of 5 trials; the last: 9 % late"),
-        ("†", "a: through UDP"),
+def test_what_most_arms_have_is_said_once_and_what_is_of_one_stands_elsewhere():
+    imu = {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]}
+    camera = {"arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %"), arm("c", "5 %")]}
+    doc = typed(Shown, {"workloads": [imu, camera], "campaign": {"directory": "there"}})
+    assert of_most_arms(doc) == [
+        "Every arm, for example: machine: canary in 5 of 5 trials; the last: 9 % late"
     ]
-    assert notes(camera, told) == [
-        ("†", "b: through UDP"),
-        ("‡", "c: machine: canary in 5 of 5 trials; the last: 5 % late"),
-    ]
-    assert ("†", "a, b: through UDP") in notes(camera)
+    assert "special about a:" in of_single_arms(doc) and "explain there" in of_single_arms(doc)
+    assert by_text(doc.workloads[0])["through UDP"] == ["a"]
 
 
 def test_what_a_middleware_did_badly_is_not_called_the_machines():

@@ -6,8 +6,9 @@ import pytest
 
 from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
-from rmwbench.report import columns, topic_rows
+from rmwbench.report import columns
 from rmwbench.report.capacity.view import curve
+from rmwbench.report.show.workload import topic_cell
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
@@ -133,7 +134,8 @@ def test_a_topic_says_what_did_not_arrive_of_it():
         }
     ]
     part = typed(Workload, workload(SOUND, HELD) | {"topics": topics})
-    assert [row.cells[0].missing for row in topic_rows.rows(part)] == ["", "never sent 28 %"]
+    (topic,) = part.topics
+    assert [topic_cell(topic, arm).detail for arm in topic.arms] == ["", "never sent 28 %"]
 
 
 def test_a_level_of_a_search_has_the_fates_that_there_are():

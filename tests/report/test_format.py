@@ -4,7 +4,8 @@ import math
 
 import pytest
 
-from rmwbench.report import html, markdown
+from rmwbench.report import page
+from rmwbench.report.render import markdown
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words import numbers as fmt
 
@@ -188,7 +189,7 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
         and r"\`zenoh\`" in escaped
         and "&lt;x&gt;" in escaped
     )
-    assert str(html._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
+    assert str(page._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
 
 
 def test_what_did_not_happen_is_not_explained_by_lost_messages():

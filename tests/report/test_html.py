@@ -8,16 +8,17 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.report.html import render_html, write_html
 from rmwbench.report.page import letter
+from rmwbench.report.show.files import write_html
 from rmwbench.results.shown import Shown
 from tests.report.example_document import HOSTILE, example, example_document
 from tests.support.typed import typed
+from tests.support.views import page as page_of
 
 
 @pytest.fixture(scope="module")
 def page():
-    return render_html(example())
+    return page_of(example())
 
 
 def _scripts(page: str) -> list[str]:
@@ -29,7 +30,7 @@ def test_size(page):
 
 
 def test_same_document_same_page(page):
-    assert render_html(example()) == page
+    assert page_of(example()) == page
 
 
 def test_nothing_is_loaded_from_elsewhere(page):
@@ -72,7 +73,7 @@ def test_a_hostile_name_does_not_end_the_data():
         for item in chart:
             if item["arm"] == "iceoryx2 event":
                 item["arm"] = document["workloads"][0]["arms"][1]["arm"]
-    page = render_html(typed(Shown, document))
+    page = page_of(typed(Shown, document))
     assert page.count("<script") == page.count("</script>") == 4
     data = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.S)[1]
     assert document["workloads"][0]["arms"][1]["arm"] in json.dumps(
@@ -92,7 +93,7 @@ def test_every_number_of_the_tables_has_its_evidence(page):
 def test_an_arm_without_a_metric_links_nowhere_instead_of_to_nothing():
     document = example_document()
     del document["workloads"][0]["arms"][2]["metrics"]["pss"]
-    page = render_html(typed(Shown, document))
+    page = page_of(typed(Shown, document))
     assert "#m-0-2-pss" not in page
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))
 
@@ -120,7 +121,7 @@ def test_arms_without_any_data():
                 "reason": "",
                 "minutes_to_decide": None,
             }
-    assert "No arm delivered enough to compare." in render_html(typed(Shown, document))
+    assert "No arm delivered enough to compare." in page_of(typed(Shown, document))
 
 
 def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
@@ -128,7 +129,7 @@ def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
     ratio = {"value": 0.8, "low": 0.7, "high": 0.9, "blocks": 6, "answer": "better"}
     effect = {"arm": "zenoh tuned", "against": "zenoh untouched", "ratios": {"pss": ratio}}
     document["workloads"][0]["effects"] = [effect]
-    page = render_html(typed(Shown, document))
+    page = page_of(typed(Shown, document))
     assert "level at which it was judged" in page and "interval of its own" not in page
 
 

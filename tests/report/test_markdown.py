@@ -3,27 +3,27 @@ texts."""
 
 from dataclasses import replace
 
-from rmwbench.report.chart.workload import figures
-from rmwbench.report.markdown import escape, render_markdown, write_markdown
+from rmwbench.report.render.markdown import escape, render_markdown
+from rmwbench.report.show.files import write_markdown
+from rmwbench.report.show.view import view
 from tests.report.example_document import HOSTILE, example
 from tests.report.snapshot import check
+from tests.support.views import of_view, pictures
 
 
 def test_snapshot():
-    shown = example()
-    drawn = {workload.workload: list(figures(workload)) for workload in shown.workloads}
+    made = view(example(), draw=True)
     images = {
-        (name, f.key): f"report-charts/{name}-{f.key}.svg"
-        for name, fs in drawn.items()
-        for f in fs
-        if f.spec
+        (one.of, one.key): f"report-charts/{one.of}-{one.key}.svg"
+        for one in pictures(of_view(made))
+        if one.spec
     }
-    check("report.md", render_markdown(shown, drawn, images))
+    check("report.md", render_markdown(made, images))
 
 
 def test_charts_stand_beside_the_text_and_carry_their_experiment(tmp_path):
     shown = example()
-    shown = replace(shown, workloads=shown.workloads[2:])
+    shown = replace(shown, workloads=shown.workloads[2:], conclusions=())
     written = write_markdown(shown, tmp_path / "report.md")
     text = (tmp_path / "report.md").read_text()
     svgs = [path for path in written if path.suffix == ".svg"]

@@ -8,18 +8,17 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.html import render_html
-from rmwbench.report.markdown import render_markdown
-from rmwbench.report.terminal import print_show
+from rmwbench.report.show.conditions import conditions
+from rmwbench.report.show.view import view
 from rmwbench.results.explain.model import Losses, Trials
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.workload import outcomes
 from rmwbench.words import numbers as fmt
-from tests.report.printed import printed
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
+from tests.support.views import heads, page, printed, tables
 
 DECLARED = {
     "acceptable": [
@@ -141,7 +140,7 @@ def test_a_suite_without_limits_has_no_matrix(tmp_path):
     )
     plain = summarise(Bundle(path))
     assert plain.outcomes is None and outcomes.shown(plain) is None
-    assert 'id="outcomes"' not in render_html(plain)
+    assert not list(conditions(plain))
 
 
 def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
@@ -214,37 +213,24 @@ def test_a_level_that_never_changes_is_said_once(shown):
     assert (found.heads, found.everywhere) == (("network.loss",), "message=Array1k")
 
 
-def test_the_page_has_the_matrix_and_each_cell_opens_its_arm(shown):
-    page = render_html(only_zenoh(shown))
-    (section,) = re.findall(r'<section id="outcomes".*?</section>', page, re.S)
-    assert section.count("<tr>") == 3
-    assert re.findall(r'data-condition="([^"]+)"', section) == [
-        *("none", "meets", "none", "only"),
-        *("meets", "meets", "misses", "misses"),
+def test_its_view_has_a_row_for_each_condition_whose_cells_open_their_arms(shown):
+    doc = only_zenoh(shown)
+    (found,) = conditions(doc)
+    (table,) = tables([found])
+    assert [[one.text for one in row[1:]] for row in table.rows] == [
+        ["✗ none", "✓ meets", "✗ none", "! only zenoh tuned"],
+        ["✓ meets", "✓ meets", "! misses", "! misses"],
     ]
-    assert "only zenoh tuned" in section and "the limit is 25 %" in section
-    for target in re.findall(r'href="#(arm-[^"]+)"', section):
-        assert f'id="{target}"' in page
-    assert '<a href="#outcomes">outcomes</a>' in page
+    assert heads(table)[0] == "level" and heads(table)[-1] == "all together"
+    html = page(doc)
+    for one in (cell for row in table.rows for cell in row[1:-1]):
+        assert f'id="{one.link[1:]}"' in html
+    assert '<a href="#outcomes">outcomes</a>' in html
 
 
-def test_the_terminal_ends_with_it_in_words_or_in_marks(shown):
-    wide, narrow = printed(print_show, shown, 160), printed(print_show, shown, 60)
-    assert wide.index("What becomes of each condition") > wide.index("camera [level=1]")
-    assert re.search(r"^0 +✓ meets +✓ meets +! misses [\d.]+ %", wide, re.M)
-    assert re.search(r"^level +a +b +c +all together$", narrow.replace("  \n", "\n"), re.M)
-    assert re.search(r"^0 +✓ +✓ +! +! misses *$", narrow, re.M)
-    assert "a iceoryx2 event, b zenoh tuned, c cyclonedds" in narrow
-    for text in (wide, narrow):
-        assert "Of 2 conditions: 2 misses." in text and "✓ meets  ! misses" in text
-
-
-def test_markdown_has_it_as_a_table(shown):
-    text = render_markdown(shown, {one.workload: [] for one in shown.workloads}, {})
-    assert "| level | iceoryx2 event | zenoh tuned | cyclonedds untouched | all together |" in text
-    assert re.search(
-        r"^\| 0 \| ✓ meets \| ✓ meets \| ! misses [\d.]+ % \| "
-        r"\*\*! misses\*\* \(met with iceoryx2 event, zenoh tuned\) \|$",
-        text,
-        re.M,
-    )
+def test_the_terminal_has_it_behind_the_workloads_and_its_summary_in_the_answer(shown):
+    for width in (160, 60):
+        text = printed(view(shown), width)
+        assert text.index("What becomes of each condition") > text.index("camera")
+        assert "Of 2 conditions: 2 misses." in text[text.index("The answer") :]
+        assert max(map(len, text.splitlines())) <= width

@@ -9,12 +9,11 @@ import pytest
 
 from rmwbench.analysis.metrics.recording import Fates
 from rmwbench.bundle.read import TrialLine
-from rmwbench.report.markdown import recording_lines
-from rmwbench.report.terminal import print_recordings
+from rmwbench.report.show import ros
 from rmwbench.results.ros.recordings import judged, notes, recordings, shown
 from rmwbench.results.shown import Shown
-from tests.report.printed import printed
 from tests.support.typed import typed
+from tests.support.views import cells, tables, texts
 
 
 def fates(before=0, cache=0, disk=0, unplaced=0, sent=100, contradiction=""):
@@ -163,17 +162,11 @@ def test_a_campaign_without_a_recorder_has_no_table():
     assert shown(typed(Shown)) is None and notes(typed(Shown)) == []
 
 
-def test_terminal_and_markdown_say_the_same():
+def test_its_view_has_a_table_and_the_reasons():
     doc = table(trials=4)
-    terminal, markdown = printed(print_recordings, doc, 80), "\n".join(recording_lines(doc))
-    assert "…" not in terminal  # no number is cut
-    for text in (
-        "five cameras: bag on disk, cache of 5 MiB",
-        "48 (12.0 %)",
-        "32 (8.00 %)",
-        "rclcpp/zenoh",
-    ):
-        assert text in terminal, text
-        assert text in markdown, text
-    assert "fewer than 5 decide nothing" in " ".join(terminal.split())
-    assert "fewer than 5 decide nothing" in markdown
+    (found,) = ros.sections(doc)
+    (part,) = shown(doc).parts
+    (made,) = tables([found])
+    assert cells(made) == [row.cells for row in part.rows]
+    assert any("48 (12.0 %)" in row for row in cells(made))
+    assert any("fewer than 5 decide nothing" in text for text in texts([found]))

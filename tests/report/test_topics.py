@@ -9,12 +9,10 @@ from pydantic import TypeAdapter
 from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
-from rmwbench.report.chart.workload import figures
-from rmwbench.report.compare.terminal import answer
+from rmwbench.report.compare import answer
 from rmwbench.report.explain.terminal import print_explanations
-from rmwbench.report.html import render_html
-from rmwbench.report.markdown import render_markdown
-from rmwbench.report.terminal import print_show
+from rmwbench.report.render.markdown import render_markdown
+from rmwbench.report.show.view import view
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.compare.document import compare
 from rmwbench.results.explain.document import explanations
@@ -24,9 +22,10 @@ from rmwbench.results.model import document as answer_document
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from rmwbench.results.workload import outcomes
-from tests.report.printed import printed
+from tests.report.printed import printed as printed_by
 from tests.support import topics_bundle
 from tests.support.topics_bundle import CARRIERS, FLOWS, Carrier
+from tests.support.views import page, printed
 
 LIMITS = {
     "acceptable": [{"metric": "undelivered", "at_most": 0.2}],
@@ -136,7 +135,7 @@ def test_a_workload_that_is_judged_by_no_message_tells_its_topics_and_judges_non
     document = answer_document(shown)
     assert [one["judged"] for one in whole(document)["topics"]] == [False] * 3
     assert "value" in arm(topic(document, "front"), "zenoh")["metrics"]["response_latency_p50"]
-    assert "shown and not judged" in printed(print_show, shown, 100)
+    assert "shown and not judged" in printed(view(shown), 100)
 
 
 def test_limits_are_of_topics(shown):
@@ -179,7 +178,7 @@ def test_too_few_blocks_are_told_once(shown):
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_every_topic_is_in_the_terminal_and_no_number_is_cut(shown, document, width):
-    text = printed(print_show, shown, width)
+    text = printed(view(shown), width)
     assert all(name in text for name in FLOWS) and "…" not in text
     slow = arm(topic(document, "front"), "cyclonedds")["metrics"]["response_latency_p50"]["value"]
     assert f"{slow / 1e6:.0f} ms" in text
@@ -187,10 +186,9 @@ def test_every_topic_is_in_the_terminal_and_no_number_is_cut(shown, document, wi
 
 
 def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
-    drawn = {"whole": list(figures(shown.workloads[0]))}
-    pages = [render_markdown(shown, drawn, {}), render_html(shown)]
+    pages = [render_markdown(view(shown)), page(shown)]
     found = explanations(bundle)
-    explained = printed(print_explanations, found, 200)
+    explained = printed_by(print_explanations, found, 200)
     for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
     assert "front: worse by delivery; response 1" in explained

@@ -24,7 +24,7 @@ def run(capsys, *arguments):
 def test_show(bundle, capsys):
     code, out, _ = run(capsys, "show", bundle)
     assert code == 0
-    assert "Take iceoryx2 event: it is the fastest; " in out and "What you may conclude" in out
+    assert "Take iceoryx2 event: it is the fastest; " in out and "The answer" in out
 
 
 def test_show_json(bundle, capsys):

@@ -2,19 +2,15 @@
 every rendering."""
 
 import dataclasses
-import io
 import json
 import re
 
 import pytest
-from rich.console import Console
 
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.bundle import Bundle
 from rmwbench.report.chart.workload import figures
-from rmwbench.report.html import render_html
-from rmwbench.report.markdown import render_markdown
-from rmwbench.report.terminal import print_show
+from rmwbench.report.show.view import view
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
 from rmwbench.results.workload.groups import groups
@@ -22,6 +18,8 @@ from tests.report import test_browser
 from tests.report.example_document import example
 from tests.support import network_bundle, synthetic_bundle
 from tests.support.network_bundle import ARMS
+from tests.support.views import cells, section, tables
+from tests.support.views import page as page_of
 
 
 @pytest.fixture(scope="module")
@@ -188,21 +186,15 @@ def test_the_picture_has_a_panel_per_arm_with_its_outage(shown):
 
 @pytest.fixture(scope="module")
 def page(shown):
-    return render_html(shown)
+    return page_of(shown)
 
 
-def test_terminal_markdown_and_page_have_the_same_tables(shown, page):
-    stream = io.StringIO()
-    print_show(shown, Console(file=stream, width=120))
-    drawn = {w.workload: list(figures(w)) for w in shown.workloads}
-    markdown = render_markdown(shown, drawn, {})
+def test_its_view_has_a_table_of_the_links_the_interruption_and_the_first_delivery(shown, page):
+    made = view(shown)
     for title in ("On the links", "Around the interruption", "Discovery or delivery"):
-        assert (
-            title in stream.getvalue()
-            and f"**{title}.**" in markdown
-            and f"<h3>{title}</h3>" in page
-        )
-    assert "900 ms" in stream.getvalue() and "900 ms" in markdown and "900 ms" in page
+        assert tables([section(made, title)])
+    recovered = tables([section(made, "Around the interruption")])[0]
+    assert any("900 ms" in row for row in cells(recovered))
     assert "What crossed the links" in page and "out of range" in page
     assert (
         "None"

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.marks import marks, notes
+from rmwbench.report.show.notes import by_text
 from rmwbench.results.compare.environment import definition_differences
 from rmwbench.results.compare.match import Match
 from rmwbench.results.decide.gather import definition_of
@@ -36,11 +36,8 @@ def arms(directory, definition):
 def test_a_shared_thread_is_named_under_the_table(tmp_path, definition, schedule):
     workload = arms(tmp_path / "bundle", definition)
     assert {arm.schedule for arm in workload.arms} == {schedule}
-    said = [text for mark, text in notes(workload) if "schedule: shared" in text]
-    assert len(said) == (1 if schedule == "shared" else 0)
-    if said:
-        assert said[0].startswith("every arm: ")
-        assert all("†" in marks(arm) for arm in workload.arms)
+    said = [arms for text, arms in by_text(workload).items() if "schedule: shared" in text]
+    assert said == ([[arm.arm for arm in workload.arms]] if schedule == "shared" else [])
 
 
 def test_what_was_measured_before_is_another_case_than_a_thread_each():

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.chain.paths import paths
-from rmwbench.report.html import render_html
 from rmwbench.results.show import summarise
 from tests.selfproof import proof
+from tests.support.views import page as page_of
 
 pytestmark = [pytest.mark.timing, pytest.mark.smoke]
 
@@ -125,7 +125,7 @@ def test_every_loss_is_found_on_its_hop_and_the_message_never_arrives(campaign):
 
 
 def test_the_report_shows_where_the_time_went(campaign):
-    page = render_html(summarise(campaign.bundle))
+    page = page_of(summarise(campaign.bundle))
     for text in (
         "Where the time goes along the chain",
         "Which layer takes the time",

@@ -1,9 +1,29 @@
 """What a view says, for tests of who makes one."""
 
+import io
 from collections.abc import Iterable, Iterator
 
+from rich.console import Console
+
 from rmwbench.report import view as shown
+from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
+from rmwbench.report.render.html import render_html
+from rmwbench.report.render.terminal import print_view
+from rmwbench.report.show.view import view as of_shown
 from rmwbench.report.view import Block, Facts, Items, Picture, Section, Table, Text
+from rmwbench.results.shown import Shown
+
+
+def printed(view: shown.View, width: int = 160) -> str:
+    """What a terminal has of it, without colours."""
+    console = Console(file=io.StringIO(), width=width, color_system=None)
+    print_view(view, console)
+    return console.file.getvalue()
+
+
+def page(doc: Shown, evaluated: Evaluated = NOT_EVALUATED) -> str:
+    """The page of a campaign's report."""
+    return render_html(of_shown(doc, evaluated, draw=True))
 
 
 def blocks(found: Iterable[Block]) -> Iterator[Block]:

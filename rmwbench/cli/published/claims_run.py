@@ -234,7 +234,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     from rmwbench.published.claims.campaign.session import campaigns
     from rmwbench.published.claims.ledger import ledger
     from rmwbench.published.claims.render.page import REPORT, write_html
-    from rmwbench.report.html import write_html as write_report
+    from rmwbench.report.show.files import write_html as write_report
     from rmwbench.results.show import summarise
 
     asked = {Bundle(directory): ids for directory, ids in campaigns(session.directory).items()}

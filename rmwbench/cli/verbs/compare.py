@@ -115,26 +115,19 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
 
 
 def _print_agreement(document: dict[str, Any], console: "Console") -> None:
-    from rich.text import Text
-
     from rmwbench.published.committee import agreement
-    from rmwbench.report.terminal_table import plain_table
+    from rmwbench.report.render.terminal import print_view
+    from rmwbench.report.view import Section, Table, Text, View
 
-    console.print(Text(agreement.sentence(document)))
     tables = [(("section", *agreement.Said), agreement.rows(document["sections"]))]
     if document["contrary"]:
-        tables.append(
-            (
-                ("section", "workload", "candidate", "the first", "the second"),
-                agreement.contrary(document),
-            )
-        )
-    for heads, rows in tables:
-        table = plain_table(*map(str, heads))
-        for row in rows:
-            table.add_row(*map(Text, row))
-        console.print()
-        console.print(table)
+        heads = ("section", "workload", "candidate", "the first", "the second")
+        tables.append((heads, agreement.contrary(document)))
+    made = [Table([(str(head), False) for head in heads], rows) for heads, rows in tables]
+    sentence = Text(agreement.sentence(document), "strong")
+    sections = [Section("", [table]) for table in made]
+    title = "Do the two evaluations agree?"
+    print_view(View(title=title, answer=[sentence], sections=sections), console)
 
 
 def _margin(text: str | None) -> float | None:

@@ -142,8 +142,7 @@ def _write_capacity(kind: Format, bundle: "Bundle", path: Path) -> None:
 
 def _write(kind: Format, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
     from rmwbench.published.beside import evaluated
-    from rmwbench.report.html import write_html
-    from rmwbench.report.markdown import write_markdown
+    from rmwbench.report.show.files import write_html, write_markdown
     from rmwbench.results.show import summarise
 
     shown = summarise(bundle, selection=selection)

@@ -78,9 +78,10 @@ def show(
         print_json(document(shown))
     else:
         from rmwbench.published.beside import evaluated
-        from rmwbench.report.terminal import print_show
+        from rmwbench.report.render.terminal import print_view
+        from rmwbench.report.show.view import view
 
-        print_show(shown, stdout_console(), evaluated(shown))
+        print_view(view(shown, evaluated(shown)), stdout_console())
     raise typer.Exit(exit_code(shown))
 
 

@@ -23,21 +23,18 @@ from rmwbench.published.committee.document import (
 )
 from rmwbench.published.questionnaire.pages import page as questionnaire_page
 from rmwbench.published.questionnaire.pages import summary as questionnaire_summary
-from rmwbench.report import topic_rows
-from rmwbench.report.markdown import (
-    bring_up_lines,
+from rmwbench.report.render.markdown import (
     charts_directory,
     escape,
-    facts_table,
     file_name,
-    matrix_lines,
-    outcome_lines,
-    recording_lines,
-    ros_variable_lines,
+    render_blocks,
     table,
-    write_markdown,
 )
-from rmwbench.report.render.markdown import render_blocks
+from rmwbench.report.show import ros
+from rmwbench.report.show.conditions import conditions as condition_table
+from rmwbench.report.show.files import write_markdown
+from rmwbench.report.show.workload import KEY, matrix, topic_cell
+from rmwbench.report.view import Cell
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
@@ -391,13 +388,10 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (_told(part), "")
     else:
         yield from _answers(workloads, conditions(shown))
-    tables = (outcome_lines, ros_variable_lines, recording_lines, bring_up_lines)
-    told_by_tables = [line for table in tables for line in table(shown)]
-    told_by_tables += [
-        line for workload in workloads if workload.matrix for line in matrix_lines(workload)
-    ]
-    yield from (f"#{line}" if line.startswith("#") else line for line in told_by_tables)
-    if not told_by_tables:
+    tables = [*condition_table(shown), *ros.sections(shown)]
+    tables += [block for workload in workloads for block in matrix(workload)]
+    yield from render_blocks(tables, level=3)
+    if not tables:
         yield from _primary(shown)
     for title, image in images:
         yield from (f"![{escape(title)}]({image})", "")
@@ -427,19 +421,22 @@ def _primary(shown: Shown) -> Iterator[str]:
     for workload in of_topics:
         title = _title(workload, shown.workloads)
         yield from (
-            f"{escape(title)}: {_metrics([workload], shown.glossary)}, by topic. {topic_rows.KEY}.",
+            f"{escape(title)}: {_metrics([workload], shown.glossary)}, by topic. {KEY}.",
             "",
         )
         heads = ("arm", *(escape(topic.topic) for topic in workload.topics))
-        rows = zip(workload.arms, topic_rows.rows(workload), strict=True)
-        yield from table(
-            heads,
-            [(escape(arm.arm), *(_of_topic(cell) for cell in row.cells)) for arm, row in rows],
-        )
+        rows = [
+            (
+                escape(arm.arm),
+                *(_of_topic(topic_cell(topic, topic.arms[place])) for topic in workload.topics),
+            )
+            for place, arm in enumerate(workload.arms)
+        ]
+        yield from table(heads, rows)
 
 
-def _of_topic(cell: topic_rows.Cell) -> str:
-    return escape(cell.text.replace("\n", ", "))
+def _of_topic(cell: Cell) -> str:
+    return escape(", ".join(filter(None, (cell.text, cell.detail))))
 
 
 def _metrics(workloads: Iterable[Workload], glossary: Mapping[str, GlossaryEntry]) -> str:
@@ -556,7 +553,8 @@ def _method(report: Report) -> Iterator[str]:
         yield from (f"### {escape(summary)}", "", escape(machine.calibration.text), "")
         yield from (f"- Warning: {escape(text)}" for text in machine.warnings)
         yield ""
-        yield from facts_table(machine)
+        rows = ((one.name, one.value, one.note or "") for one in machine.facts)
+        yield from table(("fact", "value", "note"), (map(escape, row) for row in rows))
 
 
 def _cautions(report: Report) -> dict[str, list[str]]:

@@ -6,7 +6,7 @@ that allow HTML.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rmwbench.report import view as shown
@@ -28,7 +28,7 @@ from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
 
 _CALLED = {"warning": "Warning:", "alarm": "Warning:"}
-NO_IMAGES: Mapping[str, str] = {}
+NO_IMAGES: Mapping[tuple[str, str], str] = {}
 
 
 def write_markdown(
@@ -44,25 +44,26 @@ def write_markdown(
     path = Path(path)
     directory = charts_directory(path)
     make_directory(directory)
-    written, images = [path], {}
+    written: list[Path] = [path]
+    images: dict[tuple[str, str], str] = {}
     for picture in pictures((*view.answer, *view.sections)):
         if picture.spec is None or (charts is not None and picture.key not in charts):
             continue
-        card = [picture.card] if picture.card else list(view.card)
+        card = list(picture.card or view.card)
         svg = svg_of(with_card(picture.spec, picture.title, card))
-        target = directory / f"{file_name(picture.key)}.svg"
+        target = directory / f"{file_name('-'.join(filter(None, (picture.of, picture.key))))}.svg"
         write_whole(target, svg)
         written.append(target)
         if bitmaps:
             write_whole(target.with_suffix(".png"), vl_convert.svg_to_png(svg, scale=1.5))
             written.append(target.with_suffix(".png"))
-        images[picture.key] = f"{directory.name}/{target.name}"
+        images[picture.of, picture.key] = f"{directory.name}/{target.name}"
     write_whole(path, render_markdown(view, images))
     return written
 
 
 def charts_directory(path: Path) -> Path:
-    """Where the charts of a report at `path` are: KEY.svg and .png, by `file_name` of its key."""
+    """Where the charts of a report at `path` are: OF-KEY.svg and .png, by `file_name`."""
     return path.with_name(f"{path.stem}-charts")
 
 
@@ -77,8 +78,9 @@ def pictures(blocks: Iterable[Block], on: On = On.MARKDOWN) -> Iterator[Picture]
             yield from pictures(block.blocks, on)
 
 
-def render_markdown(view: View, images: Mapping[str, str] = NO_IMAGES) -> str:
-    """The text; `images` has the relative path of each picture by its key."""
+def render_markdown(view: View, images: Mapping[tuple[str, str], str] = NO_IMAGES) -> str:
+    """The text; `images` has the relative path of each picture by what it is of and its
+    key."""
     lines = [f"# {escape(view.title)}", ""]
     for blocks in (view.about, view.answer, view.sections):
         lines += render_blocks(blocks, images, level=2)
@@ -86,7 +88,7 @@ def render_markdown(view: View, images: Mapping[str, str] = NO_IMAGES) -> str:
 
 
 def render_blocks(
-    blocks: Iterable[Block], images: Mapping[str, str] = NO_IMAGES, *, level: int
+    blocks: Iterable[Block], images: Mapping[tuple[str, str], str] = NO_IMAGES, *, level: int
 ) -> Iterator[str]:
     """Lines; a section's title is a heading of `level`, and of those in it one more."""
     for block in blocks:
@@ -108,7 +110,7 @@ def render_blocks(
             yield from ("```text", block.text.replace("```", "'''"), "```", "")
 
 
-def _section(section: Section, images: Mapping[str, str], level: int) -> Iterator[str]:
+def _section(section: Section, images: Mapping[tuple[str, str], str], level: int) -> Iterator[str]:
     lines = (
         []
         if section.folded
@@ -150,9 +152,11 @@ def _table(table: Table) -> Iterator[str]:
     yield ""
 
 
-def table(heads: Sequence[str], rows: Iterable[Sequence[Cell | str]]) -> Iterator[str]:
-    """A table of texts, and the empty line behind it."""
-    return _table(Table([(head, False) for head in heads], list(rows)))
+def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
+    """A table of texts that are Markdown already, and the empty line behind it."""
+    heads = list(heads)
+    yield from map(_line, (heads, ["---"] * len(heads), *rows))
+    yield ""
 
 
 def _cell(value: Cell | str) -> str:
@@ -169,12 +173,13 @@ def _line(cells: Iterable[str]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
-def _picture(picture: Picture, images: Mapping[str, str]) -> Iterator[str]:
-    if picture.spec is not None and picture.key not in images:
+def _picture(picture: Picture, images: Mapping[tuple[str, str], str]) -> Iterator[str]:
+    image = images.get((picture.of, picture.key))
+    if picture.spec is not None and image is None:
         return
     yield from (f"**{escape(picture.title)}.** {escape(picture.reading)}", "")
-    if picture.key in images:
-        yield from (f"![{escape(picture.title)}]({images[picture.key]})", "")
+    if image is not None:
+        yield from (f"![{escape(picture.title)}]({image})", "")
 
 
 def escape(text: str) -> str:

@@ -50,8 +50,8 @@ GAP = 2
 """Between two columns of a table."""
 _SHORT = 16
 """Cells of up to so many columns stay on a line where there is room."""
-_NAMES = 12
-"""The width below which facts' names are put in a column of their own."""
+_NAMES, _LONG_NAMES = 10, 24
+"""The least width of a column of names, and the most that it is widened to."""
 
 
 def print_view(view: View, console: Console) -> None:
@@ -116,10 +116,11 @@ def _item(item: Text | str, items: Items, console: Console) -> None:
 
 def _facts(block: Facts, console: Console) -> None:
     names = [_plain(name) for name, _ in block.facts]
-    width = max([_NAMES - GAP, *map(cell_len, names)]) if max(map(len, names)) < 24 else _NAMES
+    longest = max(map(cell_len, names), default=0)
+    width = max(_NAMES, longest) if longest <= _LONG_NAMES else _NAMES
     for name, (_, value) in zip(names, block.facts, strict=True):
         cell = shown.cell(value)
-        first = RichText(f"  {name:<{width}} ", style="dim")
+        first = RichText(f"  {name:<{width}} ", style="bold")
         _paragraph(console, cell.text, style=STYLES.get(cell.tone, ""), first=first)
 
 

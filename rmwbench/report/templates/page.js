@@ -91,7 +91,7 @@
       const value = row.querySelector(".value");
       body.append(make("h3", row.querySelector("th").textContent));
       const big = make("p", value.textContent, "big");
-      big.dataset.state = value.dataset.state;
+      if (value.dataset.tone) big.dataset.tone = value.dataset.tone;
       big.append(" ", make("small", row.querySelector(".interval").textContent));
       body.append(big, make("p", row.querySelector(".basis").textContent, "none"));
       const gloss = document.getElementById(`g-${row.dataset.metric}`);
@@ -133,7 +133,7 @@
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     if (link.classList.contains("num")) {
       const target = document.getElementById(link.hash.slice(1));
-      if (target) { event.preventDefault(); open(target); }
+      if (target?.closest("details.arm")) { event.preventDefault(); open(target); } else reveal(link.hash);
     } else {
       if (dialog.open) dialog.close();
       reveal(link.hash);

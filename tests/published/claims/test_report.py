@@ -17,12 +17,13 @@ from rmwbench.published.claims.model import Test
 from rmwbench.published.claims.render.page import render_html as ledger_page
 from rmwbench.published.claims.render.picture import WIDTH, picture
 from rmwbench.published.claims.render.rows import inside, of_campaign
-from rmwbench.report.html import render_html, write_html
+from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue
 from tests.published.claims.shipped import FILES
 from tests.report.example_document import example
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
+from tests.support.views import page as page_of
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
 ARMS = ("rclcpp unique", "rclcpp inter as of 2019 unique")
@@ -76,12 +77,12 @@ def test_a_campaign_that_no_claim_is_about_has_no_such_section():
     other = example()
     assert of_campaign(of_shown(other)) is None
     beside = evaluated(other)
-    assert 'id="claims"' not in render_html(other, beside)
+    assert 'id="claims"' not in page_of(other, beside)
     assert beside.lines == [] and beside.table == []
 
 
 def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown):
-    page = render_html(shown, evaluated(shown))
+    page = page_of(shown, evaluated(shown))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
     assert (
         'id="c-pa-one-lat-unique"' in section
@@ -262,7 +263,7 @@ def test_pages_say_metrics_in_words_and_have_all_headings():
 
 
 def test_a_report_filters_its_claims_too(shown):
-    page = render_html(shown, evaluated(shown))
+    page = page_of(shown, evaluated(shown))
     section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
     assert '<form class="filter" hidden' in section and 'name="state"' in section
     assert "details.trials" in page, "the script"

@@ -37,7 +37,7 @@ def _about(suite: str) -> list[Claims]:
 
 
 def inside(campaign: Campaign) -> Link:
-    """Links within the report of this campaign (rmwbench/report/html.py numbers workloads and
+    """Links within the report of this campaign (rmwbench/report/show numbers workloads and
     arms)."""
     places = {
         (workload.workload, arm.arm): (f"{number}-{place}", arm.metrics)

@@ -1,0 +1,1 @@
+"""What `rmwbench show` and `rmwbench report` say of a campaign, as one view."""

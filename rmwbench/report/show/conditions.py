@@ -1,0 +1,58 @@
+"""What becomes of each condition: an outcome for each arm, and for all of them together."""
+
+from collections.abc import Iterator
+
+from rmwbench.report.view import Cell, Column, On, Section, Table, Text, Tone
+from rmwbench.results.shown import Shown
+from rmwbench.results.workload import outcomes
+
+TONES: dict[str, Tone] = {
+    "meets": "good",
+    "misses": "open",
+    "only": "open",
+    "none": "bad",
+    "open": "odd",
+    "unknown": "odd",
+}
+
+
+def conditions(doc: Shown) -> Iterator[Section]:
+    """Nothing where no limits are asked for."""
+    judged, found = doc.outcomes, outcomes.shown(doc)
+    if judged is None or found is None:
+        return
+    columns = [
+        *(Column(head) for head in found.heads),
+        *(Column(arm, detail="below") for arm in found.arms),
+        Column("all together", detail="below", key="whole"),
+    ]
+    rows = [
+        [
+            *row.labels,
+            *(Cell("") if one is None else _cell(one) for one in row.cells),
+            Cell(f"{row.mark} {row.words}", TONES.get(row.outcome, ""), row.more),
+        ]
+        for row in found.rows
+    ]
+    everywhere = f" Everywhere: {found.everywhere}." if found.everywhere else ""
+    yield Section(
+        "What becomes of each condition",
+        [
+            Text(f"{judged.summary}{everywhere}", on=On.DOCUMENT),
+            Text(everywhere.strip(), "muted", on=On.TERMINAL if everywhere else On(0)),
+            Table(columns, rows, look="matrix outcomes"),
+            Text(
+                f"{judged.text} The number is of the metric that decided, or leaves it open.",
+                "muted",
+            ),
+        ],
+        anchor="outcomes",
+        nav="outcomes",
+        look="panel",
+    )
+
+
+def _cell(one: outcomes.Cell) -> Cell:
+    link = f"#arm-{one.place[0]}-{one.place[1]}"
+    text = f"{one.mark} {one.outcome}"
+    return Cell(text, TONES.get(one.outcome, "muted"), one.value, one.reason, link)

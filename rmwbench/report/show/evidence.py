@@ -1,0 +1,176 @@
+"""What the numbers of a workload rest on: its pictures, why arms are what they are, and of each arm
+how it was set up, every metric, and the values of its trials."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from math import inf
+from shlex import quote
+
+from rmwbench.report.chart import style
+from rmwbench.report.view import (
+    Bar,
+    Cell,
+    Code,
+    Column,
+    Facts,
+    On,
+    Picture,
+    Row,
+    Section,
+    Table,
+)
+from rmwbench.results.answer.facts import by_what_whole
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import Arm, Shown, Topic, TrialValue, Workload
+from rmwbench.words import numbers as fmt
+
+METRICS = (
+    Column("metric"),
+    Column("value", right=True, key="value"),
+    Column("interval", key="interval"),
+    Column("from", key="basis"),
+    Column("trials", key="trials"),
+)
+SETTINGS = (
+    *("path", "publish_mode", "take", "when_full", "schedule"),
+    *("qos", "touch", "conditions"),
+)
+
+
+def comparison(workload: Workload) -> Iterator[Picture]:
+    from rmwbench.report.chart.workload import figures
+
+    for one in figures(workload, phone=True):
+        if one.key == "comparison" and one.spec is not None:
+            yield replace(one, of=workload.workload)
+
+
+def figures(doc: Shown, workload: Workload) -> Iterator[Section]:
+    """The pictures of a workload but the first, and those that explain its arms."""
+    from rmwbench.report.chart import workload as charts
+    from rmwbench.report.chart.chain import chains
+    from rmwbench.report.explain.figures import explained
+    from rmwbench.report.explain.links import links
+
+    def carded(picture: Picture, on: On) -> Picture:
+        return replace(picture, of=workload.workload, card=charts.card(doc, workload), on=on)
+
+    drawn = [
+        carded(one, On.DOCUMENT)
+        for one in charts.figures(workload, phone=True)
+        if one.key != "comparison" and (one.spec is not None or one.key == "loss")
+    ]
+    yield Section("", drawn, look="figures")
+    why = [
+        carded(one, On.PAGE)
+        for find in (chains, explained, links)
+        for one in find(workload, phone=True)
+    ]
+    title = "Where the bytes went, where messages went missing, why the slowest were slow"
+    yield Section(title, [Section("", why, look="figures why")], on=On.PAGE)
+
+
+def topic_figures(workload: Workload, topic: Topic) -> Section:
+    from rmwbench.report.chart.workload import of_topic
+
+    drawn = [
+        replace(one, of=f"{workload.workload} {topic.topic}")
+        for one in of_topic(topic, phone=True)
+        if one.spec is not None or one.key == "loss"
+    ]
+    figures = Section("", drawn, look="figures")
+    return Section(f"Charts of {topic.topic}", [figures], folded=True, on=On.PAGE)
+
+
+def text(found: str) -> Code:
+    return Code(found)
+
+
+def arms(doc: Shown, workload: Workload, number: int) -> Iterator[Section]:
+    looks = style.looks(workload.arms)
+    found = [
+        Section(
+            arm.arm,
+            [
+                Facts([*_facts(doc, workload, arm)], "facts"),
+                _metrics(doc, arm, f"{number}-{place}"),
+            ],
+            anchor=f"arm-{number}-{place}",
+            look="arm",
+            folded=True,
+            swatch=looks[arm.arm],
+            head=[Cell(arm.version or "", "muted"), Cell(arm.verdict.verdict, badge=True)],
+        )
+        for place, arm in enumerate(workload.arms)
+    ]
+    yield Section("The evidence, arm by arm", found, on=On.PAGE)
+
+
+def _facts(doc: Shown, workload: Workload, arm: Arm) -> Iterator[tuple[str, Cell | Code | str]]:
+    campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
+    floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
+    said = f"{what}. {verdict.reason}" if what else verdict.reason
+    if verdict.minutes_to_decide:
+        more = fmt.minutes(verdict.minutes_to_decide)
+        said += f"; a campaign of about {more} would decide it"
+    yield "verdict", Cell(f"{verdict.verdict}: {said}")
+    yield "× floor", Cell(floor.full, detail=floor.basis)
+    yield from (("note", flag) for flag in arm.flags)
+    numbers = ", ".join(map(str, trials.numbers))
+    counts = f"({trials.done} done, {trials.failed} failed, {trials.void} void)"
+    yield "trials", f"{numbers} {counts}"
+    for failure in trials.failures:
+        yield f"trial {failure.trial} {failure.status}", Code(failure.reason or "")
+    released = f", released {arm.release_date}" if arm.release_date else ""
+    yield "middleware", f"{arm.middleware} {arm.version}{released}, layer {arm.layer}"
+    for name in SETTINGS:
+        if value := getattr(arm, name):
+            yield name.replace("_", " "), str(value)
+    if arm.options:
+        yield "options", ", ".join(f"{key}: {value}" for key, value in arm.options.items())
+    configuration = arm.configuration
+    yield "profile", f"{arm.profile}{f' ({configuration.format})' if configuration else ''}"
+    if configuration:
+        yield "", Code(configuration.text or "")
+    yield "environment", Cell(doc.machine.summary)
+    names = f"--workload {quote(workload.workload)} --arm {quote(arm.arm)}"
+    yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
+    query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'
+    yield "raw", f"`rmwbench query {query} {quote(campaign.directory)}`"
+
+
+def _metrics(doc: Shown, arm: Arm, key: str) -> Table:
+    rows = []
+    for name, entry in arm.metrics.items():
+        shown = fmt.metric(entry)
+        title = doc.glossary[name].title if name in doc.glossary else name
+        tone = {"never": "bad", "absent": "muted"}.get(shown.state, "")
+        bars = tuple(_bars(entry, arm.per_trial.get(name, ())))
+        rows.append(
+            Row(
+                [
+                    title,
+                    Cell(shown.text, tone),
+                    shown.interval,
+                    shown.basis,
+                    Cell("", bars=bars),
+                ],
+                anchor=f"m-{key}-{name}",
+                metric=name,
+            )
+        )
+    return Table(METRICS, rows, look="metrics")
+
+
+def _bars(entry: Estimate, values: tuple[TrialValue, ...]) -> Iterator[Bar]:
+    known = [value for one in values if (value := fmt.finite(one.value)) is not None]
+    largest = max(known, default=0) or 1
+    for one in values:
+        never = one.value == inf
+        value = fmt.finite(one.value)
+        yield Bar(
+            trial=one.trial,
+            block=one.block,
+            text=fmt.never(entry) if never else fmt.quantity(value, entry.unit),
+            percent=None if never else round(100 * (value or 0) / largest),
+        )

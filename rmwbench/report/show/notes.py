@@ -1,0 +1,51 @@
+"""What sets an arm apart from the others of its table, and what the machine did to it. A note that
+holds for most arms is said once, in words; what belongs to one arm stands where that arm is
+explained."""
+
+from rmwbench.results.shown import Arm, Shown, Workload
+
+MOST = 0.5
+"""Of the arms of a campaign."""
+
+
+def of_most_arms(doc: Shown) -> list[str]:
+    """Each flag that more than half of the arms have, in the words of the first."""
+    arms = [arm for workload in doc.workloads for arm in workload.arms]
+    found: dict[str, list[str]] = {}
+    for arm in arms:
+        for code, text in _flags(arm):
+            found.setdefault(code, []).append(text)
+    out = []
+    for texts in found.values():
+        if len(arms) > 1 and len(texts) > MOST * len(arms):
+            who = "Every arm" if len(texts) == len(arms) else "Most arms"
+            alike = "" if len({*texts}) == 1 else ", for example"
+            out.append(f"{who}{alike}: {texts[0]}")
+    return out
+
+
+def of_single_arms(doc: Shown) -> str:
+    """How many arms have notes of their own, and where these are; empty without any."""
+    arms = [arm for workload in doc.workloads for arm in workload.arms]
+    own = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
+    if not own:
+        return ""
+    return (
+        f"What is special about {', '.join(own)}: `rmwbench explain {doc.campaign.directory}` and "
+        "the report say it."
+    )
+
+
+def by_text(workload: Workload) -> dict[str, list[str]]:
+    """Each note of a workload -> its arms."""
+    found: dict[str, list[str]] = {}
+    for arm in workload.arms:
+        for flag in arm.flags:
+            found.setdefault(flag, []).append(arm.arm)
+    return found
+
+
+def _flags(arm: Arm) -> list[tuple[str, str]]:
+    """(what is the same for all arms that have it, text): of what the machine did its code."""
+    codes = dict(zip(arm.disturbed, arm.disturbed_by, strict=False))
+    return [(codes.get(flag, flag), flag) for flag in arm.flags]
