@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter
-from rich.console import Console
 from typer.testing import CliRunner
 
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
-from rmwbench.report.explain.terminal import print_explanations
+from rmwbench.report.explain.view import view
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.document import explanations
 from rmwbench.results.explain.model import Explanation, Failure, Losses
@@ -21,6 +20,7 @@ from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from rmwbench.results.workload.losses import slow_of
 from tests.support import synthetic_bundle
+from tests.support.views import texts
 
 
 @pytest.fixture(scope="module")
@@ -79,13 +79,12 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
     assert isinstance(run("--arm", "nobody").exception, UserError)
 
 
-def test_what_was_not_watched_is_said_once(every, capsys):
+def test_what_was_not_watched_is_said_once(every):
     assert len([one for one in every if any(tail.unwatched for tail in one.tails)]) > 1
-    print_explanations(every, Console(width=200))
-    assert capsys.readouterr().out.count("Not watched") == 1
+    assert sum(text.startswith("Not watched") for text in texts(view(every).sections)) == 1
 
 
-def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every, capsys):
+def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
     void = Failure(
         trial=3,
         block=0,
@@ -96,10 +95,8 @@ def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every, capsys)
         codes=("path",),
     )
     trials = replace(every[0].trials, done=0, failures=(void,))
-    print_explanations([replace(every[0], trials=trials, losses=None)], Console(width=200))
-    out = capsys.readouterr().out
-    assert "no data" in out and "void, path: asked for shm" in out
-    assert "nothing" not in out
+    said = texts(view([replace(every[0], trials=trials, losses=None)]).sections)
+    assert said == ["no data: no trial was done: void, path: asked for shm"]
 
 
 SLOW = Losses(
@@ -112,27 +109,21 @@ SLOW = Losses(
 )
 
 
-def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every, capsys):
+def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every):
     one = replace(next(one for one in every if one.trials.done), losses=SLOW)
-    print_explanations([one], Console(width=200))
-    text = " ".join(capsys.readouterr().out.split())
-    assert "missing nothing late" in text and "nobody counts: interfaces" not in text
-    assert (
-        "late 7 messages (23.3 %) were still under way when the trials ended: late, not lost"
-        in text
-    )
+    said = texts(view([one]).sections)
+    assert "missing: nothing" in said and not any("nobody counts" in text for text in said)
+    late = "7 messages (23.3 %) were still under way when the trials ended: late, not lost"
+    assert f"late: {late}" in said
     assert slow_of(replace(SLOW, under_way=1)).startswith("1 message (3.3 %) was still")
     assert slow_of(replace(SLOW, under_way=0)) is None and slow_of(None) is None
 
 
-def test_a_cause_that_has_messages_is_not_said_to_have_none(every, capsys):
+def test_a_cause_that_has_messages_is_not_said_to_have_none(every):
     one = next(one for one in every if one.tails)
     causes = tuple(replace(cause, share=0.001) for cause in one.tails[0].causes)
-    print_explanations(
-        [replace(one, tails=(replace(one.tails[0], causes=causes),))], Console(width=200)
-    )
-    out = capsys.readouterr().out
-    assert f"{causes[0].cause} 0.1 %" in out and " 0%" not in out
+    made = view([replace(one, tails=(replace(one.tails[0], causes=causes),))])
+    assert any(f"{causes[0].cause} 0.1 %" in text for text in texts(made.sections))
 
 
 def test_the_document_has_what_was_under_way_apart_from_what_is_missing(directory, every):
@@ -152,7 +143,18 @@ def test_the_document_has_what_was_under_way_apart_from_what_is_missing(director
 
 def test_an_explanation_has_the_parts_of_the_show_document(directory, every):
     shown = [arm for w in summarise(Bundle(directory)).workloads for arm in w.arms]
-    for part in ("arm", "cell", "trials", "path", "notes", "losses", "tails", "chain", "layers"):
+    for part in (
+        "arm",
+        "cell",
+        "trials",
+        "path",
+        "notes",
+        "flags",
+        "losses",
+        "tails",
+        "chain",
+        "layers",
+    ):
         assert [getattr(one, part) for one in every] == [getattr(arm, part) for arm in shown]
 
 

@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.topics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
 from rmwbench.report.compare import answer
-from rmwbench.report.explain.terminal import print_explanations
+from rmwbench.report.explain.view import view as explained_view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.show.view import view
 from rmwbench.results.answer.headline import headline
@@ -22,7 +22,6 @@ from rmwbench.results.model import document as answer_document
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from rmwbench.results.workload import outcomes
-from tests.report.printed import printed as printed_by
 from tests.support import topics_bundle
 from tests.support.topics_bundle import CARRIERS, FLOWS, Carrier
 from tests.support.views import page, printed
@@ -188,7 +187,7 @@ def test_every_topic_is_in_the_terminal_and_no_number_is_cut(shown, document, wi
 def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
     pages = [render_markdown(view(shown)), page(shown)]
     found = explanations(bundle)
-    explained = printed_by(print_explanations, found, 200)
+    explained = printed(explained_view(found), 200)
     for text in (*pages, explained):
         assert all(name in text for name in FLOWS)
     assert "front: worse by delivery; response 1" in explained

@@ -64,6 +64,7 @@ def explain(
     if as_json:
         print_json(document(found))
         return
-    from rmwbench.report.explain.terminal import print_explanations
+    from rmwbench.report.explain.view import view
+    from rmwbench.report.render.terminal import print_view
 
-    print_explanations(found, stdout_console())
+    print_view(view(found), stdout_console())

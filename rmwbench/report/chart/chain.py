@@ -10,26 +10,12 @@ import altair as alt
 from rmwbench.report.chart import charts, style
 from rmwbench.report.chart.charts import Spec
 from rmwbench.report.explain.figures import numbers, with_legend
-from rmwbench.report.explain.shares import COUNTED, INFERRED, Key, percent
+from rmwbench.report.explain.shares import COUNTED, INFERRED, KINDS, Key, percent
 from rmwbench.report.view import Picture
 from rmwbench.results.explain.model import Chain
 from rmwbench.results.shown import Workload
 from rmwbench.words import numbers as fmt
 
-KINDS = {
-    "source": (
-        "machine",
-        "waiting at the source",
-        "from the intended time until the source's publish call",
-    ),
-    "transport": (
-        "way",
-        "transport",
-        "from a publish call until the next node has the message; every second paler",
-    ),
-    "relay": ("publisher", "relay", "from then until the relay's own publish call"),
-}
-"""Kind of part → whose colour it has, its name, and what it is."""
 LAYER_LOOKS = {
     "waiting at the source": "machine",
     "publish to notify": "way",

@@ -76,6 +76,22 @@ CAUSE_SIDES: Mapping[str, str] = {
 }
 
 
+KINDS: Mapping[str, tuple[str, str, str]] = {
+    "source": (
+        "machine",
+        "waiting at the source",
+        "from the intended time until the source's publish call",
+    ),
+    "transport": (
+        "way",
+        "transport",
+        "from a publish call until the next node has the message; every second paler",
+    ),
+    "relay": ("publisher", "relay", "from then until the relay's own publish call"),
+}
+"""Kind of part of a chain → whose colour it has, its name, and what it is."""
+
+
 @dataclass(frozen=True)
 class Part:
     """A piece of a bar: `share` of the axis, `kind` for its colour (a path or a side), `known` for

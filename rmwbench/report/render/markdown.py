@@ -50,7 +50,8 @@ def write_markdown(
         if picture.spec is None or (charts is not None and picture.key not in charts):
             continue
         card = list(picture.card or view.card)
-        svg = svg_of(with_card(picture.spec, picture.title, card))
+        title = ": ".join(filter(None, (picture.of, picture.title)))
+        svg = svg_of(with_card(picture.spec, title, card))
         target = directory / f"{file_name('-'.join(filter(None, (picture.of, picture.key))))}.svg"
         write_whole(target, svg)
         written.append(target)

@@ -37,12 +37,22 @@ SETTINGS = (
 )
 
 
-def comparison(workload: Workload) -> Iterator[Picture]:
+def comparison(doc: Shown, workload: Workload) -> Iterator[Picture]:
     from rmwbench.report.chart.workload import figures
 
     for one in figures(workload, phone=True):
         if one.key == "comparison" and one.spec is not None:
-            yield replace(one, of=workload.workload)
+            yield _carded(doc, workload, one)
+
+
+def _carded(
+    doc: Shown, workload: Workload, picture: Picture, on: On = On.EVERYWHERE, topic: str = ""
+) -> Picture:
+    """With the experiment card that travels with it."""
+    from rmwbench.report.chart.workload import card
+
+    of = f"{workload.workload} {topic}".rstrip()
+    return replace(picture, of=of, card=card(doc, workload), on=on)
 
 
 def figures(doc: Shown, workload: Workload) -> Iterator[Section]:
@@ -52,17 +62,14 @@ def figures(doc: Shown, workload: Workload) -> Iterator[Section]:
     from rmwbench.report.explain.figures import explained
     from rmwbench.report.explain.links import links
 
-    def carded(picture: Picture, on: On) -> Picture:
-        return replace(picture, of=workload.workload, card=charts.card(doc, workload), on=on)
-
     drawn = [
-        carded(one, On.DOCUMENT)
+        _carded(doc, workload, one, On.DOCUMENT)
         for one in charts.figures(workload, phone=True)
         if one.key != "comparison" and (one.spec is not None or one.key == "loss")
     ]
     yield Section("", drawn, look="figures")
     why = [
-        carded(one, On.PAGE)
+        _carded(doc, workload, one, On.PAGE)
         for find in (chains, explained, links)
         for one in find(workload, phone=True)
     ]
@@ -70,11 +77,11 @@ def figures(doc: Shown, workload: Workload) -> Iterator[Section]:
     yield Section(title, [Section("", why, look="figures why")], on=On.PAGE)
 
 
-def topic_figures(workload: Workload, topic: Topic) -> Section:
+def topic_figures(doc: Shown, workload: Workload, topic: Topic) -> Section:
     from rmwbench.report.chart.workload import of_topic
 
     drawn = [
-        replace(one, of=f"{workload.workload} {topic.topic}")
+        _carded(doc, workload, one, topic=topic.topic)
         for one in of_topic(topic, phone=True)
         if one.spec is not None or one.key == "loss"
     ]

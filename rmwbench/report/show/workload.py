@@ -57,12 +57,12 @@ def workload_section(doc: Shown, workload: Workload, number: int, draw: bool) ->
     blocks: list[Block] = [
         Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
         *_said(doc, workload),
-        *(replace(one, on=On.MARKDOWN) for one in comparison(workload, draw)),
+        *(replace(one, on=On.MARKDOWN) for one in comparison(doc, workload, draw)),
         *matrix(workload),
         *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload)),
         results(workload, number),
         *_notes(workload),
-        *_topics(workload, number, draw),
+        *_topics(doc, workload, number, draw),
         *_effects(doc, workload),
         *_groups(workload, number),
         *_failures(workload),
@@ -92,10 +92,10 @@ def _said(doc: Shown, workload: Workload) -> Iterator[Block]:
     yield Text(answer.detail, lead=answer.answer, on=On.MARKDOWN)
 
 
-def comparison(workload: Workload, draw: bool) -> Iterator[Block]:
+def comparison(doc: Shown, workload: Workload, draw: bool) -> Iterator[Block]:
     """What a card has beside its sentences: the picture of the primary metric, and the topics."""
     if draw:
-        yield from evidence.comparison(workload)
+        yield from evidence.comparison(doc, workload)
     yield from topic_blocks(workload)
 
 
@@ -283,7 +283,7 @@ def topic_cell(topic: Topic, arm: TopicArm) -> Cell:
     )
 
 
-def _topics(workload: Workload, number: int, draw: bool) -> Iterator[Section]:
+def _topics(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator[Section]:
     """Each topic by itself, on a page."""
     for place, topic in enumerate(workload.topics):
         about = topics.facts(topic)
@@ -295,7 +295,7 @@ def _topics(workload: Workload, number: int, draw: bool) -> Iterator[Section]:
             blocks.append(Text(answer.detail, lead=answer.answer))
         blocks.append(_topic_table(workload, topic))
         if draw:
-            blocks.append(evidence.topic_figures(workload, topic))
+            blocks.append(evidence.topic_figures(doc, workload, topic))
         anchor = f"t-{number}-{place}"
         yield Section(f"Topic {topic.topic}", blocks, anchor=anchor, on=On.PAGE)
 

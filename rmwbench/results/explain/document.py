@@ -3,6 +3,7 @@ as every report."""
 
 from dataclasses import replace
 
+from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
@@ -51,6 +52,7 @@ def _line(bundle: Bundle, trial: int) -> TrialLine:
 
 
 def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explanation:
+    unlike = flags([one.facts for one in found.arms[workload]])[arm.name]
     return Explanation(
         workload=workload,
         arm=arm.name,
@@ -58,6 +60,7 @@ def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explan
         trials=arm.counts,
         path=arm.path,
         notes=tuple(arm.notes),
+        flags=arm.flags(unlike),
         losses=arm.losses,
         tails=arm.tails,
         chain=chain.chain(arm.trials),

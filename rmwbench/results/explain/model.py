@@ -128,7 +128,8 @@ class Explanation:
     """Of an arm in a workload. `path`: None where nothing was counted; `losses`: None where every
     message arrived sound and in time; `tails`: of its worst trial, the longest first; `chain`: None
     where nothing is relayed; `layers`: None where nothing was traced; `topics`: empty where they
-    are one or alike."""
+    are one or alike. `notes`: its worker's own; `flags`: what sets it apart from the others of its
+    table, and what the machine did to it."""
 
     workload: str
     arm: str
@@ -136,6 +137,7 @@ class Explanation:
     trials: Trials
     path: str | None
     notes: tuple[str, ...]
+    flags: tuple[str, ...]
     losses: Losses | None
     tails: tuple[Tail, ...]
     chain: Chain | None

@@ -278,6 +278,18 @@ class ArmReport:
         ended = month and month < (bundle.campaign.get("created_utc") or "")[:7]
         return str(month) if ended else None
 
+    def flags(self, unlike: Sequence[str]) -> tuple[str, ...]:
+        """All that is to be said beside it: `unlike` is how it differs from the others."""
+        return (
+            *(str(f) for f in self.definition.get("flags") or []),
+            *self.regrant,
+            *unlike,
+            *([SHARED] if self.schedule == "shared" else []),
+            *self._unmatched(),
+            *self.behaved,
+            *self.disturbed,
+        )
+
     def shown(
         self,
         verdict: best.Verdict,
@@ -289,15 +301,6 @@ class ArmReport:
         """`topic`: the one that the verdict rests on, where the workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
             verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
-        flags = (
-            *(str(f) for f in self.definition.get("flags") or []),
-            *self.regrant,
-            *unlike,
-            *([SHARED] if self.schedule == "shared" else []),
-            *self._unmatched(),
-            *self.behaved,
-            *self.disturbed,
-        )
         return Arm(
             arm=self.name,
             middleware=self.cell["middleware"],
@@ -310,7 +313,7 @@ class ArmReport:
             cell=self.cell["cell"],
             outdated=outdated,
             factors=loads(self.cell["factors"]),
-            flags=flags,
+            flags=self.flags(unlike),
             unlike=(*unlike, *([SHARED] if self.schedule == "shared" else [])),
             disturbed=tuple(self.disturbed),
             disturbed_by=self.disturbed_by,
