@@ -96,7 +96,8 @@ def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
     )
     trials = replace(every[0].trials, done=0, failures=(void,))
     said = texts(view([replace(every[0], trials=trials, losses=None)]).sections)
-    assert said == ["no data: no trial was done: void, path: asked for shm"]
+    assert said[0] == "no data: no trial was done: void, path: asked for shm"
+    assert not any(text.startswith("missing") for text in said)
 
 
 SLOW = Losses(
