@@ -53,7 +53,7 @@ def example_document() -> dict[str, Any]:
     workloads = [_workload(index, *row) for index, row in enumerate(WORKLOADS)]
     return {
         "schema": "rmwbench/show",
-        "version": 1,
+        "version": 2,
         "campaign": {
             "name": "quick-20261121-101500", "directory": "campaigns/quick-20261121-101500", "suite": "quick", "title": "Three robot "
                 "workloads, eight arms",
