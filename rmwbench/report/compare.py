@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import exp, log
 
+from rmwbench.analysis.verdicts.statements import StatementVerdict
 from rmwbench.report.view import (
     Block,
     Cell,
@@ -25,11 +26,11 @@ from rmwbench.report.view import (
     Tone,
     View,
 )
-from rmwbench.results.compare.model import Compared, ComparedSide, Difference, Row, Topic, Verdict
+from rmwbench.results.compare.model import Compared, ComparedSide, Difference, Row, Topic
 from rmwbench.results.model import Ratio
 from rmwbench.words import numbers as fmt
 
-TONES: Mapping[Verdict, Tone] = {
+TONES: Mapping[StatementVerdict, Tone] = {
     "worse": "bad",
     "better": "good",
     "equivalent": "good",
