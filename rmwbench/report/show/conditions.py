@@ -52,7 +52,7 @@ def conditions(doc: Shown) -> Iterator[Section]:
     )
 
 
-def _cell(one: outcomes.Cell) -> Cell:
+def _cell(one: outcomes.ConditionCell) -> Cell:
     link = f"#arm-{one.place[0]}-{one.place[1]}"
     text = f"{one.mark} {one.outcome}"
     return Cell(text, TONES.get(one.outcome, "muted"), one.value, one.reason, link)
