@@ -75,18 +75,15 @@ class Arm(Values):
 
 @dataclass(frozen=True, kw_only=True)
 class Workload:
-    """With its levels in brackets where the suite has factors. `steady_s`: how long the steady
-    window of a trial is, `primary_metric`: what it is judged by; None where that is not known."""
+    """`name` is in `workload`, too, there with the levels in brackets where the suite has factors.
+    `steady_s`: how long the steady window of a trial is, `primary_metric`: what it is judged by;
+    None where that is not known."""
 
     workload: str
+    name: str
     arms: tuple[Arm, ...]
     steady_s: float | None = None
     primary_metric: str | None = None
-
-    @property
-    def plain(self) -> str:
-        """Without its levels."""
-        return self.workload.partition(" [")[0]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -165,10 +162,16 @@ class RunningCampaign:
         return of_shown(summarise(Bundle(self._directory), known=self._known))
 
 
+def name_of(workload: str) -> str:
+    """A workload's name, of a summary that keeps it with its levels alone."""
+    return workload.partition(" [")[0]
+
+
 def _workload(found: "shown.Workload") -> Workload:
     arms = tuple(_arm(found, arm) for arm in found.arms)
     return Workload(
         workload=found.workload,
+        name=found.name,
         arms=arms,
         steady_s=found.steady_s,
         primary_metric=found.primary_metric,

@@ -197,8 +197,8 @@ def _plan(
     budget_s: float,
     without: set[str] | frozenset[str] = frozenset(),
 ) -> "ClaimsPlan":
-    from rmwbench.published.claims.campaign.gather import gather
-    from rmwbench.published.claims.campaign.plan import make_claims_plan
+    from rmwbench.published.claims.campaign.gather import Gathered, gather
+    from rmwbench.published.claims.campaign.plan import make_claims_plan, undecidable
     from rmwbench.published.claims.campaign.run import open_claims
 
     asked = [
@@ -206,7 +206,12 @@ def _plan(
         for one in open_claims(files, settled, only)
         if one.claim.test and one.claim.test.suite not in without
     ]
-    return make_claims_plan(gather(asked), settled, budget_s)
+    # Whoever names a claim wants it tried.
+    never = {} if only else undecidable(files)
+    refused = {one.claim.id: never[one.claim.id] for one in asked if one.claim.id in never}
+    found = gather([one for one in asked if one.claim.id not in refused])
+    gathered = Gathered(found.offers, {**found.refused, **refused})
+    return make_claims_plan(gathered, settled, budget_s)
 
 
 def _settled_here(files: "list[Claims]") -> dict[str, str]:

@@ -35,20 +35,28 @@ class Need:
     places: frozenset[Place]
 
 
+@dataclass(frozen=True)
+class Refused:
+    """Why nothing here can decide a claim. `unready`: at no layer are arms of its sides ready."""
+
+    reason: str
+    unready: bool = False
+
+
 Barred = Callable[[Place], str | None]
 """Why a cell cannot be run here, or None."""
 
 
 def needed(
     claims: Claims, claim: Claim, tree: Mapping[str, Any], layers: Mapping[str, str], barred: Barred
-) -> Need | str:
+) -> Need | Refused:
     """What decides `claim` here, or why nothing can.
 
     `tree`: what the suite's text says (`load.plain`), its short version included. `layers`: arm ->
     layer, of the arms that are ready here. `barred`: what a middleware cannot do.
     """
     if not claim.tests:
-        return claim.not_testable or "an opinion"
+        return Refused(claim.not_testable or "an opinion")
     own = claims.layer_of(claim)
     why: list[str] = []
     for layer in dict.fromkeys((own, *LAYERS)):
@@ -64,7 +72,9 @@ def needed(
         else:
             return Need(layer, frozenset(found))
     sides = dict.fromkeys(side for test in claim.tests for side in (test.left, test.right) if side)
-    return "; ".join(why) or f"no arm is ready here for {' and '.join(sides)}"
+    if not why:
+        return Refused(f"no arm is ready here for {' and '.join(sides)}", unready=True)
+    return Refused("; ".join(why))
 
 
 def _of_layer(

@@ -167,7 +167,7 @@ def _exclude(made: Mapping[str, Any], places: Collection[Place]) -> list[dict[st
 
 
 def _dumped(tree: Mapping[str, Any]) -> str:
-    yaml = YAML(typ="safe", pure=True)
+    yaml: Any = YAML(typ="safe", pure=True)  # whose attributes have other types than they take
     yaml.default_flow_style = None  # leaves on one line
     yaml.sort_base_mapping_type_on_output = False
     yaml.allow_unicode = True

@@ -605,7 +605,7 @@ def _base(test: Test, campaign: Campaign, side: Side, topic: str | None) -> Side
         return None
     label, arm = side
     at = {**arm.factors, **test.base_at}
-    name = label.partition(" [")[0]
+    name = next(one.name for one in campaign.workloads if one.workload == label)
     return next(iter(_arms(campaign, arm.layer, [arm.arm], name, at, topic)), None)
 
 
@@ -618,7 +618,7 @@ def _arms(
     topic: str | None,
 ) -> Iterator[Side]:
     for item in campaign.workloads:
-        if workload is not None and item.plain != workload:
+        if workload is not None and item.name != workload:
             continue
         here = [
             arm

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
-from rmwbench.published.campaign import Arm, Campaign, Seconds, Values, Workload
+from rmwbench.published.campaign import Arm, Campaign, Seconds, Values, Workload, name_of
 from rmwbench.published.claims.judge import compared
 from rmwbench.published.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
 from rmwbench.published.claims.model import Claims
@@ -164,7 +164,7 @@ def _cells_of(one: "Drawn", campaign: Campaign) -> Iterator[tuple[str, str]]:
         return
     for workload in campaign.workloads:
         for arm in workload.arms:
-            cell = cells.values(workload.plain, arm.arm, arm.factors, arm.pair)
+            cell = cells.values(workload.name, arm.arm, arm.factors, arm.pair)
             has = (*arm.metrics, *arm.by_second)
             if arm.is_floor or not any(name in has for name in one.metrics):
                 continue
@@ -238,6 +238,7 @@ def _expanded(one: Mapping[str, Any]) -> Campaign:
         workloads=tuple(
             Workload(
                 workload=workload["workload"],
+                name=name_of(workload["workload"]),
                 arms=tuple(map(_expanded_arm, workload["arms"])),
                 steady_s=workload.get("steady_s"),
             )

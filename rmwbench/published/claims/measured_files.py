@@ -25,7 +25,7 @@ def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found = parse_json(read_input(path))
+        found: dict[str, Any] = parse_json(read_input(path))
         kind = (found["schema"], found["version"])
     except (OSError, ValueError, TypeError, KeyError) as error:
         raise UserError(

@@ -76,7 +76,7 @@ def level_of(blocks: Sequence[int], share: Share = ALL_OF_IT) -> Level:
 def unseen(blocks: int, level: Level) -> float:
     """The share of trials that may still go wrong as a whole where none of so many did: of a share
     p no bad one is seen with probability (1 − p)^blocks."""
-    return 1 - (2 * level.error) ** (1 / blocks)
+    return float(1 - (2 * level.error) ** (1 / blocks))
 
 
 def decided(test: Test, value: float | None, low: float, high: float) -> tuple[Answer, Code | None]:

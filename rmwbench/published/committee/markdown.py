@@ -279,7 +279,7 @@ def _best(
 def _title(workload: Workload, among: Iterable[Workload]) -> str:
     """With the levels of its factors where others of the section are called the same."""
     same = sum(one.title == workload.title for one in among) > 1
-    levels = workload.workload.partition(" [")[2].removesuffix("]")
+    levels = workload.workload.removeprefix(workload.name).strip(" []")
     return f"{workload.title} ({levels})" if same and levels else workload.title
 
 

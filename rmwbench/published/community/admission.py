@@ -277,12 +277,13 @@ def _candidate(path: Path, entry: Any) -> dict[str, Any]:
             "a candidate without a name", where=where, expected="name: …", actual=str(entry)[:80]
         )
     _known(where, entry, FIELDS)
+    at_line: Any = entry
     out: dict[str, Any] = {"name": entry["name"], "package": entry.get("package")}
     for field, key in KEYS.items():
         given = entry.get(field)
         if given is None:
             continue
-        at = f"{path}:{entry.lc.key(field)[0] + 1}"
+        at = f"{path}:{at_line.lc.key(field)[0] + 1}"
         if not isinstance(given, dict):
             raise UserError(
                 f"{field} is not a mapping",

@@ -33,6 +33,9 @@ _FAMILIES = (
     ("iceoryx", "iceoryx2"),
 )
 _HEAT = looks_of_middlewares(["zenoh"])["zenoh"].colour
+Rows = list[dict[str, Any]]
+Versions = list[tuple[str, str, Rows]]
+"""Each with its title and its points."""
 _SAME = "published, and as corrected: the same"
 
 
@@ -73,7 +76,7 @@ def legend_of(part: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def _versions(part: Mapping[str, Any]) -> list[tuple[str, str, list[dict[str, Any]]]]:
+def _versions(part: Mapping[str, Any]) -> Versions:
     titles = TITLES | {"measured": _measured_title(part["measured"])}
     found = [(v, titles[v], part[v]["points"]) for v in VERSIONS if _any(part[v]["points"])]
     names = [name for name, *_ in found]
@@ -101,7 +104,7 @@ def _same(part: Mapping[str, Any]) -> bool:
     )
 
 
-def _panels(part: Mapping[str, Any], versions: list, styles: "_Styles") -> Spec:
+def _panels(part: Mapping[str, Any], versions: Versions, styles: "_Styles") -> Spec:
     rows = [
         _row(part, point) | {"v": place}
         for place, (_, _, points) in enumerate(versions)
@@ -173,7 +176,9 @@ def _own_categories(part: Mapping[str, Any]) -> bool:
     )
 
 
-def _multiples(part: Mapping[str, Any], points: list, versions: list, styles: "_Styles") -> Spec:
+def _multiples(
+    part: Mapping[str, Any], points: Rows, versions: Versions, styles: "_Styles"
+) -> Spec:
     """Small multiples of one version on the axes of all of them."""
     rows = [_row(part, point) for point in points if point["y"] is not None]
     panels = list(dict.fromkeys(point["panel"] for point in points))
@@ -233,7 +238,7 @@ def _domain(part: Mapping[str, Any], points: list[dict[str, Any]]) -> list[float
 def _layers(
     part: Mapping[str, Any],
     rows: list[dict[str, Any]],
-    versions: list,
+    versions: Versions,
     styles: "_Styles",
     domain: list[float] | None = None,
 ) -> list[Any]:
@@ -308,7 +313,7 @@ class _Styles:
         return channel("s:O", scale=scale, legend=self.legend(symbol))
 
 
-def _styles(part: Mapping[str, Any], versions: list, legend: bool) -> _Styles:
+def _styles(part: Mapping[str, Any], versions: Versions, legend: bool) -> _Styles:
     every = [point for _, _, of in versions for point in of]
     present = list(dict.fromkeys(point["series"] for point in every))
     wanted = part["series"] or []
@@ -361,7 +366,9 @@ def _x(part: Mapping[str, Any], rows: list[dict[str, Any]]) -> alt.X:
     else:
         axis = alt.Axis(title=title, tickCount=5, labelOverlap="greedy")
     limits = x.get("limits")
-    span = {"domain": limits} if limits else {"zero": False} if x["scale"] == "linear" else {}
+    span: dict[str, Any] = (
+        {"domain": limits} if limits else {"zero": False} if x["scale"] == "linear" else {}
+    )
     scale = alt.Scale(type=x["scale"], nice=False, **span)
     return alt.X("x:Q", scale=scale, axis=axis)
 
@@ -382,7 +389,8 @@ def _ordered(present: list[Any]) -> list[Any]:
 def _y(part: Mapping[str, Any], domain: list[float] | None) -> alt.Y:
     y = part["y"]
     title = None if part["columns"] else axis_title(y)
-    scale = alt.Scale(type=y["scale"], nice=False, **({"domain": domain} if domain else {}))
+    span: dict[str, Any] = {"domain": domain} if domain else {}
+    scale = alt.Scale(type=y["scale"], nice=False, **span)
     return alt.Y("y:Q", scale=scale, axis=charts._axis(title=title, tickCount=5, format=",.4~r"))
 
 
@@ -396,11 +404,11 @@ def _tips(part: Mapping[str, Any]) -> list[alt.Tooltip]:
 
 def _lines(
     part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list:
+) -> list[Any]:
     x, y = _x(part, rows), _y(part, domain)
     steps = part["chart"] == "steps"
     many = len(rows) > 300 or bool(part["columns"])
-    mark = {"strokeWidth": 1.5 if many else 1.8, "clip": True} | (
+    mark: dict[str, Any] = {"strokeWidth": 1.5 if many else 1.8, "clip": True} | (
         {"interpolate": "step-after"} if steps else {}
     )
     line = alt.Chart().mark_line(**mark, opacity=0.75 if styles.runs else 1)
@@ -431,7 +439,7 @@ def _lines(
 
 def _bars(
     part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list:
+) -> list[Any]:
     x, y = _x(part, rows), _y(part, domain)
     offset = alt.XOffset("s:N", sort=styles.names, scale=alt.Scale(paddingInner=0.08))
     base = domain[0] if domain else 0
@@ -466,13 +474,13 @@ def _bars(
 
 def _stacked(
     part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list:
+) -> list[Any]:
     sums: dict[Any, float] = {}
     for row in rows:
         sums[row["v"], row["x"]] = sums.get((row["v"], row["x"]), 0.0) + (row["y"] or 0.0)
     most = (part["y"].get("limits") or (0.0, 0.0))[1]
     y = _y(part, [0.0, max(most, 1.05 * max(sums.values(), default=1.0))])
-    y.stack = "zero"
+    y["stack"] = "zero"
     place = {name: n for n, name in enumerate(styles.names)}
     for row in rows:
         row["o"] = place[row["s"]]
@@ -492,11 +500,11 @@ def _stacked(
 
 def _heat(
     part: Mapping[str, Any], rows: list[dict[str, Any]], domain: list[float] | None, styles: _Styles
-) -> list:
+) -> list[Any]:
     """Values as text over squares that are darker where the value is larger, within all panels
     alike."""
     x = _x(part, rows)
-    x.axis.labelAngle = -40
+    x["axis"]["labelAngle"] = -40
     y = alt.Y("s:N", title=None, sort=styles.names, axis=alt.Axis(grid=False, labelLimit=120))
     values = [row["y"] for row in rows if row["y"] is not None]
     reach = [min(values, default=0.0), max(values, default=1.0)]

@@ -183,7 +183,7 @@ def _wanted(part: Part, place: Mapping[str, str]) -> bool:
 
 
 def _ends(
-    points: Points, row: Mapping[str, Any], ends: Sequence[Mapping], key: str
+    points: Points, row: Mapping[str, Any], ends: Sequence[Mapping[Any, Any]], key: str
 ) -> dict[str, float]:
     low, high, spread = (end.get((row["series"], row["x"]), {}).get(key) for end in ends)
     if points.spread and spread is not None and row[key] is not None:

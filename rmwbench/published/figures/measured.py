@@ -197,7 +197,7 @@ def _cells(
         for arm in workload.arms:
             if arm.is_floor:
                 continue
-            cell = figure_cells.values(workload.plain, arm.arm, arm.factors, arm.pair)
+            cell = figure_cells.values(workload.name, arm.arm, arm.factors, arm.pair)
             place = figure_cells.place(one, cell) if figure_cells.chosen(one, cell) else None
             if place is None:
                 continue

@@ -72,7 +72,7 @@ def read(path: Path) -> dict[str, Rows]:
                     "a line of another length",
                     where=where,
                     expected=f"{len(HEADER)} cells",
-                    actual=len(line),
+                    actual=str(len(line)),
                 )
             kind, figure, series, unit, xs, published, corrected, counts, why = line
             places = xs.split(JOIN)
@@ -110,6 +110,6 @@ def _values(text: str, count: int, where: str) -> list[float | None]:
             "values and x differ in number",
             where=where,
             expected=f"{count} values",
-            actual=len(values),
+            actual=str(len(values)),
         )
     return values

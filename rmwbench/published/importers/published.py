@@ -107,8 +107,11 @@ class Published:
         self._runs[cell] += 1
         tables = ["trials", *(["endpoints"] if endpoints else []), "windows"]
         number = self._writer.trial(cell=cell, block=block, tables=tables, failed=failed)
-        row = {"trial": number, "cell": cell, "block": block, "position": number}
-        row |= {
+        row: dict[str, Any] = {
+            "trial": number,
+            "cell": cell,
+            "block": block,
+            "position": number,
             "status": "failed" if failed else "done",
             "reason": failed,
             "started_utc": started_utc,
@@ -167,8 +170,11 @@ class Published:
         """
         if corrected is None and note is None:
             raise ValueError(f"{figure} {series} {x}: no corrected value and no reason")
-        row = {"figure": figure, "series": series, "x": str(x), "unit": unit}
-        row |= {
+        row: dict[str, Any] = {
+            "figure": figure,
+            "series": series,
+            "x": str(x),
+            "unit": unit,
             "as_published": _plain(published),
             "as_corrected": _plain(corrected),
             "count": count,

@@ -250,7 +250,7 @@ def _measured(
 
 def _fits(measurement: Measurement, middleware: Middleware, workload: Workload, arm: Arm) -> bool:
     return (
-        measurement.workload in (None, workload.plain)
+        measurement.workload in (None, workload.name)
         and (arm.as_installed or not measurement.as_installed)
         and arm.middleware in middleware.arms
         and arm.pair is None

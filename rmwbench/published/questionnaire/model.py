@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.published.campaign import Arm, Campaign, Workload
+from rmwbench.published.campaign import Arm, Campaign, Workload, name_of
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.places import (
@@ -33,6 +33,7 @@ from rmwbench.suite.file.places import (
 )
 from rmwbench.suite.file.tree import validated
 
+M = TypeVar("M", bound=Strict)
 Text = Annotated[str, Field(min_length=1)]
 Kind = Literal["self-declared", "probed", "third party", "unknown", "not applicable"]
 """Who says so: the project itself, a command of ours, somebody else; or nobody that was found."""
@@ -189,7 +190,11 @@ def of_kept(found: Mapping[str, Any]) -> Campaign:
         machine=machine["summary"],
         facts=tuple(Fact(**fact) for fact in machine["facts"]),
         workloads=tuple(
-            Workload(workload=one["workload"], arms=tuple(map(_arm, one["arms"])))
+            Workload(
+                workload=one["workload"],
+                name=name_of(one["workload"]),
+                arms=tuple(map(_arm, one["arms"])),
+            )
             for one in found["workloads"]
         ),
         shipped=True,
@@ -255,5 +260,5 @@ def _name_inside(file: Path) -> str | None:
     return found[1] if found else None
 
 
-def _read(path: Path, model: type) -> Questionnaire | Answers:
+def _read(path: Path, model: type[M]) -> M:
     return validated(read(path), where=shown(path), model=model)

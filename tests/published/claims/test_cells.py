@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from rmwbench.published.claims.cells import Need, Place, needed
+from rmwbench.published.claims.cells import Need, Place, Refused, needed
 from rmwbench.published.claims.derived_suite import (
     LEAST_BLOCKS,
     MOST_BLOCKS,
@@ -100,14 +100,12 @@ def test_the_claims_own_layer_where_both_sides_are_ready_there():
 
 
 def test_what_cannot_run_says_why():
-    assert "no arm is ready here for c" in need(left="c", level=1.0)
-    assert (
-        need(level=1.0, workload="w", barred=lambda place: f"{place.arm} cannot")
-        == "native: a cannot"
-    )
-    assert "leaves these cells out" in need(
-        level=1.0, at={"subscribers": 3, "reliability": "reliable"}
-    )
+    unready = need(left="c", level=1.0)
+    assert unready == Refused("no arm is ready here for c", unready=True)
+    barred = need(level=1.0, workload="w", barred=lambda place: f"{place.arm} cannot")
+    assert barred == Refused("native: a cannot")
+    excluded = need(level=1.0, at={"subscribers": 3, "reliability": "reliable"})
+    assert "leaves these cells out" in excluded.reason and not excluded.unready
 
 
 def test_the_derived_suite_has_these_cells_and_no_others():

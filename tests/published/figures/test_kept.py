@@ -50,7 +50,7 @@ def campaign(*arms, workload="w", suite="s-one"):
         blocks_complete=3,
         machine="2 × CPU, Linux",
         facts=(Fact(name="cores", value="2 of 2", note=None),),
-        workloads=(Workload(workload=f"{workload} [rate_hz=30]", arms=arms),),
+        workloads=(Workload(workload=f"{workload} [rate_hz=30]", name=workload, arms=arms),),
     )
 
 

@@ -133,7 +133,7 @@ def test_each_makes_a_figure_of_every_value(doc):
 
 def measured(*arms, suite="s-one", **more):
     """A campaign with what is read of it here."""
-    workloads = (Workload(workload="w [loss=0.1]", arms=arms),)
+    workloads = (Workload(workload="w [loss=0.1]", name="w", arms=arms),)
     return Campaign(**{"name": "c", "suite": suite, "workloads": workloads, **more})
 
 
@@ -217,7 +217,7 @@ def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
     ran = Campaign(
         name="c",
         suite="rclcpp-intraprocess-2019",
-        workloads=(Workload(workload=figure, arms=(arm,)),),
+        workloads=(Workload(workload=figure, name=figure, arms=(arm,)),),
     )
     doc = document.document([(source, {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
@@ -235,7 +235,7 @@ def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_toge
     ran = Campaign(
         name="c",
         suite="rclcpp-intraprocess-2019",
-        workloads=(Workload(workload=figure, arms=(arm,)),),
+        workloads=(Workload(workload=figure, name=figure, arms=(arm,)),),
     )
     doc = document.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
@@ -255,7 +255,7 @@ def points_of(source, figure, suite, workload, values, arm="fast", **factors):
         name="c",
         suite=suite,
         facts=with_cores("2 of 2"),
-        workloads=(Workload(workload=workload, arms=(one,)),),
+        workloads=(Workload(workload=workload, name=workload, arms=(one,)),),
     )
     doc = document.document([(load(source), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)

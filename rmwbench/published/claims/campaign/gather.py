@@ -10,7 +10,7 @@ from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
-from rmwbench.published.claims.cells import Need, Place, needed
+from rmwbench.published.claims.cells import Need, Place, Refused, needed
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS, derived, longer, place_of
 from rmwbench.published.claims.model import Claim, Claims, Test
 from rmwbench.published.claims.rules import Share, level_of
@@ -75,7 +75,8 @@ def gather(asked: Sequence[Asked]) -> Gathered:
     for one in asked:
         assert one.claim.test is not None
         by_suite.setdefault(one.claim.test.suite, []).append(one)
-    offers, refused = [], {}
+    offers: list[Offer] = []
+    refused: dict[str, str] = {}
     for name in sorted(by_suite):
         offer, lacking = _offer(name, by_suite[name])
         refused |= lacking
@@ -98,7 +99,7 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
         refused = {
             key: _why(one, reason, absent)
             for one in asked
-            if isinstance(reason := found[key := one.claim.id], str)
+            if isinstance(reason := found[key := one.claim.id], Refused)
         }
         if not needs:
             return None, refused
@@ -133,9 +134,9 @@ def _anywhere(tree: dict[str, Any], directory: Path) -> dict[str, Any]:
 
     def moved(side: Mapping[str, Any]) -> dict[str, Any]:
         profile = side.get("profile")
-        is_file = isinstance(profile, str) and (
-            "/" in profile or Path(profile).suffix in FORMAT_OF_SUFFIX
-        )
+        if not isinstance(profile, str):
+            return dict(side)
+        is_file = "/" in profile or Path(profile).suffix in FORMAT_OF_SUFFIX
         return dict(side) | ({"profile": str((directory / profile).absolute())} if is_file else {})
 
     arms = [
@@ -190,12 +191,11 @@ def _middlewares(arm: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([arm["middleware"], *others]))
 
 
-def _why(one: Asked, reason: str, absent: Mapping[str, str]) -> str:
-    """The reason, with that of the arms which are not ready where nothing else is said."""
-    test = one.claim.test
-    if ": " in reason or test is None:
-        return reason
+def _why(one: Asked, refused: Refused, absent: Mapping[str, str]) -> str:
+    """The reason; that of the arms which are not ready where it is that."""
+    if not refused.unready:
+        return refused.reason
     sides = [side for test in one.claim.tests for side in (test.left, test.right) if side]
     arms = [arm for side in sides for arm in one.claims.sides[side] if arm in absent]
     told = list(dict.fromkeys(f"{absent[arm]}" for arm in arms))
-    return "; ".join(told) or reason
+    return "; ".join(told) or refused.reason

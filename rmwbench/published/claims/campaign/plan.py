@@ -9,6 +9,9 @@ from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
 from rmwbench.published.claims.campaign.gather import Gathered, Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
+from rmwbench.published.claims.ledger import ledger
+from rmwbench.published.claims.measured import shipped_of
+from rmwbench.published.claims.model import Claims
 
 SCHEMA, VERSION = "rmwbench/claims-plan", 1
 
@@ -87,6 +90,16 @@ def make_claims_plan(gathered: Gathered, settled: Mapping[str, str], budget_s: f
         suite: picked[suite] for suite in sorted(picked, key=lambda suite: (cost[suite], suite))
     }
     return ClaimsPlan(gathered, settled, budget_s, ordered)
+
+
+def undecidable(files: Sequence[Claims]) -> dict[str, str]:
+    """Claims of which the shipped ledger says that no run decides them -> why."""
+    found = ledger(files, shipped=shipped_of(files)).claims
+    return {
+        one.claim.id: f"undecidable: it takes {one.today[0].takes.text()}, if nothing is lost"
+        for one in found
+        if one.state == "undecidable" and one.today[0].takes is not None
+    }
 
 
 def lines(document: Mapping[str, Any]) -> list[str]:

@@ -156,7 +156,7 @@ class ClaimCampaigns:
         """As they were when it began: the derived suite has these cells and no others."""
         bundle = Bundle(self._session.directory / name)
         layers = {row["arm"]: row["layer"] for row in bundle.rows("cells")}
-        tree = plain(bundle.campaign.suite.text, where=name)
+        tree = plain(bundle.campaign.suite.text or "", where=name)
         ids = [key for key in self._session.campaigns[name]["claims"] if key in self._asked]
         found = {
             key: needed(

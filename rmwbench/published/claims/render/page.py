@@ -25,7 +25,7 @@ def write_html(ledger: Ledger, campaigns: Sequence[Campaign], path: Path) -> Non
 
 
 def render_html(ledger: Ledger, link: Link) -> str:
-    sources = []
+    sources: list[dict[str, Any]] = []
     for source in ledger.sources:
         headings: dict[str, list[dict[str, Any]]] = {}
         for judged in source.claims:

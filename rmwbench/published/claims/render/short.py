@@ -22,7 +22,8 @@ def table(section: Mapping[str, Any] | None) -> list[tuple[str, str, str, str]]:
     return [
         (
             f"{item['of'].id}: {item['of'].says}",
-            *(_of_the_data(judged) for judged in (item["of"].published, item["of"].corrected)),
+            _of_the_data(item["of"].published),
+            _of_the_data(item["of"].corrected),
             _here(item),
         )
         for item in (section or {"items": ()})["items"]

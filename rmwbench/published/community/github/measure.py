@@ -95,10 +95,8 @@ def _first_response(items: list[Item], until: datetime) -> dict[str, Any]:
         if end is None:
             continue
         # A comment after the closing is not what anybody waited for.
-        late = (
-            item.closed is not None and item.responded is not None and item.responded > item.closed
-        )
-        days.append(_days(item.opened, item.closed if late else end))
+        late = item.closed is not None and end > item.closed
+        days.append(_days(item.opened, item.closed if item.closed and late else end))
         answered.append(item.responded is not None and not late)
     curve = kaplan_meier(days, answered)
     return _times(curve) | {"curve": _points(curve), "answered": int(sum(answered))}

@@ -71,7 +71,7 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
     ]
     if ends:
         layers.append(
-            alt.Chart(alt.Data(values=ends))
+            alt.Chart(alt.InlineData(values=ends))
             .mark_circle(size=45, opacity=1)
             .encode(x=x, y=y, color=colour)
         )

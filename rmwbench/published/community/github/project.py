@@ -6,7 +6,7 @@ committed.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
@@ -110,8 +110,11 @@ def digest(raw: Raw, where: str) -> Project:
 
 
 def _items(project: Project, answer: list[Raw], raw: Raw) -> None:
-    merges = raw.get("pulls") if isinstance(raw.get("pulls"), list) else []
-    merged_at = {entry["number"]: entry.get("merged_at") for entry in merges}
+    merges = raw.get("pulls")
+    merged_at = {
+        entry["number"]: entry.get("merged_at")
+        for entry in (merges if isinstance(merges, list) else ())
+    }
     for entry in answer:
         opened = parse(entry["created_at"])
         if opened < project.since:
@@ -226,7 +229,7 @@ def _contributors(project: Project, answer: int, raw: Raw) -> None:
     project.facts["contributors"] = {"value": int(answer), "unit": "count"}
 
 
-_READERS = {
+_READERS: dict[str, Callable[[Project, Any, Raw], None]] = {
     "repository": _repository,
     "issues": _items,
     "pulls": _pulls,

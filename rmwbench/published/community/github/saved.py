@@ -23,7 +23,7 @@ OBJECTS = ("repository", "languages", "collected")
 
 def save(raw: Raw, directory: Path) -> Path:
     """Write the raw answers about a repository below `directory`; the directory that was made."""
-    place = directory / raw["collected"]["name"].replace("/", "+")
+    place: Path = directory / raw["collected"]["name"].replace("/", "+")
     place.mkdir(parents=True, exist_ok=True)
     for part, answer in raw.items():
         write_whole(place / f"{part}.json", json.dumps(answer, ensure_ascii=False))

@@ -258,8 +258,8 @@ def _reasons(found: list[dict[str, Any]]) -> list[str]:
             if (reason := _of(repository, fact).get("no_data")) is not None:
                 facts.setdefault((repository["name"], reason), []).append(name)
     repositories: dict[tuple[str, str], list[str]] = {}
-    for (repository, reason), names in facts.items():
-        repositories.setdefault((", ".join(names), reason), []).append(repository)
+    for (name, reason), names in facts.items():
+        repositories.setdefault((", ".join(names), reason), []).append(name)
     return [
         f"{names}: no data ({reason}): {', '.join(who)}"
         for (names, reason), who in repositories.items()

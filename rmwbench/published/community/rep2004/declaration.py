@@ -104,7 +104,8 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
         if part.level == 0:
             continue
         wanted = numbers(part.title)
-        section = re.search(r"\[([1-7])\]", part.title)
+        bracket = re.search(r"\[([1-7])\]", part.title)
+        section = None if bracket is None else bracket[1]
         if (
             not wanted
             and section is None
@@ -119,13 +120,12 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
         if wanted:
             headings += 1
         elif section:
-            number = section if isinstance(section, str) else section[1]
-            only = [n for n in ITEMS if n.startswith(f"{number}.")]
+            only = [n for n in ITEMS if n.startswith(f"{section}.")]
             headings += 1
             if len(only) == 1:
                 wanted = only
             else:
-                whole[number] = part
+                whole[section] = part
         for number in wanted:
             _take(findings[number], part, named, "item")
     for number, part in whole.items():

@@ -119,7 +119,7 @@ def _answers(question: Question, people: list[int]) -> dict[str, Any]:
     if not n:
         return out | {"no_data": "nobody answered"}
     levels = question.scale.levels
-    median, low, high = ordinal.median(found)
+    median, low, high = ordinal.median(found.tolist())
     upper = int(found[len(levels) // 2 + len(levels) % 2 :].sum())
     share_low, share_high = clopper_pearson(upper, n)
     return out | {
@@ -139,7 +139,7 @@ def _comparison(
     rows = []
     for question, (a, b, test), corrected in zip(survey.questions, tests, adjusted, strict=True):
         row: dict[str, Any] = {"label": question.label, "counts": [int(a.sum()), int(b.sum())]}
-        if test is None or min(a.sum(), b.sum()) < 2:
+        if test is None or corrected is None or min(a.sum(), b.sum()) < 2:
             row["no_data"] = (
                 "all answers are the same" if a.sum() and b.sum() else "a group did not answer"
             )

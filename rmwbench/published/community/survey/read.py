@@ -84,7 +84,7 @@ def read(
         raise malformed(item.where, "no responses", "a row per person")
     group = None if group_by is None else _column(item, header, group_by)
     told = [_column(item, header, name) for name in columns]
-    questions = []
+    questions: list[Question] = []
     for place in told or range(len(header)):
         if place == group:
             continue

@@ -120,7 +120,7 @@ def read(source: Source, out: Published) -> None:
 
 def _table(item: Item, out: Published) -> None:
     wins: dict[str, list[str]] = {name: [] for name in COMPARED}
-    host = pairs = 0
+    host, pairs = "", 0
     once = Once("the same test")
     label = item.name.rpartition("/")[2].removesuffix(".csv")
     for first, second in _pairs(item):

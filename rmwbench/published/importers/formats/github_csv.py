@@ -7,9 +7,10 @@ what is open being censored at the newest time in the data).
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import numpy as np
 
@@ -172,7 +173,7 @@ def _identify(row: Row, repository: Repository) -> None:
     repository.name = match[1]
 
 
-def _once(row: Row, known: dict) -> None:
+def _once(row: Row, known: Mapping[int, Any]) -> None:
     if row.whole("number") in known:
         raise malformed(row.where, "the same number twice", "once", row["number"])
 
@@ -276,7 +277,13 @@ def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
 NO_PULLS = "no data: without the table of pull requests they cannot be told from issues"
 
 
-def _counts(out: Published, figure: str, series: str, shown: dict, right: dict | None) -> None:
+def _counts(
+    out: Published,
+    figure: str,
+    series: str,
+    shown: Mapping[int, Any],
+    right: Mapping[int, Any] | None,
+) -> None:
     for state in ("open", "closed"):
         published, corrected = (
             None if d is None else float(sum(s == state for *_, s in d.values()))

@@ -87,6 +87,12 @@ class Test:
     columns: dict[str, np.ndarray]
 
 
+def _shape(row: Row) -> tuple[int, int, int]:
+    """Of the picture and its rate: width, height, fps."""
+    width, height, fps = (row.whole(name, 1, 100_000) for name in ("width", "height", "fps"))
+    return width, height, fps
+
+
 def recognises(item: Item) -> bool:
     header = header_of(item.data[:65536])
     return header == list(SECOND) or header == list(SUMMARY)
@@ -132,9 +138,9 @@ def _test(item: Item) -> Test:
             item.name,
         )
     found = list(rows(item, SECOND, plausible=PLAUSIBLE))
-    shape = tuple(found[0].whole(c, 1, 100_000) for c in ("width", "height", "fps"))
+    shape = _shape(found[0])
     for row in found:
-        if tuple(row.whole(c, 1, 100_000) for c in ("width", "height", "fps")) != shape:
+        if _shape(row) != shape:
             raise malformed(
                 row.where, "the camera's configuration changes", f"{shape}", row["width"]
             )
@@ -239,9 +245,9 @@ def _figures(
             row.number(column)
         published[key] = row
     for key, test in tests.items():
-        row = published.get(key)
+        of_test = published.get(key)
         shown = {
-            c: row.number(c) if row is not None else float(formula(test))
+            c: of_test.number(c) if of_test is not None else float(formula(test))
             for c, formula in _FORMULAS
         }
         _test_figures(out, test, shown)

@@ -187,7 +187,7 @@ def restored_counts(log: Log, size: int) -> np.ndarray:
     """
     loop = log.columns["T_loop"]
     interval = np.concatenate((loop[:1], loop[:-1]))
-    return log.columns["data_received"] * interval / size
+    return np.asarray(log.columns["data_received"] * interval / size)
 
 
 def whole_counts(estimate: np.ndarray, within: float = 0.15) -> np.ndarray:

@@ -172,7 +172,7 @@ def _question(
                 count=len(found),
             )
     (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
-    if fast is None or cyclone is None:
+    if fast is None or cyclone is None or fast_shown is None or cyclone_shown is None:
         return
     flips = (cyclone - fast) * (cyclone_shown - fast_shown) < 0
     out.figure(

@@ -108,13 +108,13 @@ def _identity(log: Log) -> tuple[str, str, int, int]:
         )
     h = log.header
     end = {("1", "0"): "p", ("0", "1"): "s"}.get(
-        (h.get("Number of publishers"), h.get("Number of subscribers"))
+        (h.get("Number of publishers") or "", h.get("Number of subscribers") or "")
     )
     said = (RMW[name["rmw"]], name["end"], name["rate"], "Array60k")
     found = (h.get("RMW Implementation"), end, h.get("Publishing rate"), h.get("Topic name"))
     if said != found:
         raise malformed(log.where, "the name contradicts the content", f"{said}", f"{found}")
-    return said[0], said[1], int(name["rate"]), int(name["run"])
+    return RMW[name["rmw"]], name["end"], int(name["rate"]), int(name["run"])
 
 
 def _cell(out: Published, rmw: str, rate: int) -> int:

@@ -11,9 +11,9 @@ import gzip
 import hashlib
 import lzma
 import tarfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO, cast
 
 BLOCK = 512
 MOST_HEADER_BYTES = 65_536
@@ -23,7 +23,11 @@ _ATTRIBUTES = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),
     *(tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK),
 )
-_OPENERS = {b"\x1f\x8b": gzip.open, b"BZh": bz2.open, b"\xfd7zXZ\x00": lzma.open}
+_OPENERS: dict[bytes, Callable[[BinaryIO], Any]] = {
+    b"\x1f\x8b": gzip.open,
+    b"BZh": bz2.open,
+    b"\xfd7zXZ\x00": lzma.open,
+}
 
 
 def is_archive(path: Path) -> bool:
@@ -39,7 +43,8 @@ class _Member(tarfile.TarInfo):
     def _proc_member(self, archive: tarfile.TarFile) -> tarfile.TarInfo:
         if self.type in _ATTRIBUTES and self.size > MOST_HEADER_BYTES:
             raise tarfile.ReadError(f"a header of {self.size} bytes")
-        return super()._proc_member(archive)
+        found: tarfile.TarInfo = super()._proc_member(archive)  # type: ignore[misc]
+        return found
 
 
 class _Stream:
@@ -71,7 +76,9 @@ class Archive:
             file.seek(0)
             stream = _Stream(self._plain(file))
             # Blocks of 512 bytes: the last one read is then the header at which reading ended.
-            with tarfile.open(fileobj=stream, mode="r|", bufsize=BLOCK, tarinfo=_Member) as archive:
+            with tarfile.open(
+                fileobj=cast(BinaryIO, stream), mode="r|", bufsize=BLOCK, tarinfo=_Member
+            ) as archive:
                 for member in archive:
                     yield member, archive
             if stream.last != ZEROS:

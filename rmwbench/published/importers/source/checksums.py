@@ -62,15 +62,16 @@ def parsed(text: bytes, where: str) -> Checksums:
         if not line.strip():
             continue
         match = LINE.fullmatch(line)
-        name = None if match is None else str(PurePosixPath(match["name"]))
-        if match is None or wanted.get(name, match["sha256"].lower()) != match["sha256"].lower():
+        name = "" if match is None else str(PurePosixPath(match["name"]))
+        digest = None if match is None else match["sha256"].lower()
+        if digest is None or wanted.get(name, digest) != digest:
             raise UserError(
                 "not a list of checksums",
                 where=f"{where}:{number}",
                 expected="64 hexadecimal digits, two blanks, a name; each name once",
                 actual=repr(line[:80]),
             )
-        wanted[name] = match["sha256"].lower()
+        wanted[name] = digest
     return Checksums(where, wanted)
 
 

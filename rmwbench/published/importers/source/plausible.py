@@ -6,7 +6,7 @@ A value outside is not a measurement: an error names it, instead of a mean that 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,7 +23,7 @@ class Range:
     least: float
     most: float
 
-    def holds(self, values: np.ndarray) -> np.ndarray:
+    def holds(self, values: np.ndarray | np.float64) -> Any:
         """Which values lie within, shape of `values`; NaN does, being absent."""
         return ~((values < self.least) | (values > self.most))
 

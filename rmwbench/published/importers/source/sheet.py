@@ -126,7 +126,7 @@ def rows(
             raise malformed(
                 f"{item.where}:1",
                 f"column {name!r} is missing",
-                ", ".join(columns),
+                ", ".join(columns or ()),
                 ", ".join(header),
             )
     extra = [
@@ -136,7 +136,7 @@ def rows(
         raise malformed(
             f"{item.where}:1",
             f"column {extra[0]!r} is unknown",
-            ", ".join(columns),
+            ", ".join(columns or ()),
             ", ".join(header),
         )
     found = False

@@ -185,7 +185,9 @@ class Source:
                 continue
             _check_size(member.size, where)
             name = os.path.normpath(member.name)
-            data = stored.extractfile(member).read()
+            content = stored.extractfile(member)
+            assert content is not None, "a file has content"
+            data = content.read()
             if len(data) != member.size:
                 raise EOFError(f"{shown(member.name)} is cut")
             if name in digests:

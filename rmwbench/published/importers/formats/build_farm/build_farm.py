@@ -10,6 +10,7 @@ must agree with its header.
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rmwbench.published.importers.formats.build_farm import figures
 from rmwbench.published.importers.formats.perf_log import SIZEOF
@@ -276,7 +277,12 @@ _WORKLOADS = {
 def _trial(out: Published, r: Result, year: int) -> None:
     end = {"pub": "publisher (Main)", "sub": "relay"}.get(r.side, "")
     native = r.rmw in ("FastRTPS", "CycloneDDS")
-    factors = {"message": r.type, "publish_mode": r.mode, "to": r.to, "seen_by": end}
+    factors: dict[str, Any] = {
+        "message": r.type,
+        "publish_mode": r.mode,
+        "to": r.to,
+        "seen_by": end,
+    }
     if r.experiment != "node":
         factors |= {"rate_hz": 5 if r.experiment == "interop" else 1000}
     cell = out.cell(

@@ -325,17 +325,17 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
 
 
 def _counts(out: Published, series: str, condition: Condition, of: list[Run], raw: bool) -> None:
-    sent = [run.sent_restored for run in of]
+    sent = [x for run in of if (x := run.sent_restored) is not None]
     out.figure(
         "mininet_sent",
         series,
         condition.loss,
         "messages",
         float(np.mean([run.sent for run in of])),
-        float(np.mean(sent)) if all(x is not None for x in sent) else None,
+        float(np.mean(sent)) if len(sent) == len(of) else None,
         count=len(of),
         note=None
-        if all(x is not None for x in sent)
+        if len(sent) == len(of)
         else (
             "no data: seconds with a rate of 0 leave open whether one message was sent"
             if raw
@@ -418,14 +418,15 @@ def _resources(out: Published, runs: list[Run], raw: bool) -> None:
             places = [i for i, run in enumerate(table) if run.condition.network == network]
             for figure, unit, value in measures:
                 right = float(np.mean([value(table[i]) for i in places]))
-                shown, note = right, None
+                shown: float | None = right
+                note = None
                 if shifted and (raw or other is None or max(places) >= len(other)):
                     shown, note = (
                         None,
                         "published bar unknown here: it depends on the row order of the summary "
                         "file",
                     )
-                elif shifted:
+                elif shifted and other is not None:
                     shown = float(np.mean([value(other[i]) for i in places]))
                     source = other[places[0]].condition
                     note = (

@@ -97,4 +97,5 @@ def _gaps(log: Log) -> tuple[np.ndarray, np.ndarray]:
     loop = log.columns["T_loop"]
     interval = np.concatenate((loop[:1], loop[:-1]))
     arrived = log.columns["data_received"] > 0
-    return tuple(np.where(arrived, x, 0.0) for x in sent_counts(log.columns["lost"], interval))
+    least, most = sent_counts(log.columns["lost"], interval)
+    return np.where(arrived, least, 0.0), np.where(arrived, most, 0.0)
