@@ -377,7 +377,7 @@ def test_what_is_kept_is_of_cells_that_the_suites_have_today():
         names = {workload.name for workload in suite.workloads}
         arms = {arm.name for arm in suite.arms} | set(known_candidates().names)
         for workload in campaign.workloads:
-            assert workload.plain in names, (campaign.suite, workload.workload)
+            assert workload.name in names, (campaign.suite, workload.workload)
             assert {arm.arm for arm in workload.arms} <= arms, campaign.suite
 
 
