@@ -109,7 +109,7 @@ def document(
             "yes" if statuses == {MET} else "no" if NOT_MET in statuses else "could not tell"
         )
     return {
-        "schema": "rmwbench/published/community-admission",
+        "schema": "rmwbench/community-admission",
         "version": 1,
         "source": str(path),
         "distribution": distribution,

@@ -349,7 +349,7 @@ def test_the_verb_asks_saves_and_shows(wheels, base, tmp_path, capsys, monkeypat
     shown = capsys.readouterr()
     doc = json.loads(shown.out)
     assert (
-        doc["schema"] == "rmwbench/published/community-github"
+        doc["schema"] == "rmwbench/community-github"
         and doc["repositories"][0]["pulls"]["opened"] == 6
     )
     assert all(token == "Bearer secret-token" for _, token in wheels.asked)

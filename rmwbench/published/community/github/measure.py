@@ -28,7 +28,7 @@ FEWEST = 5
 def document(projects: Sequence[Project], *, people_only: bool = False) -> dict[str, Any]:
     """The engagement document (docs/community.md)."""
     return {
-        "schema": "rmwbench/published/community-github",
+        "schema": "rmwbench/community-github",
         "version": 1,
         "people_only": people_only,
         "repositories": [_repository(p, people_only) for p in projects],

@@ -49,7 +49,7 @@ def document(
         if package["package"] in doubled:  # two versions of one package are two columns
             package["package"] = f"{package['package']} ({package['date'] or package['document']})"
     return {
-        "schema": "rmwbench/published/community-rep2004",
+        "schema": "rmwbench/community-rep2004",
         "version": 1,
         "statuses": STATUSES,
         "items": [

@@ -32,7 +32,7 @@ def document(
     pair = _pair(survey, groups, compare)
     questions = [_question(q, groups) for q in survey.questions]
     out: dict[str, Any] = {
-        "schema": "rmwbench/published/community-survey",
+        "schema": "rmwbench/community-survey",
         "version": 1,
         "source": survey.where,
         "people": survey.people,
