@@ -24,7 +24,7 @@ from rmwbench.results.imported import refuse_imported
 from rmwbench.results.measure import Small
 from rmwbench.results.selection import Selection
 from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look, Settling
-from rmwbench.results.workload.arm import ArmReport, judge_by
+from rmwbench.results.workload.arm import ArmReport, CellEvidence, judge_by
 from rmwbench.results.workload.tails import of_worst
 from rmwbench.suite.arm import left_out_lines
 
@@ -68,40 +68,11 @@ def judged(
     refuse_imported(bundle)
     small = Small(bundle)
     plan, lines, cells = _asked(bundle, selection)
-    known = {} if known is None else known
-    measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
-    done = [x for x in lines if x.status == "done" and x.cell in measured]
-    for evidence in bundle.evidence((x for x in done if x.trial not in known), small):
-        known[evidence.trial] = measure_trial(evidence)
-    for line in done:
-        measured[line.cell].append(known[line.trial])
+    measured = _measured(bundle, small, lines, cells, {} if known is None else known)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
     rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
-
-    lines_of: dict[int, list[TrialLine]] = {c["cell"]: [] for c in cells}
-    for line in lines:
-        if line.cell in lines_of:
-            lines_of[line.cell].append(line)
-    settling = _settling(bundle, measured.keys(), small)
-    tails = of_worst(bundle, measured, lines, small)
     workloads = comparisons(plan, cells)
-    arms = {
-        w.name: [
-            ArmReport(
-                w.labels[c["cell"]],
-                dict(c),
-                measured[c["cell"]],
-                lines_of[c["cell"]],
-                small,
-                bundle,
-                w.primary_metric,
-                tails.get(c["cell"], ()),
-                settling.get(c["cell"]),
-            )
-            for c in w.cells
-        ]
-        for w in workloads
-    }
+    arms = _arms(bundle, small, workloads, measured, lines)
     topics = {
         w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads
     }
@@ -138,6 +109,52 @@ def judged(
             for w, reports in arms.items()
         },
     )
+
+
+def _measured(
+    bundle: Bundle,
+    small: Small,
+    lines: Sequence[TrialLine],
+    cells: Sequence[Mapping[str, Any]],
+    known: MutableMapping[int, Trial],
+) -> dict[int, list[Trial]]:
+    """Cell -> its done trials, measured; `known` as in `judged`."""
+    measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
+    done = [x for x in lines if x.status == "done" and x.cell in measured]
+    for evidence in bundle.evidence((x for x in done if x.trial not in known), small):
+        known[evidence.trial] = measure_trial(evidence)
+    for line in done:
+        measured[line.cell].append(known[line.trial])
+    return measured
+
+
+def _arms(
+    bundle: Bundle,
+    small: Small,
+    workloads: Sequence[Comparison],
+    measured: Mapping[int, list[Trial]],
+    lines: Sequence[TrialLine],
+) -> dict[str, list[ArmReport]]:
+    """Workload -> its arms."""
+    lines_of: dict[int, list[TrialLine]] = {cell: [] for cell in measured}
+    for line in lines:
+        if line.cell in lines_of:
+            lines_of[line.cell].append(line)
+    settling = _settling(bundle, measured.keys(), small)
+    tails = of_worst(bundle, measured, lines, small)
+
+    def report(w: Comparison, cell: Mapping[str, Any]) -> ArmReport:
+        number = cell["cell"]
+        evidence = CellEvidence(
+            cell=dict(cell),
+            trials=measured[number],
+            lines=lines_of[number],
+            tails=tails.get(number, ()),
+            settling=settling.get(number),
+        )
+        return ArmReport(w.labels[number], evidence, small, bundle, w.primary_metric)
+
+    return {w.name: [report(w, cell) for cell in w.cells] for w in workloads}
 
 
 def _settling(bundle: Bundle, cells: Collection[int], small: Small) -> dict[int, Settling]:
@@ -244,17 +261,15 @@ def _campaign(
     selection: Selection | None,
 ) -> Campaign:
     c = bundle.campaign
-    counts = Counter(line.status for line in lines)
     # a trial that is run again does not make its block more complete
     blocks: dict[int, set[int]] = {}
     for line in lines:
         if line.status != "void" or line.cause != "machine":
             blocks.setdefault(line.block, set()).add(line.cell)
-    looks = bundle.last_look
+    looks, dropped = bundle.last_look, bundle.dropped
     planned: Sequence[PlannedTrial | TrialLine] = plan.trials or lines
     if looks and looks.stop == "decided":
         planned = [t for t in planned if t.block < looks.blocks]
-    dropped = bundle.dropped
     if dropped:
         planned = [t for t in plan.trials if t.block < dropped.get(t.cell, math.inf)]
     return Campaign(
@@ -278,18 +293,23 @@ def _campaign(
             for block, found in blocks.items()
         ),
         looks=looks and _look(looks),
-        trials=CampaignTrials(
-            planned=len(planned),
-            done=counts["done"],
-            failed=counts["failed"],
-            void=counts["void"],
-            repeated=sum(line.repeats is not None for line in lines),
-            voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
-        ),
+        trials=_trials(lines, len(planned)),
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
         left_out=tuple(left_out_lines({one.arm: one.reason for one in plan.left_out})),
         wall_s=round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
+    )
+
+
+def _trials(lines: Sequence[TrialLine], planned: int) -> CampaignTrials:
+    counts = Counter(line.status for line in lines)
+    return CampaignTrials(
+        planned=planned,
+        done=counts["done"],
+        failed=counts["failed"],
+        void=counts["void"],
+        repeated=sum(line.repeats is not None for line in lines),
+        voided_by=dict(Counter(code for x in lines if x.status == "void" for code in x.codes)),
     )
 
 

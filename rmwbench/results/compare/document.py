@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, judged_loss
-from rmwbench.analysis.metrics.comparisons import Comparison, comparisons
+from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Use, names_for
 from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
 from rmwbench.analysis.metrics.topics import OF_TOPICS
@@ -46,7 +46,7 @@ from rmwbench.results.compare.model import (
 from rmwbench.results.measure import Small
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.results.selection import Selection
-from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.arm import ArmReport, CellEvidence
 
 COST = names_for(Use.COMPARED)
 """Judged beside the primary metric and loss, where neither side names metrics."""
@@ -346,7 +346,8 @@ def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
         for cell in found.cells:
             if (n := cell["cell"]) in cells:
-                arms[n] = _arm(found, cell, trials[n], lines[n], small, bundle)
+                evidence = CellEvidence(cell=dict(cell), trials=trials[n], lines=lines[n])
+                arms[n] = ArmReport(found.labels[n], evidence, small, bundle, found.primary_metric)
         ran = [_ran(found.labels[c["cell"]], c, lines[c["cell"]], small) for c in found.cells]
         for cell, judged in zip(found.cells, unbound(ran), strict=True):
             if cell["cell"] in arms:
@@ -359,19 +360,6 @@ def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: Small) -> Arm
     compared is spoilt for those that are."""
     busy = {x.block: is_bound(small.events[x.trial]) for x in lines if x.status == "done"}
     return Found(busy=busy).arm(label, cell, None, lines)
-
-
-def _arm(
-    found: Comparison,
-    cell: Any,
-    trials: list[Trial],
-    lines: list[TrialLine],
-    small: Small,
-    bundle: Bundle,
-) -> ArmReport:
-    return ArmReport(
-        found.labels[cell["cell"]], cell, trials, lines, small, bundle, found.primary_metric
-    )
 
 
 def _side(half: _Half) -> ComparedSide:

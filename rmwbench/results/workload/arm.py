@@ -4,6 +4,7 @@ and attested, its metrics.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.analysis.metrics import glossary
@@ -57,94 +58,114 @@ TIMES = ("ns", "cores", "s/GB")
 """Units of what is not a result of an untimed trial; nor is what was lost in it."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CellEvidence:
+    """What one cell left: its done `trials` as measured, the journal's `lines` of all, the `tails`
+    of its worst trial, and what longer windows found."""
+
+    cell: dict[str, Any]
+    trials: list[Trial]
+    lines: list[TrialLine]
+    tails: tuple[Tail, ...] = ()
+    settling: Settling | None = None
+
+
+Granted = Sequence[tuple[str, dict[str, Any], dict[str, Any]]]
+"""Of each endpoint its kind, what was asked, and what was granted."""
+
+
 class ArmReport:
     """One cell's trials with everything the document says about them."""
 
     def __init__(
-        self,
-        name: str,
-        cell: dict[str, Any],
-        trials: list[Trial],
-        lines: list[TrialLine],
-        small: Small,
-        bundle: Bundle,
-        primary: str,
-        tails: tuple[Tail, ...] = (),
-        settling: Settling | None = None,
+        self, name: str, evidence: CellEvidence, small: Small, bundle: Bundle, primary: str
     ):
         self.host = bundle.host
-        self.cell, self.trials, self.lines, self.primary = cell, trials, lines, primary
-        self.name = name
-        self.not_supported = bundle.unsupported.get(cell["cell"])
-        self.definition = loads(cell["definition"])
+        self.cell, self.trials, self.lines = evidence.cell, evidence.trials, evidence.lines
+        self.tails, self.settling = evidence.tails, evidence.settling
+        self.name, self.primary = name, primary
+        self.not_supported = bundle.unsupported.get(self.cell["cell"])
+        self.definition = loads(self.cell["definition"])
         self.arm: dict[str, Any] = self.definition.get("arm") or {}
-        self.floor = is_floor(cell)
-        self.family = interim.family_of(cell)
-        endpoints = [e for t in trials for e in small.endpoints[t.trial]]
+        self.floor = is_floor(self.cell)
+        self.family = interim.family_of(self.cell)
+        self.schedule = schedule_of(self.definition)
+        endpoints = [e for t in self.trials for e in small.endpoints[t.trial]]
         granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
-        self.publish_mode = _one(
-            g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
-        )
+        self.reliable = is_reliable(endpoints)
         self.payload_bytes = max(
             (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
+        )
+        self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self._take_topics(small)
+        self._take_granted(granted)
+        self._take_disturbances(small)
+        self._take_paths(small)
+        self.configuration = self._configuration(bundle)
+        self.support_ended = self._support_ended(bundle)
+        keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
+        self.losses = losses(self.trials, small, reliable=self.reliable, keep_last=keep_last)
+
+    def _take_topics(self, small: Small) -> None:
+        focus = focus_of(self.definition)
+        first = small.endpoints[self.trials[0].trial] if self.trials else []
+        self.topics = judged_topics(first, focus) if self.trials else []
+        """Those that are judged one by one; empty where all are alike."""
+        self.topic_names = list(
+            dict.fromkeys(t for t, _ in self._of_topics if not focus or t in focus)
+        )
+        self.judged: dict[str | None, best.Arm] = {}
+        """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
+        its workload: whoever knows these sets it."""
+        self.found = interim.Found()
+        for trial in self.trials:
+            bound = interim.is_bound(small.events[trial.trial])
+            self.found.add(trial, self.primary, small.endpoints[trial.trial], focus, bound)
+        self.values = {
+            name: []
+            if self.topics and name in POOLED
+            else [(t, v) for t in self.trials if (v := trial_value(e, t)) is not None]
+            for name, e in GLOSSARY.items()
+        }
+
+    def _take_granted(self, granted: Granted) -> None:
+        self.publish_mode = _one(
+            g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
         )
         self.touch = _one(a.get("touch") for _, a, _ in granted)
         self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
         self.take = taken_as(
             _one(g.get("take") for kind, _, g in granted if kind == "subscription"),
-            sum(t.messages.lent for t in trials),
-            sum(t.messages.taken for t in trials),
+            sum(t.messages.lent for t in self.trials),
+            sum(t.messages.taken for t in self.trials),
         )
         self.when_full = _when_full(granted)
-        self.schedule = schedule_of(self.definition)
-        self.reliable = is_reliable(endpoints)
-        focus = focus_of(self.definition)
-        self.topics = judged_topics(small.endpoints[trials[0].trial], focus) if trials else []
-        """Those that are judged one by one; empty where all are alike."""
-        self.topic_names = list(
-            dict.fromkeys(e["topic"] for e in endpoints if not focus or e["topic"] in focus)
-        )
-        self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
-        self.judged: dict[str | None, best.Arm] = {}
-        """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
-        its workload: whoever knows these sets it."""
-        self.found = interim.Found()
-        for trial in trials:
-            bound = interim.is_bound(small.events[trial.trial])
-            self.found.add(trial, primary, small.endpoints[trial.trial], focus, bound)
         self.regrant = sorted(
             {t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})}
         )
-        flagged = disturbed.disturbances([t.trial for t in trials], small.events)
+        self.worker_notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
+
+    def _take_disturbances(self, small: Small) -> None:
+        flagged = disturbed.disturbances([t.trial for t in self.trials], small.events)
         self.behaved = [one.text for one in flagged if one.code in disturbed.OF_THE_MIDDLEWARE]
         """What its middleware did badly in at least half of its trials: that is in its numbers."""
         disturbances = [one for one in flagged if one.code not in disturbed.OF_THE_MIDDLEWARE]
         self.disturbed = [one.text for one in disturbances]
         self.disturbed_by = {one.code: one.trials for one in disturbances}
-        self.notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
-        attested = [r for t in trials for r in small.attestations[t.trial]]
-        untold = {
-            r["note"]
-            for r in attested
-            if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
-        }
-        self.notes += [f"path: {note}" for note in sorted(untold)]
-        self.paths = _paths(
-            attested,
-            sum(1 for t in trials if small.attestations[t.trial]),
+
+    def _take_paths(self, small: Small) -> None:
+        attested = [r for t in self.trials for r in small.attestations[t.trial]]
+        self.path_notes = sorted(
+            {
+                r["note"]
+                for r in attested
+                if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
+            }
         )
+        """Why nobody can say which path most bytes took."""
+        self.notes = [*self.worker_notes, *(f"path: {note}" for note in self.path_notes)]
+        self.paths = _paths(attested, sum(1 for t in self.trials if small.attestations[t.trial]))
         self.path, self.main_path = _path(self.paths)
-        self.values = {
-            name: []
-            if self.topics and name in POOLED
-            else [(t, v) for t in trials if (v := trial_value(e, t)) is not None]
-            for name, e in GLOSSARY.items()
-        }
-        self.configuration = self._configuration(bundle)
-        self.support_ended = self._support_ended(bundle)
-        keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
-        self.losses = losses(trials, small, reliable=self.reliable, keep_last=keep_last)
-        self.tails, self.settling = tails, settling
 
     @property
     def facts(self) -> Facts:
@@ -481,7 +502,7 @@ def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
     return "lent" if share >= 1 - SELDOM else f"lent / {own}"
 
 
-def _when_full(granted: Iterable[tuple[str, dict[str, Any], dict[str, Any]]]) -> str | None:
+def _when_full(granted: Granted) -> str | None:
     """`publisher blocks, subscription drops at reader`; None where nothing was granted."""
     said = []
     for kind in ("publisher", "subscription"):
