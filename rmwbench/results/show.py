@@ -334,14 +334,14 @@ def _least_resolved(
 
 
 def _level(at: JudgedAt) -> str:
-    """At which look of a sequential campaign, and with how much of the error: ` JudgedCampaign at look 2 of
+    """At which look of a sequential campaign, and with how much of the error: ` Judged at look 2 of
     4, …`."""
     if not at.looks:
         return ""
     last = at.blocks not in at.looks
     look = "where time ended it" if last else f"at look {at.look} of {len(at.looks)}"
     return (
-        f" JudgedCampaign {look}, after {at.blocks} blocks, with "
+        f" Judged {look}, after {at.blocks} blocks, with "
         f"{at.alpha * 100:.2g} % of error for the whole report; what an earlier look "
         "decided stays decided."
     )
