@@ -155,15 +155,13 @@ class ArmReport:
 
     def _take_paths(self, small: Small) -> None:
         attested = [r for t in self.trials for r in small.attestations[t.trial]]
-        self.path_notes = sorted(
-            {
-                r["note"]
-                for r in attested
-                if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
-            }
-        )
-        """Why nobody can say which path most bytes took."""
-        self.notes = [*self.worker_notes, *(f"path: {note}" for note in self.path_notes)]
+        # why nobody can say which path most bytes took
+        unknown = {
+            r["note"]
+            for r in attested
+            if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
+        }
+        self.notes = [*self.worker_notes, *(f"path: {note}" for note in sorted(unknown))]
         self.paths = _paths(attested, sum(1 for t in self.trials if small.attestations[t.trial]))
         self.path, self.main_path = _path(self.paths)
 
