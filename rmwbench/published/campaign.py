@@ -1,5 +1,5 @@
 """A campaign as claims, figures and a questionnaire take it: one that was shown, one under way, or
-what a shipped file kept of one (claims/measured.py, questionnaire/model.py)."""
+what a shipped file kept of one (summaries.py, questionnaire/questions_file.py)."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -14,7 +14,7 @@ from rmwbench.cli.published.campaigns import campaigns_in
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import Campaign
-    from rmwbench.published.claims.model import Claims
+    from rmwbench.published.claims.claims_file import Claims
 
 
 def register(app: typer.Typer) -> None:
@@ -98,9 +98,9 @@ def show(
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.claims.ledger import document, ledger
-    from rmwbench.published.claims.measured import shipped_of
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
+    from rmwbench.published.claims.summary import shipped_of
 
     path = page(out, html)
     if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:
@@ -153,10 +153,10 @@ def show(
 
 def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.claims.measured import file_name, measured, text
-    from rmwbench.published.claims.measured_files import FOLDER
     from rmwbench.published.claims.suites import is_of
-    from rmwbench.published.figures.model import drawn_of
+    from rmwbench.published.claims.summary import file_name, measured, text
+    from rmwbench.published.figures.figures_file import drawn_of
+    from rmwbench.published.summaries import FOLDER
     from rmwbench.whole_file import make_directory, write_whole
 
     if not given:

@@ -15,8 +15,8 @@ from rmwbench.errors import UserError
 if TYPE_CHECKING:
     from rmwbench.published.claims.campaign.plan import ClaimsPlan
     from rmwbench.published.claims.campaign.session import Session
+    from rmwbench.published.claims.claims_file import Claims
     from rmwbench.published.claims.ledger import Ledger
-    from rmwbench.published.claims.model import Claims
 
 DEFAULT_BUDGET = "30m"
 Source = Annotated[
@@ -138,9 +138,9 @@ def _asked(
     alone that are asked for: the one that was named, or those of such a verdict in the shipped
     ledger; none for all of them."""
     from rmwbench.published.claims.ledger import ledger
-    from rmwbench.published.claims.measured import shipped_of
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
+    from rmwbench.published.claims.summary import shipped_of
     from rmwbench.suite.file.places import SUFFIXES
 
     found = asked([source] if source else [])
@@ -170,7 +170,7 @@ def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Cl
     campaigns; without one it is what the old budget still has."""
     from rmwbench.published.claims.campaign.run import settled_in
     from rmwbench.published.claims.campaign.session import load
-    from rmwbench.published.claims.model import load as load_claims
+    from rmwbench.published.claims.claims_file import load as load_claims
 
     session = load(directory)
     files = [load_claims(name) for name in session.sources]
@@ -218,8 +218,7 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     """Claims that a shipped measurement of this very machine decides: id -> its date."""
     from rmwbench.lab import machine
     from rmwbench.published.claims.campaign.run import settled_by
-    from rmwbench.published.claims.measured import expanded
-    from rmwbench.published.claims.measured_files import shipped
+    from rmwbench.published.summaries import expanded, shipped
 
     here = machine.describe()["summary"]
     found: dict[str, str] = {}

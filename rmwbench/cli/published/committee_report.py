@@ -18,7 +18,7 @@ from rmwbench.words.numbers import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rmwbench.published.committee.document import Beside, Report
+    from rmwbench.published.committee.parts import Beside, Report
     from rmwbench.published.committee.run import Sections
     from rmwbench.published.committee.sections import Share
     from rmwbench.published.committee.session import Session
@@ -258,7 +258,7 @@ def write(session: "Session") -> "tuple[Report, list[Path]]":
     """Writes the document of what has been measured so far, and says where no PDF could be made:
     the report, and its files."""
     from rmwbench.published.committee import markdown, page
-    from rmwbench.published.committee.document import gather
+    from rmwbench.published.committee.parts import gather
 
     report = gather(session, TITLE, _beside(session))
     written = markdown.write(report)[0]
@@ -285,7 +285,7 @@ def say_files(files: "Sequence[Path]") -> None:
 def _beside(session: "Session") -> "list[Beside]":
     """The parts in which nothing runs: ours of the admission, and what was put into
     DIR/community."""
-    from rmwbench.published.committee.document import Beside
+    from rmwbench.published.committee.parts import Beside
     from rmwbench.published.community import admission
     from rmwbench.published.community.shown import replaceable, shipped, view_of
 

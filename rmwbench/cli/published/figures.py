@@ -11,7 +11,7 @@ from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.pages import Html, Out, page, say_written
 
 if TYPE_CHECKING:
-    from rmwbench.published.figures.model import Figures
+    from rmwbench.published.figures.figures_file import Figures
 
 Rows = list[dict[str, Any]]
 
@@ -72,9 +72,9 @@ def figures(
 ) -> None:
     from rmwbench.cli.published.campaigns import campaigns_in
     from rmwbench.errors import UserError
-    from rmwbench.published.figures import document as redrawn
+    from rmwbench.published.figures import versions as redrawn
+    from rmwbench.published.figures.figures_file import load, sources
     from rmwbench.published.figures.measured import shipped_summaries
-    from rmwbench.published.figures.model import load, sources
 
     path = page(out, html)
     names = [source] if source else sources()
@@ -142,7 +142,7 @@ def _points(
 ) -> tuple[dict[str, Rows], str]:
     """The rows of a source and in words where they are from: the data that was given, else the
     shipped file."""
-    from rmwbench.published.figures.model import published_file
+    from rmwbench.published.figures.figures_file import published_file
     from rmwbench.published.figures.points import read
 
     given = {kind: found[kind] for kind in file.kinds if kind in found}

@@ -47,8 +47,8 @@ def questionnaire(
     ] = None,
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.questionnaire.document import document
-    from rmwbench.published.questionnaire.model import load, measured_here
+    from rmwbench.published.questionnaire.questions_file import load, measured_here
+    from rmwbench.published.questionnaire.responses import document
 
     path = page(out, html)
     if sum((path is not None, markdown, as_json, save is not None)) > 1:
@@ -105,8 +105,8 @@ def _only(asked: Any, wanted: list[str]) -> Any:
 
 
 def _save(asked: Any, campaigns: list[Path], path: Path) -> None:
-    from rmwbench.published.questionnaire.document import reduced, renewed
-    from rmwbench.published.questionnaire.model import answers_text, kept_answers
+    from rmwbench.published.questionnaire.questions_file import answers_text, kept_answers
+    from rmwbench.published.questionnaire.responses import reduced, renewed
     from rmwbench.whole_file import write_whole
 
     new = [reduced(asked, one) for one in campaigns_in(campaigns, WHO)]

@@ -94,8 +94,8 @@ def _check_plain(margin: str | None, metric: list[str] | None) -> None:
 def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoReturn:
     """Whether two runs of an evaluation come to the same verdicts; ends the verb."""
     from rmwbench.published.committee import agreement
-    from rmwbench.published.committee.document import gather
     from rmwbench.published.committee.page import render
+    from rmwbench.published.committee.parts import gather
     from rmwbench.published.committee.session import load
     from rmwbench.whole_file import write_whole
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from rmwbench.published.claims.model import Claim, Claims, Levels, Test
+from rmwbench.published.claims.claims_file import Claim, Claims, Levels, Test
 from rmwbench.suite.file.short import KEY as SHORT
 
 LAYERS = ("rclcpp", "native", "rclpy", "floor")

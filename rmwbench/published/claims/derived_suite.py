@@ -17,7 +17,7 @@ from ruamel.yaml import YAML
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import BURST
 from rmwbench.published.claims.cells import Place
-from rmwbench.published.claims.model import Test
+from rmwbench.published.claims.claims_file import Test
 from rmwbench.published.claims.topics import steady_messages
 from rmwbench.published.claims.words import unit_of
 from rmwbench.suite.cells import Cell

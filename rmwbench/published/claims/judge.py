@@ -17,7 +17,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import NOTHING, Arm, Campaign, Workload
-from rmwbench.published.claims.model import Claim, Claims, Conditions, Test
+from rmwbench.published.claims.claims_file import Claim, Claims, Conditions, Test
 from rmwbench.published.claims.rules import (
     LEAST_BLOCKS,
     Answer,

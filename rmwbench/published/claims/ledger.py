@@ -8,8 +8,8 @@ from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
 from rmwbench.published.campaign import Campaign
+from rmwbench.published.claims.claims_file import Claim, Claims, Heading
 from rmwbench.published.claims.judge import Today, answers
-from rmwbench.published.claims.model import Claim, Claims, Heading
 from rmwbench.published.claims.state import DECIDED, STATES, is_one_of, state_of, to_do
 
 SCHEMA, VERSION = "rmwbench/claims", 4

@@ -5,9 +5,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, Judged, Test
 from rmwbench.published.claims.judge import Today
 from rmwbench.published.claims.ledger import JudgedClaim, Ledger, SourceLedger
-from rmwbench.published.claims.model import RANGES, Cells, Claim, Judged, Test
 from rmwbench.published.claims.state import STATES, counts
 from rmwbench.published.claims.words import POINTS, UNITLESS, amount, title_of, unit_of
 from rmwbench.words.numbers import significant_count

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.claims.model import Claims, load
+from rmwbench.published.claims.claims_file import Claims, load
 from rmwbench.suite.file.places import CLAIMS_FILE, SUFFIXES, source_directory, sources_with
 
 

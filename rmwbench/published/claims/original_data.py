@@ -6,7 +6,7 @@ from typing import Literal
 from scipy.stats import fisher_exact
 
 from rmwbench.analysis.stats.ordinal import mann_whitney
-from rmwbench.published.claims.model import RANGES, SIGNIFICANT, Check, Data
+from rmwbench.published.claims.claims_file import RANGES, SIGNIFICANT, Check, Data
 
 Column = Literal["as_published", "as_corrected"]
 Points = Mapping[tuple[str, str, str], Mapping[str, float | None]]

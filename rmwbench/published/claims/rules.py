@@ -17,8 +17,8 @@ from typing import Literal
 
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.published.claims.claims_file import RANGES, Test
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
-from rmwbench.published.claims.model import RANGES, Test
 
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
 Code = Literal[

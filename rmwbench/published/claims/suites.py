@@ -3,7 +3,7 @@ folder."""
 
 from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import Campaign
-from rmwbench.published.claims.model import Claims
+from rmwbench.published.claims.claims_file import Claims
 from rmwbench.suite.file.places import shipped_suites, source_directory, suite_file
 
 

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rmwbench.analysis.stats.intervals import BURST
+from rmwbench.published.claims.claims_file import Test
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.model import Test
 from rmwbench.published.claims.rules import level_of, unseen
 from rmwbench.published.claims.words import unit_of
 from rmwbench.results.model import Estimate

@@ -18,7 +18,7 @@ from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.places import find, read, shown
 
 if TYPE_CHECKING:
-    from rmwbench.published.claims.model import Test
+    from rmwbench.published.claims.claims_file import Test
 
 
 def check(test: "Test", at: tuple[str | int, ...]) -> None:

@@ -24,7 +24,7 @@ from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
 from rmwbench.published.campaign import Arm
-from rmwbench.published.claims.model import Test
+from rmwbench.published.claims.claims_file import Test
 from rmwbench.published.claims.rules import ALL_OF_IT, Level, Share, level_of, unseen
 from rmwbench.published.claims.words import unit_of
 from rmwbench.results.model import Estimate

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rmwbench.analysis.verdicts.unlike import MONTHS
 from rmwbench.published.committee import answers, ran
-from rmwbench.published.committee.document import (
+from rmwbench.published.committee.parts import (
     ORDER,
     Answered,
     Part,
@@ -34,7 +34,7 @@ from rmwbench.report.show import ros
 from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.files import write_markdown
 from rmwbench.report.show.workload import KEY, matrix, topic_cell
-from rmwbench.report.view import Cell
+from rmwbench.report.view import Block, Cell
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
@@ -388,7 +388,7 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (_told(part), "")
     else:
         yield from _answers(workloads, conditions(shown))
-    tables = [*condition_table(shown), *ros.sections(shown)]
+    tables: list[Block] = [*condition_table(shown), *ros.sections(shown)]
     tables += [block for workload in workloads for block in matrix(workload)]
     yield from render_blocks(tables, level=3)
     if not tables:

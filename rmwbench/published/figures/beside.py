@@ -8,8 +8,8 @@ from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign
-from rmwbench.published.figures import document as redrawn
-from rmwbench.published.figures.model import load, published_file
+from rmwbench.published.figures import versions as redrawn
+from rmwbench.published.figures.figures_file import load, published_file
 from rmwbench.published.figures.page import write_html
 from rmwbench.published.figures.points import read
 from rmwbench.suite.file.places import FIGURES_FILE

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.published.figures.model import Measured, fill
+from rmwbench.published.figures.figures_file import Measured, fill
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.pairs import ARROW
 from rmwbench.suite.file.places import find, read, shown

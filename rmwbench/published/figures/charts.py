@@ -13,7 +13,7 @@ from typing import Any
 
 import altair as alt
 
-from rmwbench.published.figures.document import VERSIONS
+from rmwbench.published.figures.versions import VERSIONS
 from rmwbench.report.chart import charts
 from rmwbench.report.chart.charts import MUTED, TEXT, Spec
 from rmwbench.report.chart.style import NEUTRAL, looks_of_middlewares

@@ -13,10 +13,9 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import OVER_TIME, Arm, Campaign
-from rmwbench.published.claims.measured import expanded
-from rmwbench.published.claims.measured_files import FOLDER, shipped
 from rmwbench.published.figures import cells as figure_cells
-from rmwbench.published.figures.model import Measured, Part
+from rmwbench.published.figures.figures_file import Measured, Part
+from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate
 from rmwbench.suite.file.places import sources_with
 from rmwbench.words import numbers as fmt

@@ -4,7 +4,7 @@ one line in the terminal."""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rmwbench.published.figures.document import NOTHING_CHANGES, VERSIONS, counts
+from rmwbench.published.figures.versions import NOTHING_CHANGES, VERSIONS, counts
 from rmwbench.words import numbers as fmt
 
 READ_FROM = {

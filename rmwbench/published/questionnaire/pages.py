@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from rmwbench.published.questionnaire.document import NOT_APPLICABLE, STATES
+from rmwbench.published.questionnaire.responses import NOT_APPLICABLE, STATES
 from rmwbench.whole_file import write_whole
 
 HEAD = (

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rmwbench.published.questionnaire.document import NOT_APPLICABLE
 from rmwbench.published.questionnaire.pages import measured_at, summary
+from rmwbench.published.questionnaire.responses import NOT_APPLICABLE
 from rmwbench.words.printable import printable
 
 Line = tuple[str, str]

@@ -1,6 +1,6 @@
 """A claims file of one claim, as tests ask it."""
 
-from rmwbench.published.claims.model import Claims
+from rmwbench.published.claims.claims_file import Claims
 
 
 def one_claim(about, test):

@@ -8,7 +8,7 @@ from pathlib import Path
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.ledger import document, ledger
 from rmwbench.published.claims.markdown import evaluations_table, page
-from rmwbench.published.claims.measured import shipped_of
+from rmwbench.published.claims.summary import shipped_of
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, renamed

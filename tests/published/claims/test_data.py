@@ -5,7 +5,7 @@ import csv
 import pytest
 from scipy.stats import mannwhitneyu
 
-from rmwbench.published.claims.model import Check, Data
+from rmwbench.published.claims.claims_file import Check, Data
 from rmwbench.published.claims.original_data import fisher, settled
 from tests.published.claims.shipped import FILES
 from tests.published.importers import original

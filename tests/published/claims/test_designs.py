@@ -7,12 +7,13 @@ import pytest
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.campaign.plan import undecidable
+from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.judge import Counted, Length, answers
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
-from rmwbench.published.claims.measured import expanded, measured, text
-from rmwbench.published.claims.model import Conditions
+from rmwbench.published.claims.summary import measured, text
+from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
@@ -168,7 +169,7 @@ def test_what_lost_something_is_not_undecidable():
 
 def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
     source = FILES["gscam-2025"]
-    from rmwbench.published.claims.measured import shipped_of
+    from rmwbench.published.claims.summary import shipped_of
 
     made = ledger([source], shipped=shipped_of([source]))
     states = {claim.claim.id: claim for claim in claims_of(made)}

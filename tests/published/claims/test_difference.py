@@ -8,10 +8,10 @@ from rmwbench.analysis.stats.intervals import clopper_pearson, clustered_fractio
 from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.errors import UserError
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
+from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import here
-from rmwbench.published.claims.model import load
 from rmwbench.published.claims.render.picture import WIDTH, picture
 from tests.published.claims.test_predicates import arm, asked, campaign, one, renamed
 

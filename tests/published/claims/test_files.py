@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.claims.model import load
+from rmwbench.published.claims.claims_file import load
 
 GOOD = """\
 claims: mine

@@ -11,10 +11,10 @@ from rmwbench.errors import UserError
 from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
-from rmwbench.published.claims.measured import expanded, file_name, measured, text
-from rmwbench.published.claims.measured_files import FOLDER, shipped
 from rmwbench.published.claims.rules import LEAST_BLOCKS
 from rmwbench.published.claims.suites import is_of
+from rmwbench.published.claims.summary import file_name, measured, text
+from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import suites_directory
 from tests.published.claims.shipped import FILES

@@ -10,13 +10,13 @@ import pytest
 
 from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
+from rmwbench.published.claims.claims_file import Test
 from rmwbench.published.claims.judge import Cell
 from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.measured import shipped_of
-from rmwbench.published.claims.model import Test
 from rmwbench.published.claims.render.page import render_html as ledger_page
 from rmwbench.published.claims.render.picture import WIDTH, picture
 from rmwbench.published.claims.render.rows import inside, of_campaign
+from rmwbench.published.claims.summary import shipped_of
 from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue

@@ -10,9 +10,9 @@ import pytest
 
 from rmwbench.analysis.verdicts.sequential import RESERVE
 from rmwbench.analysis.verdicts.verdict import Rules
+from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judge import answers, today
-from rmwbench.published.claims.model import Claims
 from rmwbench.published.claims.rules import LOOKS, Family, Share, level_of
 from rmwbench.published.claims.values import between_half
 from rmwbench.results.model import Fact

@@ -102,10 +102,10 @@ def test_the_plan_says_what_would_run_and_what_cannot_be_decided(claims, capsys)
 
 @pytest.mark.long
 def test_only_what_was_asked_for_would_run(capsys):
+    from rmwbench.published.claims.claims_file import load
     from rmwbench.published.claims.ledger import ledger
-    from rmwbench.published.claims.measured import shipped_of
-    from rmwbench.published.claims.model import load
     from rmwbench.published.claims.named import sources
+    from rmwbench.published.claims.summary import shipped_of
 
     files = [load(name) for name in sources()]
     made = ledger(files, shipped=shipped_of(files))

@@ -8,12 +8,12 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.errors import UserError
+from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import answered, page
-from rmwbench.published.claims.measured import shipped_of
-from rmwbench.published.claims.model import Conditions
 from rmwbench.published.claims.render.page import render_html
 from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named
+from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
 from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign

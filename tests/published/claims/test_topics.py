@@ -12,9 +12,10 @@ from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_
 from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.markdown import here
-from rmwbench.published.claims.measured import expanded, measured, text
 from rmwbench.published.claims.render.rows import item
+from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.claims.words import title_of
+from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells

@@ -11,7 +11,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.committee import markdown, page
-from rmwbench.published.committee.document import Beside, candidate, gather, standings
+from rmwbench.published.committee.parts import Beside, candidate, gather, standings
 from rmwbench.published.community import admission
 from rmwbench.published.community.shown import view_of
 from rmwbench.results.model import Conclusion

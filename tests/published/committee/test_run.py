@@ -10,7 +10,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign import here, pace
 from rmwbench.campaign.stop import Stopped
 from rmwbench.lab import machine
-from rmwbench.published.committee.document import gather
+from rmwbench.published.committee.parts import gather
 from rmwbench.published.committee.run import Sections
 from rmwbench.published.committee.session import Planned, begin, load
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.published.figures import document
+from rmwbench.published.figures import versions
+from rmwbench.published.figures.figures_file import load, published_file
 from rmwbench.published.figures.measured import shipped_summaries
-from rmwbench.published.figures.model import load, published_file
 from rmwbench.published.figures.page import write_html
 from rmwbench.published.figures.points import read
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
@@ -31,7 +31,7 @@ def page(tmp_path_factory) -> Path:
         (load("galactic-2020"), read(published_file("galactic-2020")), "shipped"),
         (load("pipeline-2021"), {}, "nothing"),
     ]
-    doc = document.document(sources, shipped_summaries())
+    doc = versions.document(sources, shipped_summaries())
     source = doc["sources"][0]
     source["figures"] = [f for f in source["figures"] if f["id"].startswith(SHOWN)]
     assert {p["chart"] for f in source["figures"] for p in f["parts"]} == {

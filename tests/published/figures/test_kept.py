@@ -4,9 +4,10 @@ panels can be shipped."""
 from dataclasses import replace
 
 from rmwbench.published.campaign import OVER_TIME, Arm, Campaign, Workload
-from rmwbench.published.claims.measured import expanded, measured, text
-from rmwbench.published.claims.model import Claims
-from rmwbench.published.figures.model import Measured, drawn_of, sources
+from rmwbench.published.claims.claims_file import Claims
+from rmwbench.published.claims.summary import measured, text
+from rmwbench.published.figures.figures_file import Measured, drawn_of, sources
+from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate, Fact
 
 CLAIMS = Claims.model_validate(

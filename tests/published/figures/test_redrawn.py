@@ -9,9 +9,9 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import Arm, Campaign, Workload, seconds_of
-from rmwbench.published.figures import beside, document
+from rmwbench.published.figures import beside, versions
 from rmwbench.published.figures.charts import legend_of, specs
-from rmwbench.published.figures.model import Figures, fill, load
+from rmwbench.published.figures.figures_file import Figures, fill, load
 from rmwbench.published.figures.page import render_html, write_pictures
 from rmwbench.published.figures.points import HEADER, read, written
 from rmwbench.published.figures.words import line, words
@@ -91,7 +91,7 @@ def file(tmp_path) -> Figures:
 
 @pytest.fixture
 def doc(file):
-    return document.document([(file, {"k": ROWS}, "a test")])
+    return versions.document([(file, {"k": ROWS}, "a test")])
 
 
 def part(doc, number=0):
@@ -116,7 +116,7 @@ def test_what_is_absent_says_why(file, doc):
     texts = dict(words(part(doc)))
     assert texts["corrected"] == "1 of 3 points change, 1 have no value (no data: nothing came)"
     assert texts["measured"].startswith("not yet: `rmwbench run s/one --short`")
-    nothing = document.document([(file, {}, "nothing")])
+    nothing = versions.document([(file, {}, "nothing")])
     assert "--data" in part(nothing)["published"]["absent"]
     assert doc["sources"][0]["figures"][3]["not_drawn"] == "no data"
 
@@ -128,7 +128,7 @@ def test_each_makes_a_figure_of_every_value(doc):
     assert part(doc, 2)["published"]["points"] == [
         {"series": "one", "x": "1", "panel": "1", "y": 29.0}
     ]
-    assert dict(words(part(doc, 2)))["corrected"] == document.NOTHING_CHANGES
+    assert dict(words(part(doc, 2)))["corrected"] == versions.NOTHING_CHANGES
 
 
 def measured(*arms, suite="s-one", **more):
@@ -159,7 +159,7 @@ VALUE = {"value": 2e6, "low": 1e6, "high": 3e6}
 
 def test_measured_are_the_cells_that_have_the_levels(file):
     arms = [cell("fast", VALUE, rate_hz=30, loss=0.1), cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    found = part(versions.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
     assert found["absent"] is None
     assert [(p["series"], p["x"], p["y"], p["low"], p["high"]) for p in found["points"]] == [
         ("fast", "10", 2.0, 1.0, 3.0)
@@ -168,12 +168,12 @@ def test_measured_are_the_cells_that_have_the_levels(file):
 
 def test_a_campaign_without_the_cells_says_which_are_missing(file):
     arms = [cell("slow", VALUE, rate_hz=100, loss=0.1)]
-    found = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
+    found = part(versions.document([(file, {"k": ROWS}, "")], [measured(*arms)]))["measured"]
     assert (found["points"], found["absent"]) == (
         [],
         "the campaign has no cell for it (rate_hz 30)",
     )
-    other = part(document.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))[
+    other = part(versions.document([(file, {"k": ROWS}, "")], [measured(*arms, suite="other")]))[
         "measured"
     ]
     assert other["absent"].startswith("not yet")
@@ -181,7 +181,7 @@ def test_a_campaign_without_the_cells_says_which_are_missing(file):
 
 def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
     one = cell("fast", {"value": math.inf}, rate_hz=30, loss=0.1)
-    found = document.document([(file, {"k": ROWS}, "")], [measured(one)])
+    found = versions.document([(file, {"k": ROWS}, "")], [measured(one)])
     assert part(found)["measured"]["points"][0]["y"] is None
     assert dict(words(part(found)))["measured"] == (
         "campaign c, layer native; fast at 10: never arrived"
@@ -192,7 +192,7 @@ def drawn(file, *campaigns, **asked):
     """The measured points of the first part, with another `measured`."""
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["measured"][0].update(asked)
-    return part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))[
+    return part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")], campaigns))[
         "measured"
     ]
 
@@ -219,7 +219,7 @@ def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
         suite="rclcpp-intraprocess-2019",
         workloads=(Workload(workload=figure, name=figure, arms=(arm,)),),
     )
-    doc = document.document([(source, {}, "")], [ran])
+    doc = versions.document([(source, {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
     periods = [point["y"] for part in found["parts"] for point in part["measured"]["points"]]
     assert [y for y in periods if y is not None] == pytest.approx([25.0, 50.0])
@@ -237,7 +237,7 @@ def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_toge
         suite="rclcpp-intraprocess-2019",
         workloads=(Workload(workload=figure, name=figure, arms=(arm,)),),
     )
-    doc = document.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
+    doc = versions.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
     periods = {
         point["x"]: point["y"]
@@ -257,7 +257,7 @@ def points_of(source, figure, suite, workload, values, arm="fast", **factors):
         facts=with_cores("2 of 2"),
         workloads=(Workload(workload=workload, name=workload, arms=(one,)),),
     )
-    doc = document.document([(load(source), {}, "")], [ran])
+    doc = versions.document([(load(source), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
     points = [point for part in found["parts"] for point in part["measured"]["points"]]
     return {point["series"]: point["y"] for point in points if point["y"] is not None}
@@ -358,7 +358,7 @@ def test_latencies_are_told_by_the_second(file):
     ):
         asked = {"suite": "s/one", "metric": name, "factor": factor, "x": "second"}
         tree["items"][0]["parts"][0]["measured"] = [asked]
-        found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
+        found = part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
             "measured"
         ]
         assert [(p["x"], pytest.approx(p["y"])) for p in found["points"]] == wanted, (
@@ -405,7 +405,7 @@ def test_a_summary_that_keeps_another_metric_of_the_cell_is_not_a_point(file):
 
 def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
-    doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    doc = versions.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(words(part(doc)))["measured"] == (
         "2 × Some CPU, Linux, 8 GB, 2026-11-22, shipped, layer rclcpp and native, 3 to 5 blocks"
     )
@@ -421,7 +421,7 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
 
 def test_points_of_busy_processors_are_counted(file):
     arms = [of("a", 1e6, machine_bound=2), of("b", 1e6)]
-    doc = document.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
+    doc = versions.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
     assert dict(words(part(doc)))["measured"].endswith(
         "; 1 of 2 points on processors that were busy throughout"
     )
@@ -446,7 +446,7 @@ exclude: [{arm: b, loss: 0.2}]
     path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
     factors = {"rate_hz": 30, "loss": 0.1, "reliability": "reliable"}
     one = measured(of("a", 1e6, factors=factors), suite="one")
-    found = part(document.document([(load(str(path)), {}, "")], [one]))
+    found = part(versions.document([(load(str(path)), {}, "")], [one]))
     # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not
     # a contender.
     assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
@@ -458,7 +458,7 @@ exclude: [{arm: b, loss: 0.2}]
 def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belongs(file):
     tree = file.model_dump(exclude_none=True)
     tree["items"][0]["parts"][0]["points"][0]["mislabelled"] = {"A": "B"}
-    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
+    found = part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
     shown = {(p["series"], p["x"]): p["y"] for p in found["published"]["points"]}
     right = {(p["series"], p["x"]): p["y"] for p in found["corrected"]["points"]}
     assert (shown["A", "0"], right["A", "0"]) == (2.0, 1.0), "what it calls A is B"
@@ -485,7 +485,7 @@ def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expe
         outages=(),
     )
     one = measured(replace(cell("a", VALUE), by_second=seconds_of(rates, None)))
-    found = part(document.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
+    found = part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")], [one]))[
         "measured"
     ]
     assert [(p["x"], p["y"]) for p in found["points"]] == expected

@@ -10,15 +10,15 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.published.campaign import OVER_TIME
-from rmwbench.published.claims.measured_files import shipped as summaries_of
-from rmwbench.published.figures import document
+from rmwbench.published.figures import versions
 from rmwbench.published.figures.charts import specs
+from rmwbench.published.figures.figures_file import load, published_file, sources
 from rmwbench.published.figures.measured import shipped_summaries
-from rmwbench.published.figures.model import load, published_file, sources
 from rmwbench.published.figures.points import read, written
 from rmwbench.published.figures.words import line, words
 from rmwbench.published.importers.collected import collect
 from rmwbench.published.importers.kinds import KINDS
+from rmwbench.published.summaries import shipped as summaries_of
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.places import shipped_suites
 from tests.published.figures import originals
@@ -123,7 +123,7 @@ def test_every_part_has_points_or_says_why(name):
     rows = read(shipped) if shipped.is_file() else {}
     assert set(file.kinds) <= set(KINDS)
     assert bool(file.kinds) == shipped.is_file()
-    (source,) = document.document([(file, rows, "shipped")])["sources"]
+    (source,) = versions.document([(file, rows, "shipped")])["sources"]
     assert len(source["figures"]) >= 3
     for figure in source["figures"]:
         assert figure["parts"] or figure["not_drawn"], figure["id"]
@@ -173,7 +173,7 @@ def measured(name):
     """The source's figures with what is shipped of today's measurements."""
     shipped = published_file(name)
     rows = read(shipped) if shipped.is_file() else {}
-    return document.document([(FILES[name], rows, "shipped")], shipped_summaries())
+    return versions.document([(FILES[name], rows, "shipped")], shipped_summaries())
 
 
 @pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])

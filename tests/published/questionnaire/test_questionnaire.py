@@ -12,8 +12,20 @@ import pytest
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import of_shown
-from rmwbench.published.questionnaire import model
-from rmwbench.published.questionnaire.document import (
+from rmwbench.published.questionnaire import questions_file
+from rmwbench.published.questionnaire.pages import page, render_html
+from rmwbench.published.questionnaire.questions_file import (
+    Answers,
+    Evidence,
+    Questionnaire,
+    answers_text,
+    check,
+    load,
+    measured_here,
+    name_in_bundles,
+    of_kept,
+)
+from rmwbench.published.questionnaire.responses import (
     ANSWERED,
     IN_PART,
     MEASURED,
@@ -25,18 +37,6 @@ from rmwbench.published.questionnaire.document import (
     reduced,
     renewed,
 )
-from rmwbench.published.questionnaire.model import (
-    Answers,
-    Evidence,
-    Questionnaire,
-    answers_text,
-    check,
-    load,
-    measured_here,
-    name_in_bundles,
-    of_kept,
-)
-from rmwbench.published.questionnaire.pages import page, render_html
 from rmwbench.published.questionnaire.terminal import lines
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as as_document
@@ -257,7 +257,7 @@ def test_a_question_has_one_id():
     with pytest.raises(ValueError, match="two questions have the id"):
         Questionnaire.model_validate(ASKED.model_copy(update={"questions": twice}).model_dump())
     with pytest.raises(UserError, match="has no questions"):
-        model.load("galactic-2020")
+        questions_file.load("galactic-2020")
 
 
 def run(capsys, *arguments):

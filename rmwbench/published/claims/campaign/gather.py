@@ -11,8 +11,8 @@ from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
 from rmwbench.published.claims.cells import Need, Place, Refused, needed
+from rmwbench.published.claims.claims_file import Claim, Claims, Test
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS, derived, longer, place_of
-from rmwbench.published.claims.model import Claim, Claims, Test
 from rmwbench.published.claims.rules import Share, level_of
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse, plain

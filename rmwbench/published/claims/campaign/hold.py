@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 from rmwbench.campaign.blocks import Dropped
 from rmwbench.published.campaign import Campaign
+from rmwbench.published.claims.claims_file import Claim, Claims, Test
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
 from rmwbench.published.claims.judge import Cell, Today, arms_of, today
-from rmwbench.published.claims.model import Claim, Claims, Test
 from rmwbench.published.claims.rules import LOOKS, Share, decided, level_of, unseen
 
 DECIDED, TIME = "decided", "time"

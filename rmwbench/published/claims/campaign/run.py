@@ -27,9 +27,9 @@ from rmwbench.published.claims.campaign.gather import Asked, Gathered, Offer
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.campaign.session import Session
 from rmwbench.published.claims.cells import Need, needed
+from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import place_of
 from rmwbench.published.claims.judge import answers
-from rmwbench.published.claims.model import Claims
 from rmwbench.suite.file.load import plain
 
 FASTEST, SLOWEST = 0.7, 4.0

@@ -8,10 +8,10 @@ from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign
+from rmwbench.published.claims.claims_file import Claims, Test, load
 from rmwbench.published.claims.judge import Cell, Today
 from rmwbench.published.claims.ledger import JudgedClaim, SourceLedger, ledger
 from rmwbench.published.claims.markdown import here
-from rmwbench.published.claims.model import Claims, Test, load
 from rmwbench.published.claims.render.picture import picture
 from rmwbench.published.claims.state import OF_THE_DATA, STATES
 from rmwbench.published.claims.words import title_of, unit_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.published.claims.model import Judged
+from rmwbench.published.claims.claims_file import Judged
 
 
 def lines(section: Mapping[str, Any] | None) -> list[tuple[str, str]]:

@@ -13,10 +13,10 @@ from typing import Literal
 from rich.console import Console
 from rich.text import Text
 
+from rmwbench.published.claims.claims_file import Claim, Judged
 from rmwbench.published.claims.judge import Cell, Today
 from rmwbench.published.claims.ledger import JudgedClaim, Ledger, SourceLedger
 from rmwbench.published.claims.markdown import answered, here
-from rmwbench.published.claims.model import Claim, Judged
 from rmwbench.published.claims.state import counts
 from rmwbench.published.claims.words import interval
 from rmwbench.words import numbers as fmt

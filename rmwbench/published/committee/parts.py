@@ -19,8 +19,8 @@ from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.committee.sections import NEEDS, Need
 from rmwbench.published.committee.session import Planned, Session
-from rmwbench.published.questionnaire import document as questionnaire
-from rmwbench.published.questionnaire.model import load as load_questionnaire
+from rmwbench.published.questionnaire import responses as questionnaire
+from rmwbench.published.questionnaire.questions_file import load as load_questionnaire
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, verdict_of

@@ -3,7 +3,7 @@ where each stands in its source, what its axes are, which imported points it sho
 of which suite measure the same today.
 
 A file per source, `suites/published/SOURCE/figures.yaml`. What its words mean is checked here;
-`published/figures/document.py` draws them.
+`published/figures/versions.py` draws them.
 """
 
 import re

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from rmwbench.published.campaign import Arm, Campaign, Workload
-from rmwbench.published.questionnaire.model import (
+from rmwbench.published.questionnaire.questions_file import (
     Evidence,
     Measurement,
     Middleware,

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
-from rmwbench.published.campaign import Arm, Campaign, Seconds, Values, Workload, name_of
+from rmwbench.published.campaign import Arm, Campaign, Seconds, Values
+from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judge import compared
-from rmwbench.published.claims.measured_files import METHOD, SCHEMA, VERSION, shipped
-from rmwbench.published.claims.model import Claims
 from rmwbench.published.claims.suites import is_of
-from rmwbench.results.model import Estimate, Fact, document
+from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
+from rmwbench.results.model import document
 
 if TYPE_CHECKING:
-    from rmwbench.published.figures.model import Measured as Drawn
+    from rmwbench.published.figures.figures_file import Measured as Drawn
 
 Asked = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
@@ -83,11 +83,6 @@ def text(summary: Mapping[str, Any]) -> str:
             lines.append("]}" + ("" if end else ","))
         lines.append("]}" + ("" if last else ","))
     return "\n".join([*lines, "]}"]) + "\n"
-
-
-def expanded(summary: Mapping[str, Any]) -> list[Campaign]:
-    """The campaigns of a summary."""
-    return [_expanded(one) for one in summary["campaigns"]]
 
 
 def shipped_of(sources: Sequence[Claims]) -> dict[str, list[Campaign]]:
@@ -220,67 +215,6 @@ def _kept(found: Values, asked: set[str]) -> dict[str, Any]:
             if name in found.per_trial
         },
     }
-
-
-def _expanded(one: Mapping[str, Any]) -> Campaign:
-    about = one["campaign"]
-    facts = {key: value for key, value in one["machine"].items() if key != "summary"}
-    return Campaign(
-        name=about["name"],
-        suite=about["suite"],
-        created_utc=about["created_utc"],
-        seed=about["seed"],
-        tool_version=about["tool_version"],
-        blocks_complete=about["blocks_complete"],
-        wall_s=about.get("wall_s"),
-        machine=one["machine"]["summary"],
-        facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
-        workloads=tuple(
-            Workload(
-                workload=workload["workload"],
-                name=name_of(workload["workload"]),
-                arms=tuple(map(_expanded_arm, workload["arms"])),
-                steady_s=workload.get("steady_s"),
-            )
-            for workload in one["workloads"]
-        ),
-        shipped=True,
-    )
-
-
-def _expanded_arm(arm: Mapping[str, Any]) -> Arm:
-    whole = _values(arm)
-    return Arm(
-        arm=arm["arm"],
-        middleware=arm["middleware"],
-        layer=arm["layer"],
-        version=arm.get("version"),
-        profile=arm.get("profile"),
-        release_date=arm.get("release_date"),
-        is_floor=arm["layer"] == "floor",
-        factors=arm["factors"],
-        touch=arm.get("touch", "all"),
-        not_supported=arm.get("not_supported"),
-        machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
-        lost_blocks=tuple(arm.get("lost_blocks", ())),
-        metrics=whole.metrics,
-        per_trial=whole.per_trial,
-        topics={name: _values(found) for name, found in arm.get("topics", {}).items()},
-        by_second={
-            name: None if found is None else tuple((int(n), float(value)) for n, value in found)
-            for name, found in arm.get("by_second", {}).items()
-        },
-    )
-
-
-def _values(kept: Mapping[str, Any]) -> Values:
-    return Values(
-        metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
-        per_trial={
-            name: {block: float(value) for block, value in found}
-            for name, found in kept["per_trial"].items()
-        },
-    )
 
 
 def _marked(items: Sequence[Any]) -> list[tuple[bool, Any]]:

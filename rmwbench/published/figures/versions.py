@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.published.campaign import Campaign
+from rmwbench.published.figures.figures_file import Figure, Figures, Part, Points, fill
 from rmwbench.published.figures.measured import measured
-from rmwbench.published.figures.model import Figure, Figures, Part, Points, fill
 
 Rows = list[dict[str, Any]]
 VERSIONS = ("published", "corrected", "measured")

@@ -4,7 +4,7 @@ evidence.
 
 Two files beside the suites of the source: `questionnaire.yaml` has the questions, `evidence.yaml`
 the answers that were found in documents or probed by a command. What the answers add up to is put
-together in `report/questionnaire`.
+together in `responses.py`.
 """
 
 import json
@@ -40,7 +40,7 @@ Kind = Literal["self-declared", "probed", "third party", "unknown", "not applica
 Scalar = str | int | float | bool
 ANSWERS_FILE = "answers.json"
 ANSWERS_SCHEMA, ANSWERS_VERSION = "rmwbench/questionnaire-answers", 2
-"""Version 1 had what an earlier method measured (published/claims/measured_files.py, METHOD)."""
+"""Version 1 had what an earlier method measured (published/summaries.py, METHOD)."""
 
 
 def _a_date(text: str) -> str:

@@ -1,0 +1,120 @@
+"""The shipped summaries of measurements, `suites/published/SOURCE/measured/TIME-MACHINE.json`
+(docs/formats/claims.md)."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rmwbench.codes import Code
+from rmwbench.errors import UserError
+from rmwbench.input_file import parse_json, read_input
+from rmwbench.published.campaign import Arm, Campaign, Values, Workload, name_of
+from rmwbench.results.model import Estimate, Fact
+from rmwbench.suite.file.places import source_directory
+
+FOLDER = "measured"
+SCHEMA, VERSION = "rmwbench/measured", 1
+METHOD = 2
+"""By which method a campaign was measured; no other is judged. 1, which said none: of a short drain
+that took slow messages for lost, of costs divided by what arrived after the window too, and of
+single trials repeated instead of blocks."""
+
+
+def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
+    """The summaries of a source as they are in their files, the newest first. Raises UserError for
+    any other file, and for what another method measured."""
+    folder = (directory / source if directory else source_directory(source)) / FOLDER
+    return [_read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found: dict[str, Any] = parse_json(read_input(path))
+        kind = (found["schema"], found["version"])
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UserError(
+            "this is not a summary of a measurement", where=str(path), actual=str(error)
+        ) from None
+    if kind != (SCHEMA, VERSION):
+        raise UserError(
+            "this summary is of another kind",
+            where=str(path),
+            expected=f"{SCHEMA} {VERSION}",
+            actual=f"{kind}",
+        )
+    methods = {one.get("method", 1) for one in found["campaigns"]}
+    if methods != {METHOD}:
+        raise UserError(
+            "this was measured by another method",
+            where=str(path),
+            expected=f"method {METHOD}",
+            actual=", ".join(f"method {number}" for number in sorted(methods)),
+            fix="measure it again; `rmwbench published claims run` says what is open without it",
+        )
+    return found
+
+
+def expanded(summary: Mapping[str, Any]) -> list[Campaign]:
+    """The campaigns of a summary."""
+    return [_expanded(one) for one in summary["campaigns"]]
+
+
+def _expanded(one: Mapping[str, Any]) -> Campaign:
+    about = one["campaign"]
+    facts = {key: value for key, value in one["machine"].items() if key != "summary"}
+    return Campaign(
+        name=about["name"],
+        suite=about["suite"],
+        created_utc=about["created_utc"],
+        seed=about["seed"],
+        tool_version=about["tool_version"],
+        blocks_complete=about["blocks_complete"],
+        wall_s=about.get("wall_s"),
+        machine=one["machine"]["summary"],
+        facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
+        workloads=tuple(
+            Workload(
+                workload=workload["workload"],
+                name=name_of(workload["workload"]),
+                arms=tuple(map(_expanded_arm, workload["arms"])),
+                steady_s=workload.get("steady_s"),
+            )
+            for workload in one["workloads"]
+        ),
+        shipped=True,
+    )
+
+
+def _expanded_arm(arm: Mapping[str, Any]) -> Arm:
+    whole = _values(arm)
+    return Arm(
+        arm=arm["arm"],
+        middleware=arm["middleware"],
+        layer=arm["layer"],
+        version=arm.get("version"),
+        profile=arm.get("profile"),
+        release_date=arm.get("release_date"),
+        is_floor=arm["layer"] == "floor",
+        factors=arm["factors"],
+        touch=arm.get("touch", "all"),
+        not_supported=arm.get("not_supported"),
+        machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
+        lost_blocks=tuple(arm.get("lost_blocks", ())),
+        metrics=whole.metrics,
+        per_trial=whole.per_trial,
+        topics={name: _values(found) for name, found in arm.get("topics", {}).items()},
+        by_second={
+            name: None if found is None else tuple((int(n), float(value)) for n, value in found)
+            for name, found in arm.get("by_second", {}).items()
+        },
+    )
+
+
+def _values(kept: Mapping[str, Any]) -> Values:
+    return Values(
+        metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
+        per_trial={
+            name: {block: float(value) for block, value in found}
+            for name, found in kept["per_trial"].items()
+        },
+    )
