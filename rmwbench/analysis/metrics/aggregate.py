@@ -248,25 +248,7 @@ def _quantile(entry: Metric, trials: Sequence[Trial]) -> Estimate:
         own = next((t.reasons[entry.name] for t in trials if entry.name in t.reasons), None)
         return NoData(entry.unit, no_data=own or entry.absent)
     if all(entry.q in s.exact for s in samples):
-        if len(samples) == 1:
-            exact = samples[0].exact[entry.q]
-            low, high = intervals.order_statistic(samples[0].at, total, entry.q)
-            return Measured(
-                entry.unit,
-                exact,
-                min(low, exact),
-                max(high, exact),
-                total,
-                1,
-                f"95 % binomial interval of one trial, as if {entry.counted} were independent",
-            )
-        return over_trials(
-            entry.unit,
-            entry.kind,
-            np.array([s.exact[entry.q] for s in samples]),
-            total,
-            "medians" if entry.q == 0.5 else f"p{entry.q * 100:g}",
-        )
+        return _quantile_of_trials(entry, samples, total)
     wholes = [_whole(s) for s in samples]
     if allowed(total, entry.q) and len(samples) > 1:
         value, low, high = intervals.pooled_quantile(wholes, entry.q)
@@ -295,7 +277,30 @@ def _quantile(entry: Metric, trials: Sequence[Trial]) -> Estimate:
     )
 
 
-def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, what: str) -> Estimate:
+def _quantile_of_trials(entry: Metric, samples: Sequence[Sample], total: int) -> Measured:
+    """Where each trial by itself has messages enough for the percentile."""
+    if len(samples) > 1:
+        return over_trials(
+            entry.unit,
+            entry.kind,
+            np.array([s.exact[entry.q] for s in samples]),
+            total,
+            "medians" if entry.q == 0.5 else f"p{entry.q * 100:g}",
+        )
+    exact = samples[0].exact[entry.q]
+    low, high = intervals.order_statistic(samples[0].at, total, entry.q)
+    return Measured(
+        entry.unit,
+        exact,
+        min(low, exact),
+        max(high, exact),
+        total,
+        1,
+        f"95 % binomial interval of one trial, as if {entry.counted} were independent",
+    )
+
+
+def over_trials(unit: str, kind: Kind, values: np.ndarray, count: int, what: str) -> Measured:
     """From one value per trial, shape (trials,), at least one; `what` names them in the interval's
     description."""
     n = len(values)

@@ -109,16 +109,7 @@ def measure(
         calls = [(w.kind, _inside(w.call_ns, window)) for w in writers]
         out.calls_in_window = sum(number for _, number in calls)
         out.published_in_window = sum(number for kind, number in calls if kind == "publisher")
-    places = [w.places for w in writers]
-    out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
-    out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
-    out.never_sent = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
-    out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
-    sizes = columns.sent("bytes")
-    out.longest_bytes = max(
-        (int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0
-    )
-
+    _count(columns, writers, pairs, out)
     out.samples["response_latency"] = make_sample(
         responses := [_wanted(p.taken_ns, p.writer.intended_ns, p.places.steady) for p in pairs]
     )
@@ -142,6 +133,21 @@ def measure(
     )
     out.samples["writing"] = make_sample([_writing(columns, w) for w in writers])
     return out
+
+
+def _count(
+    columns: Columns, writers: Sequence["_Writer"], pairs: Sequence["_Pair"], out: Messages
+) -> None:
+    """What the schedule wanted, and what calls came of it."""
+    places = [w.places for w in writers]
+    out.scheduled = sum(int(np.count_nonzero(w.steady)) for w in places)
+    out.failed_calls = sum(int(np.count_nonzero(w.steady & w.failed)) for w in places)
+    out.never_sent = sum(int(np.count_nonzero(w.steady & ~w.attempted)) for w in places)
+    out.pairs, out.readers = len(pairs), len({p.reader.endpoint for p in pairs})
+    sizes = columns.sent("bytes")
+    out.longest_bytes = max(
+        (int(own.max()) for w in writers if len(own := sizes[w.rows])), default=0
+    )
 
 
 def _called(writer: "_Writer") -> np.ndarray:

@@ -9,19 +9,15 @@ import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 
+from rmwbench.analysis.metrics.glossary import METRICS, Use
 from rmwbench.campaign.calibrate.evidence import Evidence
 from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
 from rmwbench.results.machine.model import Cost, CostsAt, OwnCosts
 from rmwbench.results.model import Estimate
 
 TIMEOUT_S = 30
-LATENCY, CPU = "service_latency_p50", "cpu_per_message"
-AT_SIZES = {
-    "response_latency": "response_latency_p50",
-    "service_latency": LATENCY,
-    "consumed_latency": "consumed_latency_p50",
-    "cpu_per_message": CPU,
-}
+AT_SIZES = {m.source or m.name: m.name for m in METRICS if Use.OWN_COST in m.use}
+"""Names in a calibration's `sizes` -> the metrics of messages of each size."""
 
 
 def own_cost(evidence: Evidence, null: Path) -> OwnCosts:
@@ -29,7 +25,8 @@ def own_cost(evidence: Evidence, null: Path) -> OwnCosts:
     `cpu_per_message`: of a whole message, both ends; both of messages of 64 bytes. `sizes`: the
     same and more for each size of the grid. `clock_read` and `record` in ns, from the worker
     itself."""
-    found = _metrics(evidence, min(NOTHING), {"latency": LATENCY, "cpu_per_message": CPU})
+    names = {"latency": AT_SIZES["service_latency"], "cpu_per_message": AT_SIZES["cpu_per_message"]}
+    found = _metrics(evidence, min(NOTHING), names)
     calls = clock_cost(null)
     return OwnCosts(
         latency=found["latency"],

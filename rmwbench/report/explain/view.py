@@ -1,10 +1,10 @@
 """What `rmwbench explain` shows: of each arm which path the bytes took, what sets it apart, where
 messages went missing, and why the slowest were slow; a line where there is little to say."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 
 from rmwbench.analysis.metrics.aggregate import FATES
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
 from rmwbench.report.explain.shares import KINDS, percent
 from rmwbench.report.view import Block, Cell, Facts, Section, Text, View
 from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
@@ -15,11 +15,7 @@ MOST = 3
 """Tails, and messages of each, that are told."""
 Said = tuple[str, str]
 """What it is about, empty where that goes on, and a text."""
-_LATENCIES: Mapping[str, str] = {
-    "response": "response_latency_p50",
-    "service": "service_latency_p50",
-    "consumed": "consumed_latency_p50",
-}
+_LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is Clocks.ONE_WAY}
 
 
 def view(found: Sequence[Explanation]) -> View:

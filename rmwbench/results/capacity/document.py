@@ -43,7 +43,8 @@ from rmwbench.results.model import GlossaryEntry
 
 MACHINE_BOUND_IDLE = 0.10
 """Rule 10: a cell that leaves the machine less is bound by the machine."""
-MEDIAN, TAIL = "response_latency_p50", "response_latency_p99"
+MEDIAN = "response_latency_p50"
+TAIL = "response_latency_p99"
 
 
 @dataclass

@@ -8,6 +8,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     EFFECT,
     LIMIT,
     LOWER,
+    OWN_COST,
     PRIMARY,
     Group,
     Metric,
@@ -27,7 +28,7 @@ METRICS = (
         "CPU time of all worker processes, of their middleware's daemons and of whatever else it "
         "started, in the steady window for each message delivered: kernel time in their system "
         "calls included, interrupts that hit other processes not.",
-        use=COMPARED | EFFECT,
+        use=COMPARED | EFFECT | OWN_COST,
         per_message=True,
     ),
     _metric(

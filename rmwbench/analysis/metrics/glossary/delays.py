@@ -8,6 +8,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     EFFECT,
     LIMIT,
     LOWER,
+    OWN_COST,
     PRIMARY,
     Clocks,
     Group,
@@ -44,7 +45,7 @@ def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, .
             f"period of a {side}",
             text,
             (0.5, 0.99),
-            "periods",
+            counted="periods",
             topics=Topics.APART,
             absent=absent,
         ),
@@ -78,7 +79,7 @@ METRICS = (
         clocks=Clocks.ONE_WAY,
         words=("response",),
         use={
-            0.5: LIMIT | PRIMARY | BESIDE,
+            0.5: LIMIT | PRIMARY | BESIDE | OWN_COST,
             0.9: LIMIT | PRIMARY | BESIDE,
             0.99: LIMIT | PRIMARY | BESIDE,
             0.999: LIMIT,
@@ -93,7 +94,7 @@ METRICS = (
         topics=Topics.APART,
         clocks=Clocks.ONE_WAY,
         words=("consumed",),
-        use=LIMIT,
+        use={0.5: LIMIT | OWN_COST, 0.9: LIMIT, 0.99: LIMIT},
         absent="the consumer's reading was not stamped",
     ),
     *_percentiles(
@@ -106,7 +107,11 @@ METRICS = (
         topics=Topics.APART,
         clocks=Clocks.ONE_WAY,
         words=("service",),
-        use=LIMIT | PRIMARY,
+        use={
+            0.5: LIMIT | PRIMARY | OWN_COST,
+            0.9: LIMIT | PRIMARY,
+            0.99: LIMIT | PRIMARY,
+        },
     ),
     _metric(
         "service_latency_mean",

@@ -81,7 +81,8 @@ class Use(Flag):
     """Where the program takes the metric up by itself. `LIMIT`: a limits file may name it;
     `PRIMARY`: a workload may be judged by it; `COMPARED`: `compare` judges it beside the primary
     metric; `EFFECT`: an arm is divided by another in it, and in `BESIDE` too where a workload is
-    put beside another; `GROWTH`: how it grows with the number of nodes is told."""
+    put beside another; `GROWTH`: how it grows with the number of nodes is told; `OWN_COST`:
+    `calibrate` measures it with no middleware."""
 
     NONE = 0
     LIMIT = auto()
@@ -90,11 +91,10 @@ class Use(Flag):
     EFFECT = auto()
     BESIDE = auto()
     GROWTH = auto()
+    OWN_COST = auto()
 
 
-LIMIT, PRIMARY, COMPARED, EFFECT, BESIDE, GROWTH = (
-    *(Use.LIMIT, Use.PRIMARY, Use.COMPARED, Use.EFFECT, Use.BESIDE, Use.GROWTH),
-)
+LIMIT, PRIMARY, COMPARED, EFFECT, BESIDE, GROWTH, OWN_COST = Use
 NOTHING_COUNTED = "nothing to count in any trial"
 LOWER, HIGHER, NEITHER = Better.LOWER, Better.HIGHER, Better.NEITHER
 
@@ -177,7 +177,6 @@ def percentiles(
     title: str,
     text: str,
     qs: tuple[float, ...],
-    counted: str = "messages",
     *,
     metric: Callable[..., Metric],
     use: Use | Mapping[float, Use] = Use.NONE,
@@ -186,6 +185,7 @@ def percentiles(
     **attributes: Any,
 ) -> tuple[Metric, ...]:
     """Percentiles of the sample `stem`, in ns. `use` of all of them, or of each."""
+    counted = attributes.get("counted", "messages")
     return tuple(
         metric(
             f"{stem}_p{f'{q * 100:g}'.replace('.', '')}",
@@ -196,7 +196,6 @@ def percentiles(
             "bound.",
             source=stem,
             q=q,
-            counted=counted,
             use=use if isinstance(use, Use) else use.get(q, Use.NONE),
             heading=(headings or {}).get(q, ""),
             absent=absent,

@@ -9,7 +9,7 @@ recovered.
 
 import math
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,54 +78,58 @@ def outages(
     *,
     daemons_return: bool = False,
 ) -> list[Outage]:
-    """Of a trial, by time. A new address while the link is up is an outage of no length, and so is
+    """The outages of a trial, by time. A new address while the link is up is an outage of no length, and so is
     the death of a daemon, unless it is to come back (`daemons_return`): then it lasts until its
     successor serves, or to the end."""
     events = list(events)
-    found: list[Outage] = []
-    open_: dict[str, tuple[str, float]] = {}
-    dead: dict[str, float] = {}
-    roaming: dict[str, tuple[str, float]] = {}
-    for row in sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"]):
-        who, what, at = row["process"], row["text"] or "", float(row["time_ns"])
-        if row["event"] == "killed":
-            if not what.startswith(OF_A_WORKER):
-                dead.setdefault(who, at)
-        elif row["event"] == "returned":
-            who = who.removesuffix(SUCCESSOR)
-            found.append(Outage("daemon", who, "killed", dead.pop(who, at), at))
-        elif row["event"] != "network":
-            continue
-        elif what in DOWN:
-            open_.setdefault(who, (what, at))
-        elif what.startswith(ROAM):
-            roaming[who] = what, at
-        elif what.startswith(ROAMED) and who in roaming:
-            how, down = roaming.pop(who)
-            found.append(Outage("network", who, how, down, at))
-        elif what == "up" and who in open_:
-            how, down = open_.pop(who)
-            found.append(Outage("network", who, how, down, at))
-        elif what == "new_address":
-            if who in open_:
-                open_[who] = (f"{open_[who][0]}, new address", open_[who][1])
-            else:
-                found.append(Outage("network", who, "new address", at, at))
-    left = [*open_.items(), *roaming.items()]
-    found += [Outage("network", who, what, down, math.inf) for who, (what, down) in left]
-    # Streams go on without a daemon, or do not: nothing is to be waited for where none comes back.
-    found += [
-        Outage("daemon", who, "killed", at, math.inf if daemons_return else at)
-        for who, at in dead.items()
-    ]
+    timed = sorted((e for e in events if e["time_ns"] is not None), key=lambda e: e["time_ns"])
     killed = {
         e["process"]
         for e in events
         if e["event"] == "killed" and (e["text"] or "").startswith(OF_A_WORKER)
     }
-    return sorted(
-        found + _restarts(endpoints, killed, window.begin_ns), key=lambda o: (o.down_ns, o.who)
-    )
+    found = [
+        *_of_daemons(timed, daemons_return=daemons_return),
+        *_of_links(timed),
+        *_restarts(endpoints, killed, window.begin_ns),
+    ]
+    return sorted(found, key=lambda o: (o.down_ns, o.who))
+
+
+def _of_daemons(timed: Iterable[Row], *, daemons_return: bool) -> Iterator[Outage]:
+    """Streams go on without a daemon, or do not: nothing is to be waited for where none comes
+    back."""
+    dead: dict[str, float] = {}
+    for row in timed:
+        who, at = row["process"], float(row["time_ns"])
+        if row["event"] == "killed" and not (row["text"] or "").startswith(OF_A_WORKER):
+            dead.setdefault(who, at)
+        elif row["event"] == "returned":
+            who = who.removesuffix(SUCCESSOR)
+            yield Outage("daemon", who, "killed", dead.pop(who, at), at)
+    for who, at in dead.items():
+        yield Outage("daemon", who, "killed", at, math.inf if daemons_return else at)
+
+
+def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
+    down: dict[str, tuple[str, float]] = {}
+    roaming: dict[str, tuple[str, float]] = {}
+    for row in (row for row in timed if row["event"] == "network"):
+        who, what, at = row["process"], row["text"] or "", float(row["time_ns"])
+        if what in DOWN:
+            down.setdefault(who, (what, at))
+        elif what.startswith(ROAM):
+            roaming[who] = what, at
+        elif what.startswith(ROAMED) and who in roaming:
+            yield Outage("network", who, *roaming.pop(who), at)
+        elif what == "up" and who in down:
+            yield Outage("network", who, *down.pop(who), at)
+        elif what == "new_address" and who in down:
+            down[who] = (f"{down[who][0]}, new address", down[who][1])
+        elif what == "new_address":
+            yield Outage("network", who, "new address", at, at)
+    for who, (what, at) in [*down.items(), *roaming.items()]:
+        yield Outage("network", who, what, at, math.inf)
 
 
 def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
