@@ -51,12 +51,12 @@ from rmwbench.lab.machine.timekeeping import timekeeping
 
 LOOPBACK = "127.0.0.1"
 GREETING_TIMEOUT_S = 5.0
-"""Of a whole greeting, TLS included."""
+"""A whole greeting may take so long, TLS included."""
 MOST_GREETING_BYTES = 200
 MOST_GREETERS = 32
 """Connections at a time that have not said the word yet; more are closed at once."""
 MOST_WAITING_BYTES = 64 << 20
-"""Of what a process has not read yet of its control socket."""
+"""So much may wait for a process on its control socket."""
 CONTROL_BYTES = 1 << 16
 """This machine's own, whatever the orchestrator's are."""
 LOGS = (1, 2)

@@ -18,7 +18,7 @@ from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 
 EXCHANGES, EXCHANGES_IN_WINDOW = 32, 8
-"""Of a reading. An exchange takes some 50 µs; the shortest of 32 is rarely longer than one alone on
+"""The exchanges of a reading. One takes some 50 µs; the shortest of 32 is rarely longer than one alone on
 an idle machine."""
 TIMEOUT_S, TIMEOUT_IN_WINDOW_S = 5.0, 0.05
 """A worker that is stopped or busy is not waited for in the window: the readings on both sides are
@@ -30,7 +30,7 @@ OWN = fit([Reading(0, 0, 0)])
 
 
 class HostClocks:
-    """Of one trial. `places`: worker → host; those who were started have said hello by the time of
+    """The clocks of one trial. `places`: worker → host; those who were started have said hello by the time of
     `begin`."""
 
     def __init__(self, crew: Crew, places: Mapping[str, str]):
@@ -89,7 +89,7 @@ class HostClocks:
             self.of_host(host)
 
     def rows(self) -> Iterator[dict[str, object]]:
-        """Of the table `clock_map`: every reading of a foreign clock, and one exact row of each
+        """Rows of the table `clock_map`: every reading of a foreign clock, and one exact row of each
         that is our own. None where the trial has one host with our own clock: there is nothing to
         translate."""
         hosts = dict.fromkeys(self._places.values())
@@ -104,7 +104,7 @@ class HostClocks:
         return next((worker for worker in found if not worker.ended), found[0])
 
     def _here(self) -> list[tuple[str, str]]:
-        """Of the places those whose worker was started: who follows a killed one comes later."""
+        """The processes whose worker has started; a killed one's successor starts later."""
         return [
             (process, host)
             for process, host in self._places.items()

@@ -63,7 +63,7 @@ class Arm(Side):
     loan: bool = False
     publish_mode: PublishMode = "default"
     take: Take = "typed"
-    """Of its subscriptions: `typed`, as any user of the API gets a message (in the reader's own
+    """How its subscriptions take messages: `typed`, as any user of the API gets a message (in the reader's own
     memory, or lent where the API lends), or `raw`, serialised in the middleware's receive
     buffer."""
     against: ArmName | None = None

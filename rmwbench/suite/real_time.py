@@ -12,7 +12,7 @@ from pydantic import AfterValidator
 from rmwbench.suite.fault import unknown
 
 PRIORITY = 50
-"""Of SCHED_FIFO: in the middle, where interrupt threads of a kernel with PREEMPT_RT are, too."""
+"""The priority of SCHED_FIFO: in the middle, where interrupt threads of a kernel with PREEMPT_RT are, too."""
 
 
 class Level(NamedTuple):

@@ -179,58 +179,52 @@ class Suite(Strict):
 
     @model_validator(mode="after")
     def _names_agree(self) -> "Suite":
-        for kind in ("arms", "workloads"):
-            seen: set[str] = set()
-            for index, item in enumerate(getattr(self, kind)):
-                if item.name in seen:
-                    raise Fault(
-                        f"two {kind} are called `{item.name}`",
-                        expected="a name of its own for each",
-                        at=(kind, index, "name"),
-                    )
-                seen.add(item.name)
         arms = [arm.name for arm in self.arms]
+        workloads = [workload.name for workload in self.workloads]
+        self._check_once("arms", arms)
+        self._check_once("workloads", workloads)
         for index, arm in enumerate(self.arms):
-            others = [name for name in arms if name != arm.name]
-            if arm.against is not None and arm.against not in others:
-                raise unknown("other arm", arm.against, others, at=("arms", index, "against"))
+            _check_against("arm", arm.against, arm.name, arms, ("arms", index))
         for index, name in enumerate(self.blocks.decide):
-            known = [workload.name for workload in self.workloads]
-            if name not in known:
-                raise unknown("workload", name, known, at=("blocks", "decide", index))
-        names = [workload.name for workload in self.workloads]
+            if name not in workloads:
+                raise unknown("workload", name, workloads, at=("blocks", "decide", index))
         for index, workload in enumerate(self.workloads):
-            others = [name for name in names if name != workload.name]
-            if workload.against is not None and workload.against not in others:
-                raise unknown(
-                    "other workload", workload.against, others, at=("workloads", index, "against")
-                )
-            if isinstance(workload.network, str) and workload.network not in self.networks:
-                raise unknown(
-                    "network",
-                    workload.network,
-                    list(self.networks),
-                    at=("workloads", index, "network"),
-                )
+            at = ("workloads", index)
+            _check_against("workload", workload.against, workload.name, workloads, at)
+            if isinstance(workload.network, str):
+                self._check_network(workload.network, (*at, "network"))
         for index, level in enumerate(self.factors.get("network", ())):
-            if level not in self.networks:
-                raise unknown(
-                    "network", level, list(self.networks), at=("factors", "network", index)
+            self._check_network(level, ("factors", "network", index))
+        if self.outcomes is not None:
+            self._check_limited_topics(self.outcomes)
+        self._check_exclusions(arms, workloads)
+        return self
+
+    def _check_once(self, kind: str, names: list[str]) -> None:
+        for index, name in enumerate(names):
+            if name in names[:index]:
+                raise Fault(
+                    f"two {kind} are called `{name}`",
+                    expected="a name of its own for each",
+                    at=(kind, index, "name"),
                 )
-        if self.outcomes is not None and self.outcomes.topics:
-            topics = list(
-                dict.fromkeys(
-                    t for w in self.workloads for node in w.written_out for t in node.topics
-                )
-            )
-            for name in self.outcomes.topics:
-                if name not in topics and not any(
-                    t.startswith(name.removesuffix("*")) for t in topics if "*" in name
-                ):
-                    raise unknown("topic", name, topics, at=("outcomes", "topics", name))
+
+    def _check_network(self, name: Scalar, at: tuple[str | int, ...]) -> None:
+        if name not in self.networks:
+            raise unknown("network", name, list(self.networks), at=at)
+
+    def _check_limited_topics(self, limits: Limits) -> None:
+        named = (t for w in self.workloads for node in w.written_out for t in node.topics)
+        topics = list(dict.fromkeys(named)) if limits.topics else []
+        for name in limits.topics:
+            begins = name.removesuffix("*")
+            if name not in topics and not any(t.startswith(begins) for t in topics if "*" in name):
+                raise unknown("topic", name, topics, at=("outcomes", "topics", name))
+
+    def _check_exclusions(self, arms: list[str], workloads: list[str]) -> None:
         axes: dict[str, list[Scalar]] = {
-            "arm": [arm.name for arm in self.arms],
-            "workload": [workload.name for workload in self.workloads],
+            "arm": arms,
+            "workload": workloads,
             **{name: list(levels) for name, levels in self.factors.items()},
         }
         for index, rule in enumerate(self.exclude):
@@ -250,4 +244,11 @@ class Suite(Strict):
                         [str(known) for known in axes[axis]],
                         at=("exclude", index, axis),
                     )
-        return self
+
+
+def _check_against(
+    kind: str, against: str | None, name: str, names: list[str], at: tuple[str | int, ...]
+) -> None:
+    others = [other for other in names if other != name]
+    if against is not None and against not in others:
+        raise unknown(f"other {kind}", against, others, at=(*at, "against"))

@@ -59,7 +59,7 @@ class Recording:
                 )
 
     def columns(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """Of the table `recorded`: what is in the bag, in its order."""
+        """Columns of the table `recorded`: what is in the bag, in its order."""
         for writer, numbers in sorted(self.kept.messages.items()):
             rows = len(numbers)
             yield (

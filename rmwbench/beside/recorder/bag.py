@@ -107,7 +107,7 @@ def identity(data: bytes, nonce: int) -> tuple[int, int, int] | None:
 
 
 def header_check(header: bytes) -> int:
-    """Of the 64 bytes, as docs/formats/records.md has it."""
+    """The check of the first 56 bytes, as docs/formats/records.md has it."""
     words = struct.unpack("<7Q", header[:56])
     total: int = sum(
         word * pow(_MULTIPLIER, index, 1 << 64) for index, word in enumerate(words, start=1)

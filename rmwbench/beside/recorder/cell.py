@@ -30,7 +30,7 @@ def recorded_topics(cell: Cell) -> tuple[str, ...]:
 
 
 def recorded_bytes(cell: Cell) -> int:
-    """Of all messages that a trial's recorder should keep, as they are serialised."""
+    """The size of all messages that a trial's recorder should keep, as they are serialised."""
     return sum(endpoint.sent * endpoint.type.cdr_bytes for endpoint in recorded(cell))
 
 

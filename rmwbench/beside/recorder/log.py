@@ -17,7 +17,7 @@ _UNFLUSHED = re.compile(r"Cache buffers were unflushed with (\d+) remaining mess
 _TRANSPORT = re.compile(r"Number of messages lost on the transport layer: (\d+)")
 _STOPPED = "Recording stopped"
 TRANSPORT_SINCE = (0, 26, 10)
-"""Of rosbag2 in Jazzy: from there on it counts the message-lost events of its RMW and prints their
+"""The version of rosbag2 in Jazzy from which on it counts the message-lost events of its RMW and prints their
 sum."""
 
 

@@ -34,7 +34,7 @@ from rmwbench.suite.cells import Cell
 
 PACKAGE, PROGRAM, STORAGE = "rosbag2_transport", "recorder", "rosbag2_storage_mcap"
 LAYERS = ("rclcpp", "rclpy")
-"""Of the workers whose messages rosbag2 can take."""
+"""The layers of the workers whose messages rosbag2 can take."""
 NODE = "rmwbench_recorder"
 IN_DIRECTORY = "rmwbench-bag"
 """rosbag2 makes the bag's directory itself, in the host's /tmp or in the one that it is given."""
@@ -69,7 +69,7 @@ def find() -> Rosbag2 | None:
 
 
 def version_of(prefix: Path, package: str) -> tuple[int, ...]:
-    """Of a package's manifest; empty where it says none."""
+    """The version in a package's manifest; empty where it says none."""
     try:
         text = (prefix / "share" / package / "package.xml").read_text()
     except OSError:

@@ -132,7 +132,7 @@ def _make_directory(order: Order) -> Path:
 
 
 def bag_directory(campaign: Path, trial: int) -> Path:
-    """Of a bag that is kept."""
+    """Where a bag that is kept lies."""
     return campaign / f"bag-{trial:06}"
 
 

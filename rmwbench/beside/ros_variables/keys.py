@@ -23,7 +23,7 @@ LOANS = "loans"
 PEER = "PEER"
 """In a value: the address of the other process's host."""
 LAYER = "rclcpp"
-"""Of the workers that read ROS variables."""
+"""The layer of the workers that read ROS variables."""
 
 _DISCOVERY = "https://docs.ros.org/en/jazzy/Tutorials/Advanced/Improved-Dynamic-Discovery.html"
 _DOMAIN = "https://docs.ros.org/en/jazzy/Concepts/Intermediate/About-Domain-ID.html"

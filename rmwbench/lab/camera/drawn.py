@@ -25,7 +25,7 @@ TURN_PIXELS = 4
 """From frame to frame."""
 SEED = 20261123
 BLOCK_BYTES = 65_000
-"""Of what a batch of Zenoh's holds at most (65 535 bytes)."""
+"""Less than a batch of Zenoh's holds at most (65 535 bytes)."""
 
 READ_NOISE, PHOTON_NOISE = 1.2, 0.02
 """Standard deviation in the dark, in grey levels of 255, and variance per grey level."""

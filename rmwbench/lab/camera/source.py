@@ -45,7 +45,7 @@ SLOTS = 6
 """Two of slack, one that is being written, one that is being read, and room for a publisher that is
 late."""
 TIMES = 1 << 16
-"""Of the newest frames: 18 minutes at 60 Hz."""
+"""So many of the newest frames are kept: 18 minutes at 60 Hz."""
 PAGE_BYTES = 4096
 TIMES_OFFSET = PAGE_BYTES
 FIRST_SLOT = TIMES_OFFSET + 8 * TIMES
@@ -190,7 +190,7 @@ class FrameSources:
         return found
 
     def accounts(self, window: Callable[[str], tuple[int, int]]) -> list[Account]:
-        """Of the window: host → its begin and end, in ns of that host's clock."""
+        """The edges of the window: host → its begin and end, in ns of that host's clock."""
         return [ring.account(*window(ring.endpoint.host)) for ring in self._rings]
 
     def logs(self) -> dict[str, bytes]:

@@ -43,7 +43,7 @@ from rmwbench.lab.host.host import (
 CONNECT_TIMEOUT_S = 5.0
 ANSWER_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 20.0
-"""Of silence, while its processes end and its records come: those of a large trial take minutes
+"""A machine may be silent so long, while its processes end and its records come: those of a large trial take minutes
 over a WiFi."""
 CONTROL_BYTES = 1 << 16
 GREETING = b"welcome\n"

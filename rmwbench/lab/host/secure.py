@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from rmwbench.errors import UserError
 
 VALID_DAYS = 30
-"""Of a campaign at most; clocks of machines may be a day apart."""
+"""A campaign takes less; clocks of machines may be a day apart."""
 
 
 @dataclass(frozen=True)

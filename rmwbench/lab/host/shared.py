@@ -23,7 +23,7 @@ from rmwbench.lab.host import marker, shared_files
 from rmwbench.lab.host.host import TARGETS, Host, HostBroken
 
 NUMBERS = range(1, 51)
-"""Of hosts that can be at the same time in one network namespace. A number is a DDS domain, whose
+"""So many hosts can be at the same time in one network namespace. A number is a DDS domain, whose
 ports end below those of the next line and below the kernel's ephemeral ones; 0 is where robots
 are."""
 PORTS, FIRST_PORT = 100, 20_200

@@ -16,7 +16,7 @@ _DELETED = " (deleted)"
 
 
 def number_of(name: str) -> int:
-    """Of a host, by the name of its directory (`rmwbench-NUMBER-…`)."""
+    """The number of a host, by the name of its directory (`rmwbench-NUMBER-…`)."""
     return int(name.split("-")[1])
 
 

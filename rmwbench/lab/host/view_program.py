@@ -15,7 +15,7 @@ sys.path.append(os.path.dirname(os.path.abspath(__file__)))
 import init
 
 SHM_BYTES = TMP_BYTES = 1 << 26
-"""Of the two file systems: what says something of itself writes next to nothing."""
+"""The size of the two file systems: what says something of itself writes next to nothing."""
 
 
 def main() -> None:

@@ -162,7 +162,7 @@ def _process_ticks() -> dict[int, tuple[str, int]]:
 
 
 def _interfaces_up() -> list[str] | None:
-    """Of this network namespace; /sys may show another's."""
+    """The interfaces of this network namespace; /sys may show another's."""
 
     def is_up(name: str) -> bool:
         answer = fcntl.ioctl(asking, SIOCGIFFLAGS, struct.pack("16sH22x", name.encode(), 0))
@@ -179,7 +179,7 @@ CAP_IPC_LOCK, CAP_SYS_NICE = 14, 23
 
 
 def has_capability(number: int) -> bool:
-    """Of the kernel's set of effective capabilities, by its number of capabilities(7)."""
+    """Whether the set of effective capabilities has that one, by its number of capabilities(7)."""
     lines = (_text("/proc/self/status") or "").splitlines()
     mask = next((line.split()[1] for line in lines if line.startswith("CapEff:")), "0")
     return bool(int(mask, 16) >> number & 1)

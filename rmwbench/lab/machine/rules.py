@@ -87,7 +87,7 @@ class Violation:
 
 STEAL_VOID_FRACTION = 0.05
 STOLEN_VOID_FRACTION = 0.05
-"""Of the window: how long the processors were away, summed over them."""
+"""The share of the window: how long the processors were away, summed over them."""
 STOLEN_VOID_TICKS = 2
 
 RULES: tuple[Rule, ...] = (

@@ -117,7 +117,7 @@ def parse_chrony(text: str) -> dict[str, Any] | None:
 
 
 def ptp() -> dict[str, Any] | None:
-    """Of a running ptp4l, which usually only root may ask."""
+    """What a running ptp4l says, which usually only root may ask."""
     text = _answer("pmc", "-u", "-b", "0", "GET CURRENT_DATA_SET", "GET PORT_DATA_SET")
     return None if text is None else parse_ptp(text)
 

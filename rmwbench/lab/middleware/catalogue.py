@@ -24,7 +24,7 @@ FIRST_SET = "middlewares"
 """The folder of the crates that are built when no name is given."""
 
 CORES = 2
-"""Of the machine that all minutes were measured on."""
+"""The processors of the machine that all minutes were measured on."""
 
 _INCLUDE_DIRECTORIES = ("/usr/include", "/usr/local/include")
 

@@ -33,7 +33,7 @@ from rmwbench.suite.side import INSTALLED, SERIES, bare
 
 VARIABLE = visible.WORKERS
 PROTOCOL = 1
-"""Of the workers (docs/formats/worker-protocol.md)."""
+"""The version of the workers' protocol (docs/formats/worker-protocol.md)."""
 ROS_VARIABLE = "AMENT_PREFIX_PATH"
 LIBRARIES = "LD_LIBRARY_PATH"
 DESCRIBE_TIMEOUT_S = 10.0

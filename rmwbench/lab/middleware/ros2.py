@@ -45,7 +45,7 @@ def recipes() -> dict[str, Recipe]:
 
 
 def prefixes() -> list[Path]:
-    """Of the sourced ROS 2 and what lies over it, the topmost first."""
+    """The prefixes of the sourced ROS 2 and of what lies over it, the topmost first."""
     return [Path(part) for part in os.environ.get(VARIABLE, "").split(os.pathsep) if part]
 
 

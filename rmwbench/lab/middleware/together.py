@@ -153,7 +153,7 @@ on two virtual processors with nothing else running (2026-11-25)."""
 
 
 def expected_minutes(alone: Sequence[float]) -> float:
-    """Of all together, where each takes so long alone on `CORES` processors."""
+    """The time that all take together, where each takes so long alone on `CORES` processors."""
     processors = min(os.cpu_count() or CORES, 4 * CORES)
     return max(SHARE * sum(alone), max(alone, default=0.0)) * CORES / processors
 

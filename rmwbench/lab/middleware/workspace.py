@@ -62,7 +62,7 @@ def cache() -> Path:
 
 
 def cargo_environment() -> dict[str, str]:
-    """Of cargo. Raises UserError as `target_directory`."""
+    """The environment of cargo. Raises UserError as `target_directory`."""
     return {**os.environ, **_own_rust(), "CARGO_TARGET_DIR": str(target_directory())}
 
 

@@ -17,7 +17,7 @@ from rmwbench.suite.network.network import Links, Port
 from rmwbench.suite.network.spec import Spec
 
 QUEUE_FRAMES = 10_000
-"""Of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""
+"""The queue of the device: at the usual 1000 a burst of fragments is dropped before any link has seen it."""
 NIC_QUEUE_FRAMES = 1000
 SMALLEST_BURST_BYTES, LARGEST_BURST_BYTES, BURST_S = 3_200, 65_536, 0.002
 """What a device may send at once beyond its rate: two full frames, up to 64 KiB, or what 2 ms
@@ -29,7 +29,7 @@ _SYS = "/proc/sys/net/"
 FIRST_FURTHER = 1000
 """Index of the first device that leads nowhere."""
 _NO_IPV6 = _SYS + "ipv6/conf/default/disable_ipv6"
-"""Of devices that are made from then on: an address that the kernel gives by itself would be one
+"""For devices that are made from then on: an address that the kernel gives by itself would be one
 more to announce."""
 CONGESTION = _SYS + "ipv4/tcp_congestion_control"
 TUNED_FRAGMENTS = {
@@ -306,7 +306,7 @@ def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
 
 
 HOST_FIELDS = {"ip_fragments", "congestion_control"}
-"""Of a network: what each host's kernel must be able to, besides the rate at its device."""
+"""A network asks for this: what each host's kernel must be able to, besides the rate at its device."""
 
 
 def rehearse_host(links: Links, host: str) -> None:

@@ -38,7 +38,7 @@ FASTEST_BPS = 500_000_000
 """A burst from Python is not faster; beyond it only the frame log tells the rate."""
 HEADERS_BYTES = 14 + 20 + 8
 SLOWEST_SENDING = 0.7
-"""Of the time that the burst takes to arrive: who sends more slowly measures itself."""
+"""The share of the time that the burst takes to arrive: who sends more slowly measures itself."""
 RATE_FLAG, RATE_VOID = 0.15, 0.5
 FLAG_CHANCE, VOID_CHANCE = 0.01, 1e-6
 """One good trial in a hundred is flagged. To void those too would throw away what is merely far
@@ -103,7 +103,7 @@ class Flow:
 
     @property
     def delay_ns(self) -> int | None:
-        """Of a small datagram alone; None where it is not fixed."""
+        """How long a small datagram alone takes; None where that is not fixed."""
         if self.shared or self.up.trace or self.down.trace:
             return None
         bits = 8 * (SMALL_BYTES + HEADERS_BYTES)

@@ -257,7 +257,7 @@ def _crossing(links: Links, traffic: CrossTraffic, duration_s: float) -> int:
 
 
 USUAL_PIECE_BYTES, HEADERS_BYTES = 1300, 60
-"""Of a message in a frame: what a middleware fills of the usual MTU, and what IP and TCP take."""
+"""The part of a message in a frame: what a middleware fills of the usual MTU, and what IP and TCP take."""
 
 CROSSING_OF_TRACE = 1_000_000
 """Where a trace alone limits it."""

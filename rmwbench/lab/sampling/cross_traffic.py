@@ -22,7 +22,7 @@ from rmwbench.suite.network.cross_traffic import CrossTraffic
 from rmwbench.suite.network.network import Links
 
 ROLE = "cross traffic"
-"""Of its processes in the bundle's `counters`."""
+"""The role of its processes in the bundle's `counters`."""
 
 Snapshot = Mapping[str, Any]
 

@@ -150,7 +150,7 @@ class Samplers:
 
     @property
     def by_host(self) -> dict[str, dict[str, Any]]:
-        """Of those that answered."""
+        """The documents of those that answered."""
         return {
             host: one.document for host, one in self._by_host.items() if one.document is not None
         }

@@ -20,7 +20,7 @@ from rmwbench.words import numbers as fmt
 TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
 """After which the nodes that are active are counted for a reader."""
 MOST_POINTS = 400
-"""Of a curve of the chart, which is some hundred pixels wide."""
+"""A curve of the chart has so many points at most, which is some hundred pixels wide."""
 SHOWN = {m.heading: m.name for m in METRICS if m.group is nodes.GROUP and m.heading}
 """Columns and their metrics."""
 TEXT = (
@@ -127,7 +127,7 @@ def chart(arm: str, trials: Sequence[Trial]) -> Up | None:
 
 @dataclass(frozen=True)
 class Tables:
-    """Of a workload. `rows`: arm, complete, the metrics of `SHOWN`, where others stopped;
+    """The tables of a workload. `rows`: arm, complete, the metrics of `SHOWN`, where others stopped;
     `up_rows`: arm, nodes active after each time."""
 
     workload: str

@@ -46,7 +46,7 @@ TEXT = (
 
 @dataclass(frozen=True)
 class Seen:
-    """Of one arm in one case: messages of the steady state that readers took and that were
+    """What one arm did in one case: messages of the steady state that readers took and that were
     published for them, of each done trial; those that readers took as a loan, warm-up included; the
     trials in which a reader was matched; and the finished trials that are not done."""
 
@@ -344,7 +344,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Cases:
-    """Of a workload."""
+    """The cases of a workload."""
 
     title: str
     rows: list[Case]

@@ -23,7 +23,7 @@ NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE, CANDI
 
 SUFFIXES = (".yaml", ".yml")
 JSON = ".json"
-"""Of a test matrix that is read as a suite (matrix.py)."""
+"""A test matrix that is read as a suite ends so (matrix.py)."""
 MAX_FILE_BYTES = 256 * 1024
 """Reading YAML with its lines takes some seconds at that size; the largest file that is shipped has
 a third of it."""

@@ -12,7 +12,7 @@ from pathlib import Path
 
 FIRST_SET = ("floor", "synthetic", "null", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
 PREFIX = "rmwbench-"
-"""Of every worker's program."""
+"""Every worker's program begins so."""
 
 
 @cache

@@ -20,7 +20,7 @@ from rmwbench.suite.file import yaml_tree
 _Model = TypeVar("_Model", bound=BaseModel)
 
 MOST_VALUES = 200_000
-"""Of a file with its aliases written out; a bomb of a few lines has billions."""
+"""A file may have so many with its aliases written out; a bomb of a few lines has billions."""
 
 
 def tree_of(text: str, where: str) -> Any:

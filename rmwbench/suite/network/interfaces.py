@@ -16,13 +16,13 @@ from rmwbench.suite.fault import Fault, Strict
 TAKEN = ("lo", "eth0")
 MOST = 16
 OURS = ipaddress.IPv4Network("10.77.0.0/16")
-"""Of the links between hosts, in each of their networks."""
+"""The links between hosts take these, in each of their networks."""
 PEER = "-p"
 """Behind the name: the other end of the pair, which nobody listens to."""
 
 
 def checked_name(name: str) -> str:
-    """Of a device beside `eth0`. Raises Fault."""
+    """The name of a device beside `eth0`. Raises Fault."""
     allowed = "abcdefghijklmnopqrstuvwxyz0123456789-"
     if (
         name in TAKEN

@@ -438,16 +438,16 @@ class Links:
     others: tuple[str, ...] = ()
 
     def spec(self, host: str, direction: str) -> Spec:
-        """Of the link of its `eth0`."""
+        """What the link of its `eth0` does in that direction."""
         return self.network.up(host) if direction == "up" else self.network.down(host)
 
     def mtu_bytes(self, host: str) -> int:
-        """Of the host's own device: what its link up takes."""
+        """The MTU of the host's device, which is that of its link up."""
         return self.network.up(host).mtu_bytes or DEFAULT_MTU_BYTES
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """Of every `eth0`, in the order of the hosts; then those of the networks beside."""
+        """The ports of every `eth0`, in the order of the hosts; then those of the networks beside."""
         numbers = {host: number for number, host in enumerate(self.hosts, start=1)}
         found = [Port(name=host, host=host, number=number) for host, number in numbers.items()]
         for network, (name, beside) in enumerate(self.network.beside.items(), start=1):
@@ -485,7 +485,7 @@ class Links:
 
     @property
     def _specs(self) -> list[Spec]:
-        """Of every direction of every port, and those that replace them within the trial."""
+        """The specs of every direction of every port, and those that replace them within the trial."""
         found = [self.port_spec(port, way) for port in self.ports for way in _DIRECTIONS]
         found += [
             spec

@@ -16,7 +16,7 @@ LONGEST_MS = 60_000
 SMALLEST_MTU_BYTES, LARGEST_MTU_BYTES = 576, 9000
 DEFAULT_CORRELATION_MS = 100.0
 LARGEST_USUAL_FRAME_BYTES = 1514
-"""Of an MTU of 1500, with Ethernet's header."""
+"""The largest frame of an MTU of 1500, with Ethernet's header."""
 
 
 def ms_to_ns(milliseconds: float) -> int:
@@ -84,7 +84,7 @@ class Bernoulli(Strict):
 
     @property
     def correlation(self) -> float:
-        """Of the loss of one frame with that of the next."""
+        """The correlation of the loss of one frame with that of the next."""
         return 0.0
 
     def wire(self) -> dict[str, Any]:
@@ -335,7 +335,7 @@ class Spec(Strict):
 
     @property
     def largest_rate_bps(self) -> int:
-        """Of its own and of its trace; 0 without any."""
+        """The largest of its own rate and its trace's; 0 without any."""
         return max(self.rate_bps or 0, self.trace.largest_rate_bps if self.trace else 0)
 
     @property

@@ -113,7 +113,7 @@ def _spec(spec: Spec) -> str:
 
 
 def _memory(correlation_ms: float | None) -> str:
-    """Of a jitter, where it is not the usual one."""
+    """How long a jitter remembers, in words, where that is not as usual."""
     match correlation_ms:
         case None:
             return ""

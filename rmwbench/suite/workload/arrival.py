@@ -54,7 +54,7 @@ def _due(begin_ns: int, end_ns: int, period_ns: int, phase_ns: int) -> int:
 
 
 MOST_PHASE_NS = 1_000_000_000
-"""Of a drawn phase: enough to keep slow flows apart, and none of them misses a window for it."""
+"""A drawn phase is at most this: enough to keep slow flows apart, and none of them misses a window for it."""
 
 
 def _phase_ns(asked: int | None, period_ns: int, seed: int) -> int:

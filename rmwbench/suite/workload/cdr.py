@@ -19,7 +19,7 @@ class CdrLayout:
         self._body_bytes = 0
         self.payload_bytes: int | None = None
         self.piece_bytes: int | None = None
-        """Of a payload that stands in several pieces (`piece`); None where it lies together."""
+        """The size of a piece, where a payload stands in several (`piece`); None where it lies together."""
 
     @property
     def prefix(self) -> bytes:

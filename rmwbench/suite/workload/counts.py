@@ -32,7 +32,7 @@ class Counts:
                 self._of_topic.setdefault(draft["topic"], []).append(draft["endpoint"])
 
     def sent(self, number: int) -> int:
-        """Of a publisher or client, all; of a service, a reply to each request; 0 of a
+        """A publisher or client sends all; a service a reply to each request; 0 of a
         subscription."""
         match self._drafts[number]["kind"]:
             case "subscription":

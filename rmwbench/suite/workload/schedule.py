@@ -58,7 +58,7 @@ def check_threads(senders: Iterable[Sender]) -> None:
 
 
 def schedule_of(definition: Mapping[str, Any]) -> Schedule | None:
-    """Of a cell as it is stored; None where no thread could be shared."""
+    """The schedule of a cell as it is stored; None where no thread could be shared."""
     senders = (
         Sender(
             one.get("endpoint", place),

@@ -78,7 +78,7 @@ def files(home: Path, uris: Sequence[str]) -> dict[Path, str]:
 
 
 class Archive:
-    """Of Debian's newest release, with its lists below `home`."""
+    """The packages of Debian's newest release, with its lists below `home`."""
 
     def __init__(self, home: Path):
         self._home = home
@@ -169,7 +169,7 @@ def _by_version(a: Source, b: Source) -> int:
 
 
 def paragraphs(text: str) -> Iterator[Mapping[str, str]]:
-    """Of Debian's control files: field → value, a longer value in one line."""
+    """The paragraphs of Debian's control files: field → value, a longer value in one line."""
     for block in re.split(r"\n\s*\n", text):
         fields = re.findall(r"^(\S+?):[ \t]*(.*(?:\n[ \t].*)*)", block, re.MULTILINE)
         if fields:

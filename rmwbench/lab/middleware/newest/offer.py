@@ -8,7 +8,7 @@ from rmwbench.lab.middleware.newest import build, place
 
 
 def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
-    """Of those that were built, a line each."""
+    """A line for each that was built."""
     able = [recipe for recipe in chosen if recipe.newest is not None and recipe.prefix is None]
     workers = find_workers(recipe.middleware for recipe in able) if able else {}
     for recipe in able:
@@ -37,7 +37,7 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
 
 
 def numbers(version: str) -> tuple[int, ...]:
-    """Of `2.9.1`, as far as they are numbers."""
+    """The parts of `2.9.1`, as far as they are numbers."""
     found: list[int] = []
     for part in version.split("."):
         if not part.isdigit():

@@ -63,7 +63,7 @@ def remove_orphan(recipe: Recipe) -> Path | None:
 
 
 def recipe_of(recipe: Recipe, at: Installed) -> Recipe:
-    """Of the worker that is built with it, beside the one with the system's libraries."""
+    """The recipe of the worker that is built with it, beside the one with the system's libraries."""
     return replace(
         recipe,
         middleware=f"{recipe.middleware} {at.version}",

@@ -54,7 +54,7 @@ def plan(
     archive: Archive,
     of_system: Callable[[str], tuple[str | None, str | None]] = here,
 ) -> Plan:
-    """Of that middleware. Raises UserError where a source package is not to be had."""
+    """What is to be built for that middleware. Raises UserError where a source package is not to be had."""
     made = Plan()
     _add(made, archive.source(newest.source), "", archive, of_system)
     made.missing = list(dict.fromkeys(made.missing))
@@ -84,7 +84,7 @@ def _add(
 
 
 def needs(text: str) -> Iterator[Need]:
-    """Of a field Build-Depends: what is compiled with, which are packages called `…-dev`. Of
+    """The packages of a field Build-Depends that are compiled with, which are packages called `…-dev`. Of
     alternatives the first; what is for tests and documents is marked so."""
     for entry in text.split(","):
         first = entry.partition("|")[0].strip()
