@@ -10,7 +10,7 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "rmwbench"
 MOST_FILES = 20
 FEWEST_LINES = 40
-STEPS = ("keys", "cell", "plan", "trial")
+STEPS = ("keys", "cell", "plan", "trial", "answer")
 
 
 def name_of(path: Path) -> str:

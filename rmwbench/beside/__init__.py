@@ -12,6 +12,8 @@ modules, and in them the functions, that it needs.
               `disk_bytes`, `check_memory`; `lines` of a plan
     trial.py  as `campaign.trial`: `running`, what lives beside the workers; `tidy` after them;
               `UNFINISHED`, files that a trial which was cut off leaves
+    answer.py as `results`: the fields that are its part of the answer: `of_campaign`, `of_workload`,
+              `charts`
 
 Modules are loaded by their names, since a package that asked for them by imports would stand above
 and below all of these floors at once.

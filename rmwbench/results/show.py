@@ -22,6 +22,7 @@ from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.unlike import flags, outdated
 from rmwbench.analysis.verdicts.variances import Prior
+from rmwbench.beside import each
 from rmwbench.bundle import Bundle
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
@@ -29,7 +30,6 @@ from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.machine.machine import machine
 from rmwbench.results.machine.model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
-from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.selection import Selection
 from rmwbench.results.shown import (
     BlockCorrelation,
@@ -63,7 +63,7 @@ def summarise(
     whoever looks at a campaign again while it runs.
     """
     found = judged(bundle, selection, known)
-    small, measured, arms = found.small, found.measured, found.arms
+    small, arms = found.small, found.arms
     level = replace(found.rules, alpha=found.at.alpha)
     here = machine(bundle)
     all_effects = effects.judged([effect for w in arms for effect in _effects(w, arms)], level)
@@ -83,9 +83,7 @@ def summarise(
         block_correlation=_correlation(found),
         workloads=workloads,
         outcomes=outcomes.judged(_limits(found, limits), _limited(workloads, limits)),
-        bring_up=bring_up.brought_up(arms, {w.name: w.title for w in found.workloads}),
-        ros_variables=ros_variables.answered(bundle, measured, small),
-        recordings=recordings.recordings(bundle, measured, small),
+        **_features("of_campaign", bundle, found),
         conclusions=(),
         more=more(workloads, found.rules.minutes_per_block),
         growth=growths(arms),
@@ -177,18 +175,22 @@ def _workload(
         charts=_charts(w.primary_metric, arms, curves=not of_topics),
         own_cost=own_share(own_cost, payload_bytes, shown),
         machine_bound_blocks=tuple(found.machine_bound[w.name]),
-        steady_s=bring_up.steady_s(arms),
+        **_features("of_workload", arms),
     )
+
+
+def _features(name: str, *arguments: Any) -> dict[str, Any]:
+    """The fields of the answer that are a feature's beside the trials (rmwbench/beside)."""
+    return {key: part for told in each("answer", name, *arguments) for key, part in told.items()}
 
 
 def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:
     drawn = {a.name: a.trials for a in arms} if curves else {}
     delivered = (groups.delivered(a.name, a.trials) for a in arms)
-    up = (bring_up.chart(a.name, a.trials) for a in arms)
     return Charts(
         **vars(chart_points.curves(drawn, primary)),
         delivered=tuple(filter(None, delivered)),
-        up=tuple(filter(None, up)),
+        **_features("charts", arms),
     )
 
 

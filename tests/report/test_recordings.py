@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.recording import Fates
+from rmwbench.beside.recorder.answer import judged, notes, recordings, shown
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.show import ros
-from rmwbench.results.ros.recordings import judged, notes, recordings, shown
 from rmwbench.results.shown import Shown
 from tests.support.typed import typed
 from tests.support.views import cells, tables, texts

@@ -10,11 +10,7 @@ import pytest
 
 from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
-from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
-from rmwbench.bundle.read import TrialLine
-from rmwbench.report.render.markdown import render_blocks
-from rmwbench.report.show import ros
-from rmwbench.results.ros.ros_variables import (
+from rmwbench.beside.ros_variables.answer import (
     TAKEN_AS_LOAN,
     Seen,
     answered,
@@ -23,6 +19,10 @@ from rmwbench.results.ros.ros_variables import (
     of_control,
     shown,
 )
+from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
+from rmwbench.bundle.read import TrialLine
+from rmwbench.report.render.markdown import render_blocks
+from rmwbench.report.show import ros
 from rmwbench.results.shown import Shown
 from tests.support.typed import typed
 

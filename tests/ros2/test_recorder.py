@@ -4,7 +4,7 @@ sent."""
 import pytest
 
 from rmwbench.beside.recorder import process
-from rmwbench.results.ros.recordings import PLACES
+from rmwbench.beside.recorder.answer import PLACES
 from tests.ros2 import sourced
 
 needs_rosbag2 = pytest.mark.skipif(

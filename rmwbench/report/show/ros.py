@@ -3,8 +3,10 @@ what a recorder kept."""
 
 from collections.abc import Iterator, Sequence
 
+from rmwbench.beside.bring_up import answer as bring_up
+from rmwbench.beside.recorder import answer as recordings
+from rmwbench.beside.ros_variables import answer as ros_variables
 from rmwbench.report.view import Block, Cell, Column, Items, Section, Table, Text, Tone
-from rmwbench.results.ros import bring_up, recordings, ros_variables
 from rmwbench.results.shown import Shown
 
 TONES: dict[str, Tone] = {

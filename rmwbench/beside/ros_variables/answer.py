@@ -21,8 +21,9 @@ from rmwbench.analysis.records.ledger import FOREIGN
 from rmwbench.beside.ros_variables.keys import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.few_trials import undecided, why_none
+from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.measure import Small
-from rmwbench.results.ros.few_trials import undecided, why_none
 from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, Shown
 from rmwbench.words import numbers as fmt
 
@@ -163,6 +164,11 @@ def of_control(seen: Seen) -> Answer:
 
 def _missed(seen: Seen) -> str:
     return f"no trial is done: {why_none(seen.missed)}" if seen.missed else "no trial was run"
+
+
+def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
+    """The field of the answer."""
+    return {"ros_variables": answered(bundle, found.measured, found.small)}
 
 
 def answered(

@@ -5,13 +5,16 @@ verdict is the workload's own, by its primary metric."""
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.bring_up import PLACES, BringUp
 from rmwbench.analysis.metrics.glossary import METRICS, nodes
+from rmwbench.bundle import Bundle
 from rmwbench.results import shown as answer
+from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import ActiveAfter, BringUpArm, BringUpRow, Shown, Stopped, Up
 from rmwbench.results.workload.arm import ArmReport
@@ -29,6 +32,23 @@ TEXT = (
     "which all were, as Nav2's manager demands, which ends at the first node that fails. This one "
     "leaves such a node alone and goes on."
 )
+
+
+def of_campaign(_bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
+    """The field of the answer."""
+    titles = {workload.name: workload.title for workload in found.workloads}
+    return {"bring_up": brought_up(found.arms, titles)}
+
+
+def of_workload(arms: Sequence[ArmReport]) -> dict[str, Any]:
+    """The field of a workload."""
+    return {"steady_s": steady_s(arms)}
+
+
+def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
+    """The field of a workload's charts."""
+    up = (chart(arm.name, arm.trials) for arm in arms)
+    return {"up": tuple(filter(None, up))}
 
 
 def brought_up(

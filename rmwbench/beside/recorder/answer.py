@@ -16,8 +16,9 @@ from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorde
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
+from rmwbench.results.few_trials import undecided, why_none
+from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.measure import Small
-from rmwbench.results.ros.few_trials import undecided, why_none
 from rmwbench.results.shown import (
     RecordedTopic,
     Recordings,
@@ -112,6 +113,11 @@ def of_trial(bundle: Bundle, trial: int, topics: Sequence[str], small: Small) ->
     return recorded(
         small.endpoints[trial], topics, columns, received, in_bag, small.counters[trial]
     )
+
+
+def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
+    """The field of the answer."""
+    return {"recordings": recordings(bundle, found.measured, found.small)}
 
 
 def recordings(
