@@ -38,9 +38,9 @@ variance in ns²."""
 @dataclass(frozen=True, kw_only=True)
 class Arm(Values):
     """In a workload. `topics`: its values in each topic that is measured by itself; `topic`: the
-    one that its own are of, where they are not of the whole workload. `by_second`: of OVER_TIME what
-    there is; None where too many messages leave no mean. `machine_bound`: in how many
-    trials less than a tenth of the processors' time was idle, where those are enough to be told.
+    one that its own are of, where they are not of the whole workload. `by_second`: of OVER_TIME
+    what there is; None where too many messages leave no mean. `machine_bound`: in how many trials
+    less than a tenth of the processors' time was idle, where those are enough to be told.
     `lost_blocks`: those whose trial failed by its own fault. `touch`: `all` where a file does not
     say it, for it is older than the choice; None where nothing is sent. `done`: its done trials."""
 
@@ -121,7 +121,7 @@ class Campaign:
         return f"{self.machine} (kernel {kernel})" if self.machine and kernel else self.machine
 
     def fact(self, name: str) -> str | None:
-        """Of its machine."""
+        """What is known of its machine by this name; None where nothing is."""
         return next((fact.value for fact in self.facts if fact.name == name), None)
 
 

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 def campaigns_in(
     directories: Iterable[Path], who: str, *, imported: str | None = None
 ) -> "list[Campaign]":
-    """Of each directory its campaign; of one that `rmwbench published claims run` made all of them,
+    """The campaign of each directory; of one that `rmwbench published claims run` made all of them,
     with the ids that each was `asked` for. Raises UserError for anything else.
 
     `who` wants them, in the plural; `imported` says what to do with what `rmwbench published

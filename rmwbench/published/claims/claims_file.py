@@ -104,7 +104,7 @@ class Data(Strict):
     (contradicted), or some."""
 
     kind: Text
-    """Of `rmwbench published import --list`."""
+    """One of `rmwbench published import --list`."""
     checks: Annotated[tuple[Check, ...], Field(strict=False, min_length=1)]
 
 
@@ -339,7 +339,8 @@ class Claim(Strict):
     inferred: Text | None = None
     """From what it was inferred, where the source does not say it."""
     speaks_of: Annotated[int, Field(ge=1)] | None = None
-    """Of how many conditions of the original it speaks, where its tests have fewer cells."""
+    """The number of the original's conditions that it speaks of, where its tests have fewer
+    cells."""
     published: Judged | None = None
     corrected: Judged | None = None
     data: Data | None = None
@@ -409,7 +410,7 @@ class Claim(Strict):
             )
 
     def _has_its_place(self) -> None:
-        """Of what a source did not say nothing contradicts it."""
+        """Raises Fault where a sentence is found false and has no place in the source."""
         for key in ("published", "corrected"):
             judged = getattr(self, key)
             if judged is not None and judged.verdict in CONTRADICTED and self.place is None:

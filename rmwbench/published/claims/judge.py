@@ -92,7 +92,7 @@ class Cell:
     """The workload of the left side; `workload` names both where they differ."""
     right_in: str | None = None
     versions: tuple[str, ...] = ()
-    """Of the left arm and the right one."""
+    """Those of the left arm and of the right one."""
     left_topic: str | None = None
     """The topic whose metric it is, where the test asks for one's."""
     right_topic: str | None = None
@@ -163,7 +163,7 @@ class Today:
     conditions: Counted = Counted(0, 0)
     machine: str | None = None
     date: str | None = None
-    """Of the newest campaign."""
+    """The day of the newest campaign."""
     blocks: int = 0
     """The fewest common blocks that one of its cells stands on."""
     missing: int = 0
@@ -185,7 +185,7 @@ class Today:
 
     @property
     def leans(self) -> Answer | None:
-        """Of an undecided answer with too few blocks, where all cells that lean do so to one
+        """Where an undecided answer with too few blocks leans, if all cells that lean do so to one
         side."""
         found = {cell.leans for cell in self.cells if cell.leans}
         return found.pop() if self.answer == "undecided" and len(found) == 1 else None
@@ -305,7 +305,7 @@ def of_suite(test: Test, campaign: Campaign) -> bool:
 
 
 def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
-    """Of each machine its campaigns, the oldest first. What does not say its machine stands
+    """The campaigns of each machine, the oldest first. What does not say its machine stands
     alone."""
     found: dict[object, list[Campaign]] = {}
     for number, one in enumerate(campaigns):
@@ -472,7 +472,7 @@ def _length(
 
 
 def _counted(claim: Claim, cells: Sequence[Cell]) -> Counted:
-    """Of the conditions that its tests ask for, or of as many as the claim says that it speaks
+    """Counts the conditions that its tests ask for, or as many as the claim says that it speaks
     of."""
     told = [cell for cell in cells if cell.answer != "no data"]
     here = {name for cell in told for name in (cell.left_in, cell.right_in) if name}
@@ -492,7 +492,7 @@ def _other(length: Length, counted: Counted) -> dict[str, str]:
 
 
 def _missing(test: Test, part: int, cells: Sequence[Cell]) -> int:
-    """Of the cells that a test speaks of, of one pair of versions."""
+    """How many of the cells that a test speaks of have no data, for one pair of versions."""
     versions = Counter(c.versions for c in cells if c.part == part and c.answer != "no data")
     return max(0, (test.cells.of if test.cells else 1) - max(versions.values(), default=0))
 

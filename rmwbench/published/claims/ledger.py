@@ -32,7 +32,7 @@ class JudgedClaim:
 
 @dataclass(frozen=True, kw_only=True)
 class SourceLedger:
-    """Of one source: its name and what it is, its claims, the headings without any. `run`: what
+    """A source with its claims, and with the headings that have none. `run`: what
     measures its open claims."""
 
     source: str

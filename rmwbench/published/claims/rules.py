@@ -141,7 +141,7 @@ def _near(value: float | None, bar: float, least: float) -> bool:
 
 @dataclass(frozen=True)
 class Needed:
-    """Of so many cells at least and at most so many must be as the test says."""
+    """How many `of` the cells must be as the test says: at `least`, and at `most`."""
 
     of: int
     least: int
@@ -158,9 +158,9 @@ def needed_of(test: Test, measured: int) -> Needed:
 
 
 def together(answers: Sequence[Answer], test: Test) -> Answer:
-    """Of the cells of one test, all of the same versions: all must hold, and one against it is
-    enough; or as many as the test's `cells` says, where those without data, and those that were not
-    measured, are open."""
+    """The answer of one test's cells, all of the same versions: all must hold, and one against it
+    is enough; or as many as the test's `cells` says, where those without data, and those that were
+    not measured, are open."""
     if not answers or all(answer == "no data" for answer in answers):
         return "no data"
     needed = needed_of(test, len(answers))
@@ -172,13 +172,13 @@ def together(answers: Sequence[Answer], test: Test) -> Answer:
 
 
 def of_versions(answers: Sequence[Answer]) -> Answer:
-    """Of one test with several versions of its arms, each with cells of its own; one without data
-    says nothing."""
+    """The answer of a test whose arms have several versions, each with cells of its own; one
+    without data says nothing."""
     return whole([answer for answer in answers if answer != "no data"] or answers)
 
 
 def whole(answers: Sequence[Answer]) -> Answer:
-    """Of the tests of a compound statement."""
+    """The answer of a compound statement, of those of its tests."""
     if "does not hold" in answers:
         return "does not hold"
     if answers and all(answer == "no data" for answer in answers):

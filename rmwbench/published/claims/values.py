@@ -229,8 +229,8 @@ def _lost_by_itself(cell: Sequence[Sides], values: Sequence[float]) -> bool:
 
 
 def _is_of_two_clocks(metric: Estimate | None) -> bool:
-    """Then its interval was widened, and the values of single trials were not: no ratio may be taken
-    of those."""
+    """Then its interval was widened, and the values of single trials were not: no ratio may be
+    taken of those."""
     return metric is not None and metric.clock_bound_ns is not None
 
 
@@ -333,7 +333,7 @@ def _combined(metrics: Sequence[Estimate], level: Level) -> tuple[float | None, 
 
 
 def _geometric(logs: np.ndarray, level: Level) -> Interval:
-    """Of (value, low, high) of each campaign at the level, on the logarithms."""
+    """Combines (value, low, high) of each campaign at the level, on the logarithms."""
     values, halves = logs[:, 0], np.maximum(logs[:, 2] - logs[:, 0], logs[:, 0] - logs[:, 1])
     weights = 1 / halves**2
     mean = float((values * weights).sum() / weights.sum())
@@ -409,7 +409,7 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
 
 
 def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: Level) -> Interval:
-    """Of so many events a trial: `count` has all of a campaign."""
+    """The interval of a fraction of so many events a trial: `count` has all of a campaign."""
     trials = sum(metric.trials or 0 for metric in metrics)
     total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)
     totals = np.full(len(values), max(total, 1.0))

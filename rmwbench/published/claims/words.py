@@ -15,9 +15,9 @@ SCALES = {
 }
 RATIO = "×"
 UNITLESS = ""
-"""Of an exponent, and of a product of two metrics."""
+"""The unit of an exponent, and of a product of two metrics."""
 POINTS = "points"
-"""Of a difference of two fractions: percentage points."""
+"""The unit of a difference of two fractions: percentage points."""
 
 
 def unit_of(metric: str) -> str:

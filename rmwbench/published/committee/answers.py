@@ -95,7 +95,7 @@ def _is_endless(arm: AnyArm, part: Part) -> bool:
 
 
 def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
-    """Of whom the first verdict says that they are the best, or may be."""
+    """The arms of which the first verdict says that they are the best, or may be."""
     first = next((fact for fact in facts if not isinstance(fact, said.Limits)), None)
     if isinstance(first, said.Equal | said.Between):
         return first.arms

@@ -251,7 +251,7 @@ def _best(
     every: Sequence[Workload],
     known: Mapping[str, Condition],
 ) -> str:
-    """Of `every` workload of a section those `found` with enough blocks."""
+    """What the workloads of a section answer that were `found` with enough blocks, of `every` one."""
     if len(found) <= FEW:
         several = len(every) > 1
         return " ".join(
@@ -284,7 +284,7 @@ def _title(workload: Workload, among: Iterable[Workload]) -> str:
 
 
 def _standings(title: str, standings: Iterable[Standing], *, least: int) -> Iterator[str]:
-    """Of the candidates of at least so many sections."""
+    """The table of the candidates that ran in at least so many sections."""
     found = [one for one in standings if one.sections >= least]
     if not found:
         return

@@ -61,7 +61,7 @@ class Part:
 
     @property
     def answer(self) -> Shown:
-        """Of a section that was measured."""
+        """The answer of a section that was measured."""
         if self.shown is None:
             raise ValueError(f"{self.section.name} was not measured")
         return self.shown

@@ -23,7 +23,7 @@ HEIGHT, SMALL_HEIGHT = 220, 74
 _FEW = 60
 """Rows of small multiples whose points are marked."""
 _LETTERS = 120
-"""Of category names in one line across all panels."""
+"""Most letters of category names that stand level, across all panels."""
 _DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3], [1, 3])
 _SHADES = (0.95, 0.6, 0.36, 0.22, 0.14)
 _FAMILIES = (
@@ -216,8 +216,8 @@ def _short(value: float | None) -> float | None:
 
 
 def _domain(part: Mapping[str, Any], points: list[dict[str, Any]]) -> list[float] | None:
-    """Of the y axis: the original's limits, stretched where values lie beyond, so that all versions
-    fit."""
+    """The range of the y axis: the original's limits, stretched where values lie beyond, so that
+    all versions fit."""
     ends = [p["y"] for p in points if p["y"] is not None]
     if not ends:
         return None

@@ -145,7 +145,7 @@ class Part(Strict):
     series: Texts | None = None
     """Those that the original draws, in its order; all, if absent."""
     columns: Annotated[int, Field(ge=1, le=8)] | None = None
-    """Of small multiples: one for each `panel` of the points."""
+    """In how many columns small multiples stand, one for each `panel` of the points."""
     points: Annotated[tuple[Points, ...], Field(strict=False)] = ()
     printed: Printed | None = None
     not_published: Text | None = None

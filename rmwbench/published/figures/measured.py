@@ -2,9 +2,8 @@
 they are from, and how many of the cells of the whole suite they are.
 
 Of a cell that was measured several times the first campaign with a value stands: those that were
-given come before the shipped ones, and of these the newest first (`shipped_summaries`). Of shipped ones a
-part takes those of one machine.
-"""
+given come before the shipped ones, and of these the newest first (`shipped_summaries`). Of shipped
+ones a part takes those of one machine."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -179,7 +178,7 @@ def _level(value: Any) -> str:
 
 
 def _key(cell: Mapping[str, Any]) -> Key:
-    """Of a cell, whatever the order of its factors and however it is known that it is a pair."""
+    """Identifies a cell, whatever the order of its factors and however it is known to be a pair."""
     own = (
         name
         for name in cell

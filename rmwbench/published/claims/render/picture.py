@@ -14,7 +14,7 @@ from rmwbench.published.claims.words import POINTS, RATIO, UNITLESS, amount, uni
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
 MOST_ROWS = 8
-"""Of cells that are drawn; the others are in the text."""
+"""The most cells that are drawn; the others are in the text."""
 NARROWEST, WIDEST = math.log(1.5), math.log(1000.0)
 """Half of the axis, as the logarithm of a ratio to the bar."""
 Place = Callable[[float], float]

@@ -23,7 +23,8 @@ from rmwbench.errors import UserError
 PUBLIC = "https://api.github.com"
 PER_PAGE = 100
 TRIES = 4
-"""Of one request that failed for no reason of ours: a cut answer, a broken connection, a 5xx."""
+"""Attempts at a request that failed for no reason of ours: a cut answer, a broken connection, a
+5xx."""
 PAUSE_S = 2.0
 """Before the second try; twice as long before each further one."""
 MOST_WAITS = 5

@@ -74,7 +74,7 @@ PLAUSIBLE = Plausible(
     absent=("", FAILED),
 )
 SECONDS = 25
-"""Of 30 s the first 5 were left out (the published configurations)."""
+"""The first 5 of 30 s were left out (the published configurations)."""
 EPSILON = 1e-6
 JITTER = "no data: not reproducible from the table's variance; corrected would need the seconds"
 

@@ -62,7 +62,7 @@ PLAUSIBLE = Plausible(
     },
     orders=[("min", "p50", "p90", "p99", "max"), ("min", "mean", "max"), ("delta", "total")],
 )
-"""Of lines of what was received (kS/s, Mb/s) and of latencies (µs)."""
+"""What may stand in lines of what was received (kS/s, Mb/s) and of latencies (µs)."""
 NO_TIME = "no data: no time passed"
 QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
 """Name → the share above it."""

@@ -55,7 +55,7 @@ FILL_DAYS = 180.0
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 14, 30, 80)
 BINS, AXIS_DAYS = 180, 80
-"""Of the original's cumulative histograms."""
+"""The bins of the original's cumulative histograms."""
 
 Closings = dict[int, tuple[datetime, float | None, str]]
 """Number → (opened, seconds until closed or None, state)."""

@@ -88,7 +88,7 @@ class Test:
 
 
 def _shape(row: Row) -> tuple[int, int, int]:
-    """Of the picture and its rate: width, height, fps."""
+    """Width and height of the picture, and fps."""
     width, height, fps = (row.whole(name, 1, 100_000) for name in ("width", "height", "fps"))
     return width, height, fps
 

@@ -62,7 +62,7 @@ PLAUSIBLE = Plausible(
         ("late[#]", "received[#]"),
     ],
 )
-"""Of all four tables. CPU is a share of one processor, of 32 at most."""
+"""What all four tables may say. CPU is a share of one processor, of 32 at most."""
 FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
 
 

@@ -49,12 +49,12 @@ PLAUSIBLE = Plausible(
         "cpu_usage (%)": plausible.PERCENT,
     }
 )
-"""Of every row. `cpu_usage` is a share of all hardware threads."""
+"""What every row may say. `cpu_usage` is a share of all hardware threads."""
 LATENCY = Plausible(
     {f"latency_{statistic} (ms)": plausible.LATENCY_MS for statistic in ("min", "mean", "max")},
     orders=[("latency_min (ms)", "latency_mean (ms)", "latency_max (ms)")],
 )
-"""Of rows with messages, where both ends read one clock."""
+"""What rows with messages may say, where both ends read one clock."""
 
 SIZEOF = {
     "Array1k": 1040,

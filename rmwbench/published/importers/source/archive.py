@@ -17,7 +17,8 @@ from typing import Any, BinaryIO, cast
 
 BLOCK = 512
 MOST_HEADER_BYTES = 65_536
-"""Of a long name or a set of attributes before a member: they are read into memory whole."""
+"""The most bytes of a long name or of attributes before a member, which are read into memory
+whole."""
 ZEROS = bytes(BLOCK)
 _ATTRIBUTES = (
     *(tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE),

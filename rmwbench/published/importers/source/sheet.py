@@ -36,7 +36,7 @@ def number(text: str, where: str, what: str) -> float:
 
 
 MOST = 10**12
-"""Of a whole number: beyond any size, count or length of time that is published here."""
+"""The largest whole number: beyond any size, count or length of time that is published here."""
 
 
 def whole(text: str, where: str, what: str, least: int = -MOST, most: int = MOST) -> int:

@@ -24,7 +24,7 @@ from rmwbench.published.importers.source.checksums import Checksums
 from rmwbench.published.importers.source.names import is_text, shown
 
 MOST_BYTES = 256 * 1024 * 1024
-"""Of one file. Published logs are kilobytes; what is larger is something else."""
+"""The most bytes of one file. Published logs are kilobytes; what is larger is something else."""
 
 _IMPORTED = "a file, a directory or a tar archive"
 _SPECIAL = {

@@ -19,7 +19,8 @@ UNSENT_ROW = 1
 """Messages that may be sent after the publisher's last row: the numbers in 14 of 150 runs without
 loss go one beyond its rows."""
 SHORTEST_S = 1.0
-"""Of the first interval, which no row has: the tool sleeps for a second between two rows."""
+"""The length of the first interval, which no row has: the tool sleeps for a second between two
+rows."""
 
 
 @dataclass(frozen=True)

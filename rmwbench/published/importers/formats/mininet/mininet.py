@@ -61,7 +61,7 @@ PLAUSIBLE = Plausible(
         "sub_mean_cpu_usage (%)": PERCENT,
     }
 )
-"""Of the configuration and of the summary."""
+"""What the configuration and the summary may say."""
 SUMMARY = (
     *(
         "json_fname",
