@@ -28,7 +28,7 @@ ENOUGH = 200_000
 """Messages from which a typical phase is known."""
 COVERS = 0.5
 STEAL_FRACTION = 0.05
-"""Of a bin of the time series: the limit that voids a trial, applied to a moment."""
+"""For a bin of the time series: the limit that voids a trial, applied to a moment."""
 
 UNEXPLAINED = "unexplained"
 CAUSES: Mapping[str, str] = {
@@ -100,16 +100,16 @@ class Witnesses:
     publisher_waits: np.ndarray | None = None
     receiver_waits: np.ndarray | None = None
     bins: Bins | None = None
-    """Of the reader's host."""
+    """What the samples of the reader's host say."""
     away: np.ndarray | None = None
     """Stretches in which a link between the two hosts was away; None where they have none."""
     lost_ns: np.ndarray | None = None
     """When the network lost frames with data on their way from the writer's host to the reader's:
     sorted, (m,)."""
     machine: Bins | None = None
-    """Of the processors, for steal."""
+    """What those of the processors say, for steal."""
     sender: Bins | None = None
-    """Of the writer's host, which is who repeats."""
+    """What those of the writer's host say, which is who repeats."""
 
     @property
     def unwatched(self) -> list[str]:

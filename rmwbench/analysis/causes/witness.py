@@ -71,7 +71,7 @@ def between(
 
 
 _EVER = 2**62
-"""Of a link that did not come back, ns."""
+"""The end of a link's outage that did not end, ns."""
 
 
 def _canary(events: Iterable[Row]) -> np.ndarray | None:

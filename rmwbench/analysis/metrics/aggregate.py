@@ -156,7 +156,7 @@ def trial_value(entry: Metric, trial: Trial) -> float | None:
 
 
 def clock_bound(entry: Metric, trial: Trial) -> float:
-    """Of the metric in that trial, ns; 0 where one clock took both stamps."""
+    """How far the metric in that trial may be from the truth, ns; 0 where one clock took both stamps."""
     return trial.clock_bounds.get(entry.source or entry.name, 0.0)
 
 

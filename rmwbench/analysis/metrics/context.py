@@ -124,7 +124,7 @@ class Context:
 
     @cached_property
     def frame_counts(self) -> FrameCounts | None:
-        """Of a trial whose log lacks frames."""
+        """What a trial counts whose log lacks frames."""
         return counts_of(self.evidence.counters)
 
     @cached_property

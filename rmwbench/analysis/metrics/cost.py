@@ -258,7 +258,7 @@ class _Spent:
         self.put("packets_per_message", amount, of.delivered, missing)
 
     def energy(self) -> None:
-        """Of all machines that the trial ran on; no data where one of them has none."""
+        """The energy of all machines that the trial ran on; no data where one of them has none."""
         machines = {
             process.partition("@")[2]: row
             for (role, process), row in self.table.items()

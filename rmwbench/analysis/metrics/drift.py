@@ -42,7 +42,7 @@ class Drift:
 
 
 def drift(latencies: Sequence[np.ndarray]) -> Drift | None:
-    """Of one trial: the pair whose latency changes by the largest factor; None where none drifts.
+    """The drift of one trial: of the pair whose latency changes by the largest factor; None where none drifts.
     `latencies`: per pair, ns, in the order of sending, shape (n,), +inf for never arrived."""
     found = [one for of_pair in latencies if (one := _of_pair(of_pair)) is not None]
     return max(found, key=lambda d: abs(np.log(d.end_ns / d.begin_ns)), default=None)
@@ -63,7 +63,7 @@ def _of_pair(latency_ns: np.ndarray) -> Drift | None:
 
 
 def of_arm(trials: Sequence[Drift | None]) -> Drift | None:
-    """Of an arm, from each of its done trials; None where it is stationary, or nobody can tell."""
+    """The drift of an arm, from each of its done trials; None where it is stationary, or nobody can tell."""
     for rises in (True, False):
         same = [one for one in trials if one is not None and one.rises is rises]
         if len(same) >= FEWEST_TRIALS and 2 * len(same) >= len(trials):

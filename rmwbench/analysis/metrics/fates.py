@@ -83,7 +83,7 @@ class Fates:
 
     @property
     def undelivered(self) -> float:
-        """Of what was due, with nothing delivered of a failed trial: what verdicts judge first.
+        """The share of what was due, with nothing delivered of a failed trial: what verdicts judge first.
         What was late is not in it."""
         done = self.never_sent + (1 - self.never_sent) * self.lost
         return (done * (self.trials - self.failed) + self.failed) / (self.trials or 1)

@@ -39,7 +39,7 @@ from rmwbench.analysis.records.ledger import (
 from rmwbench.analysis.records.unsent import Calls, held_by
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
-"""Of a longer series, of which so many of the points are its slowest messages."""
+"""Points of a longer series, of which so many of the points are its slowest messages."""
 SENDERS = ("publisher", "client")
 """Who sends by a schedule."""
 ALL_THE_TIME: Mapping[int, Life] = {}
@@ -59,23 +59,23 @@ class Messages:
     longest_period_ns: dict[str, float] = field(default_factory=dict)
     """By stem: the mean period of the publisher, or the subscription, in which it is longest."""
     undelivered_in_a_row: int | None = None
-    """Of the pair in which it is largest; None without a pair."""
+    """The drift of the pair in which it is largest; None without a pair."""
     arrived_in_window: int = 0
     bytes_in_window: int = 0
     calls_in_window: int = 0
     published_in_window: int = 0
-    """Of these the publishers' own; the others are requests."""
+    """Those of them that are the publishers' own; the others are requests."""
     heard_in_window: int = 0
-    """Of the arrivals those at subscriptions; the others are replies."""
+    """The arrivals at subscriptions; the others are replies."""
     """Publish calls made while the steady window lasted, whenever their messages were due."""
     scheduled: int = 0
     """Messages the schedule wanted in the steady window, before fan-out."""
     failed_calls: int = 0
     """Publish calls for these that returned an error, whatever arrived of them."""
     never_sent: int = 0
-    """Of these, those without a publish call."""
+    """Those of them without a publish call."""
     longest_bytes: int = 0
-    """Of the messages published, whether or not they arrived."""
+    """All messages published, whether or not they arrived."""
     pairs: int = 0
     readers: int = 0
     taken: int = 0
@@ -284,7 +284,7 @@ def _periods(
     lives: Mapping[int, Life],
     out: Messages,
 ) -> None:
-    """Of each publisher, and of each subscription: what it hears of all its writers together."""
+    """The periods of each publisher, and of each subscription: what it hears of all its writers together."""
     heard: dict[int, list[_Pair]] = {}
     for p in pairs:
         if p.reader.kind == "subscription":

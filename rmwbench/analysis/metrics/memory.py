@@ -88,7 +88,7 @@ def _why_none(side: str, roles: Collection[str]) -> str:
 def _series(
     readings: Sequence[Reading], process: str, window: Window
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Of one process: (time as a fraction of the window, PSS in bytes without files), each of shape
+    """The readings of one process: (time as a fraction of the window, PSS in bytes without files), each of shape
     (n,)."""
     found: dict[str, dict[int, float]] = {"pss": {}, "file_pss": {}}
     for time_ns, name, counter, value in readings:

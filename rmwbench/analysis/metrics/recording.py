@@ -56,7 +56,7 @@ class Fates:
 
     @property
     def lost(self) -> int:
-        """Of what the recorder could have kept once it had heard of the writer."""
+        """The share of what the recorder could have kept once it had heard of the writer."""
         return self.sent - self.kept - self.unheard
 
 

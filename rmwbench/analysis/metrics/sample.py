@@ -33,13 +33,13 @@ class Sample:
 
     @property
     def largest_finite(self) -> float:
-        """Of the messages that arrived; 0 where none did."""
+        """The slowest of the messages that arrived; 0 where none did."""
         finite = int(np.searchsorted(self.values, np.inf))
         return float(self.values[finite - 1]) if finite else 0.0
 
     @property
     def mean_of_arrived(self) -> float | None:
-        """Of the messages that arrived, within 0.4 % for large samples; None where none did."""
+        """Within 0.4 % for large samples; None where no message arrived."""
         arrived = int(np.searchsorted(self.values, np.inf))
         weight = None if self.weight is None else self.weight[:arrived]
         return float(np.average(self.values[:arrived], weights=weight)) if arrived else None

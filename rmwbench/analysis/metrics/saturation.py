@@ -42,7 +42,7 @@ def limit_reached(
 
 
 def without_rates(trial: Trial, reason: str) -> None:
-    """Of the trial and of its topics."""
+    """The trial and its topics lose these rates."""
     for one in (trial, *trial.topics.values()):
         for name in OF_THE_WINDOW:
             one.values.pop(name, None)

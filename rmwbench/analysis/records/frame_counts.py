@@ -24,7 +24,7 @@ _ENTERED = {
     "retransmitted_frames": ("repeated", "count"),
     "retransmitted_bytes": ("repeated_bytes", "bytes"),
 }
-"""Of the document → of the counter, with its unit."""
+"""Name in the document → name of the counter, with its unit."""
 
 
 @dataclass(frozen=True)

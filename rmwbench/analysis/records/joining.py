@@ -33,7 +33,7 @@ class Life:
     created_ns: int | None = None
     history: float = 0
     percent: int = 100
-    """Of a content filter `percent < N` (docs/formats/worker-protocol.md): how many messages in a
+    """For a content filter `percent < N` (docs/formats/worker-protocol.md): how many messages in a
     hundred pass."""
 
     def expects(self, seq: np.ndarray, intended_ns: np.ndarray) -> np.ndarray:
@@ -111,7 +111,7 @@ def _history(qos: Row) -> float:
 def history(
     columns: Columns, endpoints: Sequence[Endpoint], known: Mapping[int, Life]
 ) -> dict[str, float]:
-    """Of all late readers with a history: `history_wanted` and `history_delivered` (messages), and
+    """For all late readers with a history: `history_wanted` and `history_delivered` (messages), and
     `history_time`: from a reader's creation until the last of its history is in its hands, ns, +inf
     where one is missing. Empty without such a reader."""
     wanted = delivered = 0

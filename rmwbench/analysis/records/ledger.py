@@ -83,22 +83,22 @@ class Ledger:
 
     @property
     def gone(self) -> int:
-        """Of the published: lost, or of which only corrupt copies came."""
+        """Published messages that were lost, or of which only corrupt copies came."""
         return self.lost + self.corrupt
 
     @property
     def behind(self) -> int:
-        """Of the published: under way when the trial stopped waiting."""
+        """Published messages that were under way when the trial stopped waiting."""
         return self.under_way + self.late
 
     @property
     def unsent(self) -> int:
-        """Of the wanted: not sent, because no publish call was made, or because it failed."""
+        """Wanted messages that were not sent, because no publish call was made or it failed."""
         return self.never_sent + self.failed
 
     @property
     def undelivered(self) -> int:
-        """Of the wanted: whatever did not arrive sound and in time, for any reason but that it was
+        """Wanted messages that did not arrive sound and in time, for any reason but that they were
         under way."""
         return self.wanted - self.delivered - self.under_way
 
@@ -230,12 +230,12 @@ class Arranged:
 
     @property
     def late_places(self) -> np.ndarray:
-        """Of every arrival that is late and nothing worse."""
+        """Places of every arrival that is late and nothing worse."""
         return self._of(self.odd == LATE)
 
     @property
     def corrupt_places(self) -> np.ndarray:
-        """Of every corrupt arrival."""
+        """Places of every corrupt arrival."""
         return self._of((self.odd & CORRUPT) != 0)
 
     def _of(self, rows: np.ndarray) -> np.ndarray:

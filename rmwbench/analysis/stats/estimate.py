@@ -95,7 +95,7 @@ class NoData(Estimate):
 
 
 def number(value: Any) -> Any:
-    """Of a number as `finite` writes it."""
+    """The number that `finite` wrote."""
     return math.inf if value == "inf" else -math.inf if value == "-inf" else value
 
 

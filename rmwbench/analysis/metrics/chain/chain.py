@@ -73,7 +73,7 @@ class Chain:
     under_way: int
     parts: tuple[Part, ...]
     series: tuple[np.ndarray, np.ndarray] | None = None
-    """Of the first path, as `latency.Messages.series`."""
+    """The series of the first path, as `latency.Messages.series`."""
 
 
 @dataclass
@@ -99,7 +99,7 @@ def measure_chains(
     lives: Mapping[int, Life],
     focus: Sequence[str] = (),
 ) -> Chains:
-    """Of one trial; `rows` are the bundle's `endpoints`, `focus` the topics that count (a path does
+    """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics that count (a path does
     by its first or its last). Raises ValueError where the records contradict their format."""
     try:
         ways = paths(rows)

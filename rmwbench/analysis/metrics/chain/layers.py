@@ -101,7 +101,7 @@ class Layers:
 
 
 def layers(found: Sequence[Trace], spans: Spans | None) -> Layers | None:
-    """Of all paths of a trial together; None where nothing arrived."""
+    """The layers of all paths of a trial together; None where nothing arrived."""
     latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]
     arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies] or [np.empty(0)]))
     if not len(arrived):

@@ -68,7 +68,7 @@ class Hop:
     taken_ns: np.ndarray
     callback_ns: np.ndarray
     under_way: np.ndarray
-    """Of a reliable link: whether its ledger has the message as under way."""
+    """For a reliable link: whether its ledger has the message as under way."""
     stopped: np.ndarray
     """Whether it came to the relay over a reliable link, but when the relay had stopped."""
 

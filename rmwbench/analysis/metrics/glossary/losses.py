@@ -203,4 +203,4 @@ FAILED_TRIALS = Metric(
     of=Of.TRIALS,
     group=GROUP,
 )
-"""Of campaigns and not of a trial, so it is in no list of metrics: `compare` judges it."""
+"""A metric of campaigns and not of a trial, so it is in no list of metrics: `compare` judges it."""

@@ -122,7 +122,7 @@ class Metric:
     of: Of
     group: Group
     heading: str = ""
-    """Of its column in the table of its group."""
+    """The title of its column in the table of its group."""
     use: Use = Use.NONE
     topics: Topics = Topics.WHOLE
     absent: str = "not recorded"

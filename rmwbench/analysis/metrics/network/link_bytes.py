@@ -368,7 +368,7 @@ def _guessed_up(frames: Frames, outages: Sequence[Outage]) -> np.ndarray:
 
 
 def why_no_log(definition: Mapping[str, Any]) -> str:
-    """Of a trial without frames, from its cell's definition."""
+    """Why a trial has no frames, from its cell's definition."""
     return KERNELS if (definition.get("network") or {}).get("backend") == "kernel" else NO_LOG
 
 

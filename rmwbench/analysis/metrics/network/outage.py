@@ -32,7 +32,7 @@ OF_A_WORKER = "killed_s"
 """How the text of an event `killed` begins that tells of a worker, whose nodes are outages; else it
 is a daemon's."""
 SUCCESSOR = " again"
-"""Of a daemon's name, for the process that takes its place."""
+"""Behind a daemon's name: the process that takes its place."""
 NONE = "nothing was interrupted in this trial"
 NOT_BACK = "nothing came back within the window"
 NONE_DUE = "no message was due while something was away: its own node was, or it was no time"
@@ -133,7 +133,7 @@ def _of_links(timed: Iterable[Row]) -> Iterator[Outage]:
 
 
 def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -> list[Outage]:
-    """Of nodes that left and came back, and of those that were killed, whether they came back or
+    """Outages of nodes that left and came back, and of those that were killed, whether they came back or
     not."""
     left = {row["node"]: row for row in endpoints if row.get("leaves_ns") is not None}
     came = {row["node"]: row["joins_ns"] for row in endpoints if row.get("joins_ns") is not None}
