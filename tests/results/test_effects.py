@@ -163,7 +163,7 @@ def test_over_unlike_topics_each_has_its_own_ratios(tmp_path, monkeypatch):
     }
     assert {ratio.answer for ratio in ratios.values()} == {"worse"}
     assert all("raises response_latency_p50" in one.text for one in own)
-    assert "zenoh ÷ iceoryx2 · front" in {name for name, *_ in effects.rows(shown.workloads[0])}
+    assert "zenoh ÷ iceoryx2 · front" in {one.name for one in shown.workloads[0].effects}
 
 
 def over(transport, *values):

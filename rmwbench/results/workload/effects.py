@@ -211,14 +211,3 @@ def columns(workload: Workload) -> list[str]:
         for name in dict.fromkeys((workload.primary_metric, *BESIDE, *METRICS))
         if name in there
     ]
-
-
-def rows(workload: Workload) -> list[list[str]]:
-    """The table as text: the effect's name, then a ratio with its interval or `–` for each of
-    `columns`."""
-    found = []
-    for effect in workload.effects:
-        ratios = [fmt.ratio(effect.ratios.get(name)) for name in columns(workload)]
-        words = [ratio.full if ratio.state == "measured" else "–" for ratio in ratios]
-        found.append([effect.name, *words])
-    return found

@@ -88,14 +88,6 @@ def groups(workload: Workload) -> list[MetricTable]:
     return found
 
 
-def rows(workload: Workload, group: MetricTable) -> list[list[str]]:
-    """The table as text: the arm, then each metric with its interval."""
-    return [
-        [arm.arm, *(fmt.metric(arm.metrics.get(name)).full for name in group.metrics.values())]
-        for arm in workload.arms
-    ]
-
-
 class _Seen(NamedTuple):
     """What one trial's links carried, in so many ns."""
 
