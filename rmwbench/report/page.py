@@ -11,7 +11,7 @@ import base64
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from importlib.metadata import version
@@ -87,7 +87,7 @@ def render_page(
 ) -> str:
     """A template of this package with everything that any page needs inside: styles, scripts, Vega,
     the charts' `specs` and the hashes that allow its own scripts and no others. Also passed: `fmt`,
-    `charts` (whether there are any), and the filters `commands`, `ink` and `letter`.
+    `charts` (whether there are any), and the filters `commands` and `ink`.
     """
     made, inks = _of_pages(), _inks()
     made.filters |= filters
@@ -116,21 +116,11 @@ def _of_pages() -> Environment:
     made.filters["commands"] = _commands
     made.filters["ink"] = inks.__getitem__
     made.filters["part"] = lambda kind: inks[look.part(kind)]
-    made.filters["letter"] = letter
     return made
 
 
 def _inks() -> dict[str, str]:
     return {light: f"var(--ink-{number})" for number, light in enumerate(look.to_dark())}
-
-
-def letter(keys: Sequence[str], key: str) -> str:
-    """`a` to `z`, then `aa`, `ab`: the letter of a note by its place."""
-    place, text = keys.index(key), ""
-    while place >= 0:
-        place, last = divmod(place, 26)
-        text, place = chr(ord("a") + last) + text, place - 1
-    return text
 
 
 def _commands(text: str) -> Markup:

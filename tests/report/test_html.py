@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.report.page import letter
 from rmwbench.report.show.files import write_html
+from rmwbench.report.show.notes import letter
 from rmwbench.results.shown import Shown
 from tests.report.example_document import HOSTILE, example, example_document
 from tests.support.typed import typed

@@ -2,6 +2,8 @@
 holds for most arms is said once, in words; what belongs to one arm stands where that arm is
 explained."""
 
+from collections.abc import Sequence
+
 from rmwbench.results.shown import Arm, Shown, Workload
 
 MOST = 0.5
@@ -43,6 +45,15 @@ def by_text(workload: Workload) -> dict[str, list[str]]:
         for flag in arm.flags:
             found.setdefault(flag, []).append(arm.arm)
     return found
+
+
+def letter(keys: Sequence[str], key: str) -> str:
+    """`a` to `z`, then `aa`, `ab`: the letter of a note by its place."""
+    place, text = keys.index(key), ""
+    while place >= 0:
+        place, last = divmod(place, 26)
+        text, place = chr(ord("a") + last) + text, place - 1
+    return text
 
 
 def _flags(arm: Arm) -> list[tuple[str, str]]:

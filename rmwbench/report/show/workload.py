@@ -7,7 +7,6 @@ from dataclasses import replace
 from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.report import columns as choice
 from rmwbench.report.chart import style
-from rmwbench.report.page import letter
 from rmwbench.report.show import evidence, notes
 from rmwbench.report.view import (
     Block,
@@ -133,7 +132,7 @@ def results(workload: Workload, number: int) -> Table:
                         swatch=looks[arm.arm],
                         link=f"#arm-{key}",
                         why="; ".join(arm.flags),
-                        note=",".join(letter(letters, flag) for flag in arm.flags),
+                        note=",".join(notes.letter(letters, flag) for flag in arm.flags),
                     ),
                     *(metric_cell(arm, metric, key) for _, metric in first),
                     verdict_cell(arm, facts.by_what(arm)),
@@ -198,7 +197,10 @@ def _notes(workload: Workload) -> Iterator[Block]:
     letters = list(found)
     if found:
         yield Facts(
-            [(letter(letters, one), f"{one} ({', '.join(arms)})") for one, arms in found.items()],
+            [
+                (notes.letter(letters, one), f"{one} ({', '.join(arms)})")
+                for one, arms in found.items()
+            ],
             "notes",
             on=On.PAGE,
         )
