@@ -32,6 +32,9 @@ class UnknownLine(Line):
     pass
 
 
+Status = Literal["done", "failed", "void", "settling"]
+
+
 class TrialEnded(Line):
     """`settling`: a trial with a longer window, which no block has. `cause` is `machine` where the
     machine alone made it void, `no match` where it failed before its window; `failed_by` who is at
@@ -44,7 +47,7 @@ class TrialEnded(Line):
     trial: Number
     cell: Number
     block: Number
-    status: Literal["done", "failed", "void", "settling"]
+    status: Status
     reason: str | None = None
     tables: Many[str] = ()
     finished_utc: str | None = None

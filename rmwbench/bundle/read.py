@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
-from rmwbench.bundle.campaign_json import CampaignDocument, read_campaign
+from rmwbench.bundle.campaign_json import CampaignDocument, PlannedComparison, read_campaign
 from rmwbench.bundle.journal_lines import (
     CampaignFinished,
     CampaignResumed,
@@ -119,6 +119,10 @@ class Bundle:
         it or for time."""
         lines = (line for line in self.journal.lines if isinstance(line, CellsDropped))
         return {cell: line.blocks for line in lines for cell in line.cells}
+
+    @property
+    def planned_comparisons(self) -> tuple[PlannedComparison, ...]:
+        return self.campaign.plan.comparisons
 
     @property
     def last_look(self) -> LookTaken | None:

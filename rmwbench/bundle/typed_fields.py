@@ -42,16 +42,6 @@ class Stored(BaseModel):
         }
         return named | (self.model_extra or {})
 
-    def get(self, name: str, default: Any = None) -> Any:
-        value = getattr(self, name, None)
-        return default if value is None else value
-
-    def items(self) -> Any:
-        return self.document().items()
-
-    def __getitem__(self, name: str) -> Any:
-        return getattr(self, name)
-
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Stored):

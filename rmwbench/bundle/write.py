@@ -171,7 +171,8 @@ class BundleWriter:
             path = merge.path_of(self.directory, name, number)
             with _durable(path) as partial:
                 lots = merge.groups((n, bundle.table(name, n)) for n in trials)
-                held[name] = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
+                ranges = merge.write(partial, TABLES[name], lots, **encoding(TABLES[name]))
+                held[name] = tuple(ranges)
         if held:
             self.append(TablesMerged(merge=number, tables=held))
         return list(held)

@@ -45,7 +45,7 @@ class Look:
     ended: bool
     decided: int
     open: tuple[Open, ...]
-    verdicts: dict[str, dict[str, str]]
+    verdicts: Mapping[str, Mapping[str, str]]
     took_ns: int = 0
     leaving: tuple[int, ...] = ()
     """Cells whose further blocks would decide nothing."""
@@ -58,8 +58,8 @@ class Look:
     def minutes_to_decide(self) -> float | None:
         """Of a campaign that would decide all that is open; None where nothing is, or where none
         would."""
-        minutes = [found.minutes for found in self.open]
-        return None if not minutes or None in minutes else max(minutes)
+        minutes = [found.minutes for found in self.open if found.minutes is not None]
+        return max(minutes) if minutes and len(minutes) == len(self.open) else None
 
     def line(self, plan: Plan, stop: str | None) -> LookTaken:
         """The journal's line. `stop`: why the campaign ends here, or None."""
@@ -80,7 +80,7 @@ class Look:
                 for one in self.open
             ),
             minutes_to_decide=_rounded(self.minutes_to_decide),
-            verdicts=self.verdicts,
+            verdicts={key: dict(words) for key, words in self.verdicts.items()},
             stop=stop,
             took_ns=self.took_ns,
         )
@@ -97,7 +97,7 @@ class Judge:
     def __call__(self, blocks: int, minutes_per_block: float, ended: bool) -> Look:
         begun_ns = time.monotonic_ns()
         looks = self._plan.judged_after
-        rules = rules_of(self._bundle.campaign.get("machine"), minutes_per_block)
+        rules = rules_of(self._bundle.campaign.machine.aa_floor, minutes_per_block)
         arms = self._looks.arms()  # first: it reads the journal again
         endings = self._bundle.ended_at
         verdicts = sequential.judge(arms, rules, looks, blocks=blocks, ended=ended, endings=endings)

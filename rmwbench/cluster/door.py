@@ -6,6 +6,8 @@ it: the machine needs no rmwbench of its own, only what rmwbench depends on. Hen
 standard library alone.
 """
 
+from typing import Any
+
 
 def door_class() -> type:
     class Door:
@@ -36,7 +38,7 @@ def door_class() -> type:
 
             self._machine = Machine()
 
-        def call(self, method: str, *arguments):
+        def call(self, method: str, *arguments: Any) -> Any:
             return getattr(self._machine, method)(*arguments)
 
     return Door

@@ -24,7 +24,7 @@ def document(plan: Plan, machines: int, per_trial: int = 1) -> dict[str, Any]:
             f"one trial takes {per_trial} machines",
             where="--cluster",
             expected=f"{per_trial} or more",
-            actual=machines,
+            actual=str(machines),
         )
     estimated_s = duration_s(_first_blocks(plan, _that_fit(plan)), gangs)
     ends = plan.looks or (plan.blocks,)

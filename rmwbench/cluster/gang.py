@@ -24,11 +24,12 @@ def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> 
     made: dict[str, Host | RemoteHost] = {}
     try:
         made[first] = Host(f"{name}/{first}", shared=True)
-        for host in others:
-            made[host] = RemoteHost(f"{name}/{host}", agents[host])
         cards = {first: interfaces.of_address(gang.spots[first].address)}
+        remotes: dict[str, RemoteHost] = {}
         for host in others:
-            cards[host] = made[host].interface_of(gang.spots[host].address)
+            made[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])
+        for host, remote in remotes.items():
+            cards[host] = remote.interface_of(gang.spots[host].address)
         for host, card in cards.items():
             if card["device"] is None:
                 spot = gang.spots[host]

@@ -122,9 +122,11 @@ class Machine:
                 env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},  # this very rmwbench
             )
             told = {"token": token, "address": address, "programs": self._programs()}
-            self._agent.stdin.write(json.dumps(told) + "\n")
-            self._agent.stdin.flush()
-            self._listening = json.loads(self._agent.stdout.readline())
+            asked, answers = self._agent.stdin, self._agent.stdout
+            assert asked is not None and answers is not None
+            asked.write(json.dumps(told) + "\n")
+            asked.flush()
+            self._listening = json.loads(answers.readline())
         return self._listening.get("problem") or self._listening
 
     def _programs(self) -> dict[str, dict[str, Any]]:

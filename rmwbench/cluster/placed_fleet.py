@@ -91,7 +91,7 @@ class PlacedFleet(Fleet):
         super().__init__(address, like, shared)
 
     @property
-    def runners(self) -> list[GangRunner]:  # type: ignore[override]
+    def runners(self) -> list[GangRunner]:
         return self._gangs
 
     def close(self) -> None:
@@ -144,7 +144,7 @@ class PlacedFleet(Fleet):
 
     # --- gangs ---
 
-    def lose(self, runner: GangRunner) -> str:  # type: ignore[override]
+    def lose(self, runner: GangRunner) -> str:
         """Takes the gang apart and makes another of what is left; in words, what became of it."""
         self._free(runner)
         self._gangs.remove(runner)

@@ -127,8 +127,8 @@ def summarise(bundle: Bundle) -> ImportedBundle:
     """What an imported bundle says (docs/importers.md)."""
     points = tuple(Point(**row) for row in bundle.rows("figures"))
     return ImportedBundle(
-        campaign=Campaign(name=bundle.campaign.get("campaign"), directory=str(bundle.directory)),
-        imported=_original(bundle.campaign["imported"]),
+        campaign=Campaign(name=bundle.campaign.campaign, directory=str(bundle.directory)),
+        imported=_original(bundle.campaign.imported or {}),
         cells=len(bundle.rows("cells")),
         trials=len(bundle.trials()),
         windows=bundle.table("windows", columns=["trial"]).num_rows,

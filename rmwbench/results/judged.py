@@ -70,8 +70,8 @@ def judged(
     plan, lines, cells = _asked(bundle, selection)
     measured = _measured(bundle, small, lines, cells, {} if known is None else known)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
-    rules = rules_of(bundle.campaign.get("machine"), _minutes_per_block(plan, lines, campaign))
-    workloads = comparisons(plan, cells)
+    rules = rules_of(bundle.campaign.machine.aa_floor, _minutes_per_block(plan, lines, campaign))
+    workloads = comparisons(plan.comparisons, cells)
     arms = _arms(bundle, small, workloads, measured, lines)
     topics = {
         w.name: topics_of((a.found for a in arms[w.name]), w.primary_metric) for w in workloads

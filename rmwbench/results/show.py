@@ -90,7 +90,7 @@ def summarise(
         glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
     )
     hosts = {e["host"] for rows in small.endpoints.values() for e in rows}
-    calibrated = aa_noise(bundle.campaign.get("machine")) is not None
+    calibrated = aa_noise(bundle.campaign.machine.aa_floor) is not None
     return replace(
         shown,
         conclusions=conclusions(

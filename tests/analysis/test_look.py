@@ -47,20 +47,20 @@ def test_a_look_and_the_report_come_to_the_same_verdicts(tmp_path):
 
 
 def test_the_machines_noise_is_known_and_leaves_the_margin():
-    noisy, quiet = rules({"aa_floor": 0.12}, None), rules({"aa_floor": 0.01}, None)
+    noisy, quiet = rules(0.12, None), rules(0.01, None)
     assert (noisy.margin, noisy.noise, noisy.aa_floor) == (
         0.05,
         0.12,
         0.0,
     )  # the interval contains what blocks average out
     assert (quiet.margin, quiet.aa_floor) == (0.05, 0.0)
-    assert rules({}, None) == rules(None, None) == rules({"aa_floor": None}, None)
+    assert rules(None, None).noise == 0.0
 
 
-@pytest.mark.parametrize("floor", ["x", -0.1, True, float("nan"), float("inf"), [0.1]])
+@pytest.mark.parametrize("floor", [-0.1, float("nan"), float("inf")])
 def test_a_floor_that_is_not_a_ratio_is_told_and_not_used(floor):
     with pytest.raises(UserError, match="not a valid ratio"):
-        rules({"aa_floor": floor}, None)
+        rules(floor, None)
 
 
 def test_what_leaves_a_campaign_is_worse_or_the_floor_or_its_comparison_is_closed():

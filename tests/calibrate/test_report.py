@@ -3,8 +3,8 @@
 from dataclasses import replace
 
 import pytest
-from tests.calibrate.test_store import calibration as stored
 
+from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.report.calibration import view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.machine.calibration import (
@@ -15,6 +15,7 @@ from rmwbench.results.machine.calibration import (
     exit_code,
 )
 from rmwbench.results.machine.model import Calibrated, Calibration, Machine
+from tests.calibrate.test_calibrations import calibration as stored
 from tests.support.typed import typed
 
 CREATED = "2026-11-21T10:00:00Z"
@@ -32,7 +33,7 @@ def machine(**changes):
             found[part][key] = value
         else:
             found[part] = value
-    return {"calibration": found, "kernel": {"release": "6.1"}}
+    return MachineDocument.model_validate({"calibration": found, "kernel": {"release": "6.1"}})
 
 
 def test_the_line_has_age_kernel_and_counts():
@@ -49,19 +50,19 @@ def test_the_line_has_age_kernel_and_counts():
 
 
 def test_never_calibrated_is_a_warning_and_no_line():
-    known, warnings = calibration({"kernel": {"release": "6.1"}}, CREATED)
+    known, warnings = calibration(MachineDocument(kernel={"release": "6.1"}), CREATED)
     assert warnings == [NEVER] and "rmwbench calibrate" in NEVER
     assert line(known) == ""
 
 
 def test_a_campaign_on_several_machines_does_not_ask_for_a_calibration_that_would_not_count():
-    _, warnings = calibration({"kernel": {"release": "6.1"}}, CREATED, machines=3)
+    _, warnings = calibration(MachineDocument(kernel={"release": "6.1"}), CREATED, machines=3)
     assert warnings == [FLEET] and "rmwbench calibrate" not in FLEET
     assert calibration(machine(), CREATED, machines=1)[0].known
 
 
 def test_what_was_measured_by_others_is_not_blamed_for_it():
-    assert calibration({}, CREATED) == (Calibration(known=False, text=""), [])
+    assert calibration(MachineDocument(), CREATED) == (Calibration(known=False, text=""), [])
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_what_weakens_it_is_a_warning(changes, now, part):
 
 
 def answer(**changes):
-    found = machine(**changes)["calibration"]
+    found = machine(**changes).calibration
     found |= {
         "not_tested": [{"what": "skewed clock", "why": "no namespace"}],
         "blocks": 5,

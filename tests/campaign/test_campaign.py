@@ -596,7 +596,7 @@ def test_what_is_sampled_is_kept_with_the_campaign_and_resumed_the_same(bench):
     assert code == 0 and "traced" in output
     bundle = Bundle(bench.out)
     asked = {"series_hz": 50.0, "threads": True, "schedule": True}
-    assert bundle.campaign["request"]["sampling"] == asked
+    assert bundle.campaign.request["sampling"] == asked
     definitions = [json.loads(row["definition"]) for row in bundle.rows("cells")]
     assert all(
         d["sampling"] == asked and any(f.startswith("traced:") for f in d["flags"])

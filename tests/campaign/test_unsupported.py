@@ -97,8 +97,8 @@ def test_what_a_description_denies_is_not_run_and_everything_else_is(bench):
     assert {where[line.cell] for line in bundle.trials()} == {("small", "one")} and len(
         bundle.trials("done")
     ) == 2
-    planned = bundle.campaign["plan"]
-    assert len(planned["trials"]) == 2 and len(planned["unsupported"]) == 3
+    planned = bundle.campaign.plan
+    assert len(planned.trials) == 2 and len(planned.unsupported) == 3
     document = show_document(bundle)
     assert (
         document["campaign"]["blocks_complete"] == 2
@@ -195,7 +195,7 @@ def test_an_optional_arm_that_is_not_here_is_left_out_and_stays_out(bench):
         and "left out: two: zenoh is not built: rmwbench middlewares build zenoh" in output
     )
     bundle = Bundle(bench.out)
-    assert bundle.campaign["plan"]["left_out"][0]["arm"] == "two"
+    assert bundle.campaign.plan.left_out[0].arm == "two"
     assert {arm for _, arm in cells_of(bundle).values()} == {"one"}
     reason = "Left out: two: zenoh is not built: rmwbench middlewares build zenoh"
     _, shown = bench.command("show", bench.out)
@@ -271,7 +271,7 @@ def test_two_middlewares_meet_in_one_trial_each_with_its_own_worker_and_version(
         "1.0 + 2.0",
         "2020-01-01",
     )
-    assert {described["middleware"] for described in bundle.campaign["middlewares"]} == {
+    assert {described.middleware for described in bundle.campaign.middlewares} == {
         "fake",
         "zenoh",
     }

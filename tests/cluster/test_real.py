@@ -257,9 +257,7 @@ def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(be
     assert done.returncode == 0 and (path / "report.md").is_file(), done.stderr
     for planned in session.sections:
         bundle = Bundle(session.place(planned))
-        assert (
-            bundle.journal.finished and bundle.campaign["plan"]["blocks"]["count"] == planned.blocks
-        )
+        assert bundle.journal.finished and bundle.campaign.plan.blocks.count == planned.blocks
         assert len({row["machine"] for row in bundle.rows("trials")}) == 3
         assert all(len(machines) == 1 for machines in per_part(bundle).values())
 

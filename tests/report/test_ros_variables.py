@@ -20,6 +20,7 @@ from rmwbench.beside.ros_variables.answer import (
     shown,
 )
 from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
+from rmwbench.bundle.campaign_json import PlannedComparison
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.render.markdown import render_blocks
 from rmwbench.report.show import ros
@@ -182,10 +183,10 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
 
     judged_by_silence, plain = cell(1, {"ros_variables": {"case": "off"}}), cell(2, {})
     assert [
-        found["cell"] for one in comparisons({}, [judged_by_silence, plain]) for found in one.cells
+        found["cell"] for one in comparisons((), [judged_by_silence, plain]) for found in one.cells
     ] == [2]
-    planned = {"comparisons": [{"comparison": "w", "workload": "w", "cells": [1]}]}
-    assert comparisons(planned, [judged_by_silence]) == []
+    planned = PlannedComparison(comparison="w", workload="w", cells=(1,))
+    assert comparisons([planned], [judged_by_silence]) == []
 
 
 def test_its_view_says_what_was_heard_and_links_the_documentation():

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import UserError, nearest
@@ -33,20 +33,39 @@ class Comparison:
     labels: Mapping[int, str]
 
 
-def comparisons(plan: Mapping[str, Any], cells: Sequence[Row]) -> list[Comparison]:
-    """In the plan's order; cells that no comparison of the plan names follow. Cells with ROS
+class Planned(Protocol):
+    """A comparison as the plan has it."""
+
+    @property
+    def comparison(self) -> str: ...
+
+    @property
+    def cells(self) -> Sequence[int]: ...
+
+    @property
+    def title(self) -> str | None: ...
+
+    @property
+    def description(self) -> str | None: ...
+
+    @property
+    def primary_metric(self) -> str | None: ...
+
+
+def comparisons(plan: Iterable[Planned], cells: Sequence[Row]) -> list[Comparison]:
+    """In the plan's order; cells that none of the plan's comparisons names follow. Cells with ROS
     variables are in none: there silence may be right. Raises UserError for an unknown metric."""
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
-    groups: dict[str, tuple[Mapping[str, Any], list[Row]]] = {}
-    for planned in plan.get("comparisons") or []:
-        found = [by_number.pop(n) for n in planned["cells"] if n in by_number]
+    groups: dict[str, tuple[Planned | None, list[Row]]] = {}
+    for planned in plan:
+        found = [by_number.pop(n) for n in planned.cells if n in by_number]
         if found:
-            groups[planned["comparison"]] = (planned, found)
+            groups[planned.comparison] = (planned, found)
     for cell in by_number.values():
         factors = ", ".join(f"{k}={v}" for k, v in loads(cell["factors"]).items())
         name = f"{cell['workload']} [{factors}]" if factors else cell["workload"]
-        groups.setdefault(name, ({}, []))[1].append(cell)
-    return [_comparison(name, planned, found) for name, (planned, found) in groups.items()]
+        groups.setdefault(name, (None, []))[1].append(cell)
+    return [_comparison(name, one, found) for name, (one, found) in groups.items()]
 
 
 def is_compared(cell: Row) -> bool:
@@ -94,9 +113,9 @@ def loads(text: str | None) -> Any:
         return {}
 
 
-def _comparison(name: str, planned: Mapping[str, Any], cells: list[Row]) -> Comparison:
+def _comparison(name: str, planned: Planned | None, cells: list[Row]) -> Comparison:
     again = Counter(c["arm"] for c in cells)
-    primary = planned.get("primary_metric") or PRIMARY
+    primary = (planned and planned.primary_metric) or PRIMARY
     if primary not in GLOSSARY:
         near = nearest(primary, GLOSSARY)
         raise UserError(
@@ -115,8 +134,8 @@ def _comparison(name: str, planned: Mapping[str, Any], cells: list[Row]) -> Comp
         name,
         cells[0]["workload"],
         loads(cells[0]["factors"]),
-        planned.get("title") or name,
-        planned.get("description") or "",
+        (planned and planned.title) or name,
+        (planned and planned.description) or "",
         primary,
         cells,
         labels,

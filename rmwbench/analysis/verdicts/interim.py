@@ -23,6 +23,7 @@ from rmwbench.analysis.metrics.aggregate import (
 )
 from rmwbench.analysis.metrics.comparisons import (
     Comparison,
+    Planned,
     comparisons,
     is_floor,
     is_reliable,
@@ -64,7 +65,8 @@ class Line(FailedLine, Protocol):
 class Source(Protocol):
     """A bundle, as far as a look needs it."""
 
-    campaign: Mapping[str, Any]
+    @property
+    def planned_comparisons(self) -> Sequence[Planned]: ...
 
     def reload(self) -> None: ...
 
@@ -119,7 +121,7 @@ class Looks:
         self._source.reload()
         if not self._comparisons:
             self._comparisons = comparisons(
-                self._source.campaign.get("plan") or {}, self._source.rows("cells")
+                self._source.planned_comparisons, self._source.rows("cells")
             )
             self._primary = {
                 c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells
@@ -322,13 +324,12 @@ def is_traced(cell: Row) -> bool:
     return bool((loads(cell["definition"]).get("sampling") or {}).get("schedule"))
 
 
-def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
-    """The A/A floor that a campaign.json's `machine` took along, as a ratio minus 1; None where it
+def aa_noise(found: float | None) -> float | None:
+    """The A/A floor that a campaign took along of its machine, as a ratio minus 1; None where it
     was not measured. Raises UserError for anything that is not such a number."""
-    found = (machine or {}).get("aa_floor")
     if found is None:
         return None
-    if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < math.inf:
+    if not 0 <= found < math.inf:
         raise UserError(
             "the machine's A/A floor is not a valid ratio",
             where="campaign.json, machine.aa_floor",
@@ -339,11 +340,11 @@ def aa_noise(machine: Mapping[str, Any] | None) -> float | None:
     return float(found)
 
 
-def rules(machine: Mapping[str, Any] | None, minutes_per_block: float | None) -> best.Rules:
-    """What a claim needs: a difference beyond 5 %. The A/A noise of a campaign.json's `machine`
+def rules(aa_floor: float | None, minutes_per_block: float | None) -> best.Rules:
+    """What a claim needs: a difference beyond 5 %. The A/A noise of the machine
     only warns: blocks are randomised, so a verdict's own scatter holds what the machine did
     meanwhile (docs/formulas.md).
     """
     return best.Rules(
-        margin=MARGIN, noise=aa_noise(machine) or 0.0, minutes_per_block=minutes_per_block
+        margin=MARGIN, noise=aa_noise(aa_floor) or 0.0, minutes_per_block=minutes_per_block
     )

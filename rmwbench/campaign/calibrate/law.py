@@ -27,20 +27,20 @@ def quantile_ns(law: Mapping[str, Any], q: float) -> float:
     know."""
     match law["kind"]:
         case "constant":
-            return law["ns"]
+            return float(law["ns"])
         case "uniform":
-            return law["min_ns"] + q * (law["max_ns"] - law["min_ns"])
+            return float(law["min_ns"] + q * (law["max_ns"] - law["min_ns"]))
         case "normal":
-            return law["mean_ns"] + law["sd_ns"] * float(special.ndtri(q))
+            return float(law["mean_ns"] + law["sd_ns"] * float(special.ndtri(q)))
         case "lognormal":
-            return law["median_ns"] * math.exp(law["sigma"] * float(special.ndtri(q)))
+            return float(law["median_ns"] * math.exp(law["sigma"] * float(special.ndtri(q))))
         case "exponential":
             offset_ns = law.get("offset_ns", 0)
-            return offset_ns - (law["mean_ns"] - offset_ns) * math.log1p(-q)
+            return float(offset_ns - (law["mean_ns"] - offset_ns) * math.log1p(-q))
         case "pareto":
-            return law["min_ns"] * (1 - q) ** (-1 / law["alpha"])
+            return float(law["min_ns"] * (1 - q) ** (-1 / law["alpha"]))
         case "bimodal":
-            return law["fast_ns"] if q <= 1 - law["slow_p"] else law["slow_ns"]
+            return float(law["fast_ns"] if q <= 1 - law["slow_p"] else law["slow_ns"])
     raise ValueError(f"no formula for the law {law['kind']}")
 
 
@@ -48,7 +48,7 @@ def loss_rate(loss: Mapping[str, Any]) -> float:
     """The fraction of messages that a loss model takes in the long run."""
     match loss["kind"]:
         case "bernoulli":
-            return loss["p"]
+            return float(loss["p"])
         case "burst":
-            return loss["p"] / (loss["p"] + loss["r"])
+            return float(loss["p"] / (loss["p"] + loss["r"]))
     raise ValueError(f"no formula for the loss {loss['kind']}")

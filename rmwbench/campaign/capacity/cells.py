@@ -15,7 +15,7 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.suite import Suite
 from rmwbench.suite.timeline import Timeline
 from rmwbench.suite.workload.arrival import Poisson
-from rmwbench.suite.workload.endpoints import endpoints
+from rmwbench.suite.workload.endpoints import Endpoint, endpoints
 from rmwbench.suite.workload.workload import Workload
 
 FEWEST_MESSAGES = 50
@@ -56,7 +56,7 @@ class Cells:
         """About how long one probe at the level takes."""
         return self.at_level(level)[1].duration_s + FIXED_COST_S
 
-    def _at_level(self, level: float) -> tuple[Workload, Timeline, tuple]:
+    def _at_level(self, level: float) -> tuple[Workload, Timeline, tuple[Endpoint, ...]]:
         changed = self.along.at(self.workload, level)
         long = self._timeline.lasting(COUNTED_S)
         drafts = endpoints(changed, long)

@@ -193,6 +193,8 @@ class SearchSource:
         ):
             return None
         top = found.low or found.value
+        if top is None:
+            return None
         longest_s = 4 * self.space.cells.probe_s(nearest_level(pursuit.search.levels, top))
         for share in CURVE_SHARES:
             if top * share < pursuit.search.levels[0]:

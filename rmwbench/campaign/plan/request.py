@@ -223,15 +223,15 @@ class Planner:
             return request, None
         if request.comparisons is not None:  # chosen already; what else the suite has is left out
             return request, self._chosen_cut(request, request.comparisons, request.budget_s)
-        whole, shorter = self._version(request), None
-        if whole.fits(request.budget_s):
+        budget_s, whole, shorter = request.budget_s, self._version(request), None
+        if whole.fits(budget_s):
             return request, None
         if asked := self._shortened(request):
             request, shorter = asked, self._version(asked)
         runs = shorter or whole
         held, short = None, shorter is not None
-        if not runs.fits(request.budget_s):
-            found = _kept(runs, request.budget_s, machine)
+        if not runs.fits(budget_s):
+            found = _kept(runs, budget_s, machine)
             if not found:
                 raise self._too_small(request, whole, runs)
             held = tuple(key for key in runs.groups if key in found)

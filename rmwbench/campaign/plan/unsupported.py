@@ -118,7 +118,7 @@ def left_out(arms: Iterable[Arm]) -> dict[str, str]:
     absent = {
         arm.name: reason
         for arm in arms
-        if (reason := next((found for name in arm.middlewares if (found := reasons[name])), None))
+        if (reason := next((why for name in arm.middlewares if (why := reasons[name])), None))
     }
     if len(absent) < len(arms):
         return absent

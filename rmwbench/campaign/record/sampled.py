@@ -239,8 +239,8 @@ def events(outcome: Outcome) -> Iterator[Row]:
 def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
     """One `canary` event (value: its wake-ups) and one `canary_late` (at its time; value: ns) for
     each late one, at most LATE_EVENTS: the witnesses of a tail."""
-    canary = (document or {}).get("canary")
-    if not canary:
+    canary = None if document is None else document.get("canary")
+    if document is None or not canary:
         return
     yield {
         "time_ns": document["snapshots"][-1]["time_ns"],
@@ -252,9 +252,9 @@ def canary_events(document: Mapping[str, Any] | None) -> Iterator[Row]:
         yield {"time_ns": due_ns, "process": "sampler", "event": "canary_late", "value": late_ns}
 
 
-def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
+def samples(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """Columns of the table `samples`; without rows where no series was asked for."""
-    columns: dict[str, list] = {
+    columns: dict[str, list[Any]] = {
         name: [] for name in ("time_ns", "process", "counter", "unit", "value")
     }
 
@@ -288,7 +288,7 @@ def samples(document: Mapping[str, Any] | None) -> dict[str, list]:
     return columns
 
 
-def schedule(document: Mapping[str, Any] | None) -> dict[str, list]:
+def schedule(document: Mapping[str, Any] | None) -> dict[str, list[Any]]:
     """Columns of the table `schedule`; without rows where it was not asked for or may not be
     read."""
     found = ((document or {}).get("schedule") or {}).get("events", [])

@@ -2,9 +2,10 @@
 journal. The same for every kind of campaign, so that every kind leaves the same bundle."""
 
 import time
+from typing import cast
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.journal_lines import TrialEnded, TrialReason
+from rmwbench.bundle.journal_lines import Status, TrialEnded, TrialReason
 from rmwbench.campaign.course import Spoilt
 from rmwbench.campaign.trial.trial import TrialResult
 
@@ -33,7 +34,7 @@ def write_trial(
         trial=order.trial,
         cell=order.cell.number,
         block=order.block,
-        status=result.status,
+        status=cast(Status, result.status),
         reason=result.reason,
         finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
         cause=result.cause,

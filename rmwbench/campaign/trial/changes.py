@@ -212,7 +212,7 @@ class Changes:
     def _at_ns(self, change: Change) -> int:
         return self._window.steady_ns + to_ns(change.at_s)
 
-    def _post(self, process: str, cmd: str, fields: dict, take: Take) -> None:
+    def _post(self, process: str, cmd: str, fields: dict[str, Any], take: Take) -> None:
         self._posted.append((self._crew.post(process, cmd, fields), take))
 
     def _hear(self) -> None:

@@ -101,7 +101,7 @@ def _held(outcome: Outcome, endpoint: Endpoint, rows: np.ndarray | None) -> Held
 
 
 def _sent(outcome: Outcome, files: Mapping[str, int]) -> dict[int, np.ndarray]:
-    found = {}
+    found: dict[int, np.ndarray] = {}
     for fd in files.values():
         try:
             sections = records.read(fd, outcome.order.nonce)

@@ -128,7 +128,7 @@ def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Ro
     for path in paths:
         if (path / "campaign.json").is_file():
             bundle = Bundle(path)
-            kind = bundle.campaign.get("imported", {}).get("kind", "")
+            kind = (bundle.campaign.imported or {}).get("kind", "")
             part = {kind: bundle.rows("figures")} if kind in kinds else {}
         else:
             part = collect(path, kinds)

@@ -76,7 +76,7 @@ class ArmProbes:
 
 def summarise(bundle: Bundle) -> Searched:
     """Raises UserError for a broken bundle."""
-    plan = bundle.campaign["capacity"]
+    plan = bundle.campaign.capacity or {}
     limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
     arms = _arms(bundle, plan)
     _probes(bundle, limit, arms)
@@ -353,17 +353,16 @@ def _flags(cell: Mapping[str, Any]) -> tuple[str, ...]:
 
 def _campaign(bundle: Bundle) -> Campaign:
     c, lines = bundle.campaign, bundle.trials()
-    suite = c.get("suite") or {}
     wall_s = sum((row["duration_ns"] or 0) / 1e9 for row in bundle.rows("trials"))
     return Campaign(
-        name=c.get("campaign"),
+        name=c.campaign,
         directory=str(bundle.directory),
-        suite=suite.get("name"),
-        title=((c.get("plan") or {}).get("suite") or {}).get("title") or suite.get("name"),
-        created_utc=c.get("created_utc"),
+        suite=c.suite.name,
+        title=c.plan.suite.title or c.suite.name,
+        created_utc=c.created_utc,
         finished=bundle.journal.finished,
-        seed=c.get("seed"),
-        tool_version=c.get("tool_version"),
+        seed=c.seed,
+        tool_version=c.tool_version,
         rounds=1 + max((line.block for line in lines), default=-1),
         trials=_trials(Counter(line.status for line in lines)),
         wall_s=round(wall_s, 1),

@@ -7,4 +7,4 @@ KIND = "capacity"
 
 
 def is_capacity(bundle: Bundle) -> bool:
-    return bundle.campaign.get("kind") == KIND
+    return bundle.campaign.kind == KIND

@@ -261,7 +261,7 @@ def _check_metrics(metrics: Sequence[str]) -> None:
 def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[float]]:
     """The rules, and the A/A floors that are known. The larger counts: a difference is real only
     above both."""
-    floors = [f for x in (a, b) if (f := aa_noise(x.campaign.get("machine"))) is not None]
+    floors = [f for x in (a, b) if (f := aa_noise(x.campaign.machine.aa_floor)) is not None]
     floor = max(floors, default=0.0)
     return Rules(margin=MARGIN if margin is None else margin, aa_floor=floor), floors
 
@@ -343,7 +343,7 @@ def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
         trials[evidence.cell].append(measure_trial(evidence))
     arms = {}
-    for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells")):
+    for found in comparisons(bundle.planned_comparisons, bundle.rows("cells")):
         for cell in found.cells:
             if (n := cell["cell"]) in cells:
                 evidence = CellEvidence(cell=dict(cell), trials=trials[n], lines=lines[n])
@@ -368,11 +368,11 @@ def _side(half: _Half) -> ComparedSide:
     return ComparedSide(
         text=half.side.text,
         directory=str(half.side.bundle.directory),
-        campaign=c.get("campaign"),
-        created_utc=c.get("created_utc"),
+        campaign=c.campaign,
+        created_utc=c.created_utc,
         finished=half.side.bundle.journal.finished,
-        tool_version=c.get("tool_version"),
-        machine=(c.get("machine") or {}).get("summary"),
+        tool_version=c.tool_version,
+        machine=c.machine.summary,
         selection=dict(half.side.wanted),
         trials=Trials(done=count["done"], failed=count["failed"], void=count["void"]),
     )

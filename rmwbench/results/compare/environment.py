@@ -10,6 +10,7 @@ from statistics import median
 from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.compare.match import Match
 from rmwbench.results.compare.match import name as cell_name
@@ -110,13 +111,12 @@ def _workload_of(cell: Mapping[str, Any], around: Sequence[str]) -> dict[str, An
 
 def _machine(a: Selection, b: Selection) -> list[Difference] | None:
     """None where either is not described."""
-    left, right = (s.bundle.campaign.get("machine") or {} for s in (a, b))
-    parts = [{k: v for k, v in m.items() if k not in _RESULTS} for m in (left, right)]
+    left, right = (s.bundle.campaign.machine for s in (a, b))
+    parts = [{k: v for k, v in m.document().items() if k not in _RESULTS} for m in (left, right)]
     if all(parts):
         return differences(*parts)
     facts = [
-        {f["name"]: f["value"] for f in m.get("facts") or [] if f["name"] not in _DAY}
-        for m in (left, right)
+        {fact.name: fact.value for fact in m.facts if fact.name not in _DAY} for m in (left, right)
     ]
     return differences(*facts) if all(facts) else None
 
@@ -136,11 +136,7 @@ def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Diff
     """Versions, builds and profiles of what is compared, each difference once however many cells
     have it."""
     described = [
-        {
-            (d.get("middleware"), d.get("layer")): d
-            for d in s.bundle.campaign.get("middlewares") or []
-        }
-        for s in (a, b)
+        {(one.middleware, one.layer): one for one in s.bundle.campaign.middlewares} for s in (a, b)
     ]
     out: list[Difference] = []
     for m in matches:
@@ -156,11 +152,7 @@ def _software(a: Selection, b: Selection, matches: Sequence[Match]) -> list[Diff
                 )
         out += [_named(f"{who}: {d.name}", d) for d in arm_differences(m)]
         builds = [
-            {
-                k: v
-                for k, v in (found.get((c["middleware"], c["layer"])) or {}).items()
-                if k in ("build", "capabilities")
-            }
+            _build(found.get((c["middleware"], c["layer"])))
             for found, c in zip(described, (m.a, m.b), strict=True)
         ]
         if same:
@@ -176,16 +168,23 @@ def _named(name: str, difference: Difference) -> Difference:
 
 
 def _profile(
-    cell: Mapping[str, Any], described: Mapping[tuple[Any, Any], Mapping[str, Any]]
+    cell: Mapping[str, Any], described: Mapping[tuple[Any, Any], DescribedMiddleware]
 ) -> tuple[str | None, str | None]:
     """(format, text) of the cell's profile."""
     own = (loads(cell["definition"]).get("arm") or {}).get("profile") or {}
     if own.get("text") is not None:
         return own.get("format"), own["text"]
-    for p in (described.get((cell["middleware"], cell["layer"])) or {}).get("profiles") or []:
-        if p.get("name") == cell["profile"]:
-            return p.get("format"), p.get("text")
+    one = described.get((cell["middleware"], cell["layer"]))
+    for profile in one.profiles if one else ():
+        if profile.name == cell["profile"]:
+            return profile.format, profile.text
     return None, None
+
+
+def _build(described: DescribedMiddleware | None) -> dict[str, Any]:
+    if described is None:
+        return {}
+    return {"build": described.build, "capabilities": described.capabilities}
 
 
 def _profile_lines(
@@ -215,35 +214,33 @@ def _instrument(
     left, right = (s.bundle.campaign for s in (a, b))
     out = differences(
         {
-            "tool version": left.get("tool_version"),
+            "tool version": left.tool_version,
             "sampler": _sampled(a, trials[0]),
             "trials on": a.bundle.host,
         },
         {
-            "tool version": right.get("tool_version"),
+            "tool version": right.tool_version,
             "sampler": _sampled(b, trials[1]),
             "trials on": b.bundle.host,
         },
     )
-    suites = [c.get("suite") or {} for c in (left, right)]
-    if suites[0].get("name") != suites[1].get("name"):
-        out.append(Difference(name="suite", a=suites[0].get("name"), b=suites[1].get("name")))
-    texts = [s.get("text") or "" for s in suites]
+    if left.suite.name != right.suite.name:
+        out.append(Difference(name="suite", a=left.suite.name, b=right.suite.name))
+    texts = [c.suite.text or "" for c in (left, right)]
     if texts[0] != texts[1]:
         out.append(Difference(name="suite text", a=None, b=None, lines=lines(*texts)))
-    machines = [c.get("machine") or {} for c in (left, right)]
     out += differences(
         *(
-            {"A/A noise": _percent(m.get("aa_floor")), "calibration": _calibration(m)}
-            for m in machines
+            {"A/A noise": _percent(c.machine.aa_floor), "calibration": _calibration(c.machine)}
+            for c in (left, right)
         )
     )
     return out
 
 
-def _calibration(machine: Mapping[str, Any]) -> str | None:
-    found = machine.get("calibration")
-    return found.get("calibration") or found.get("created_utc") if isinstance(found, dict) else None
+def _calibration(machine: MachineDocument) -> str | None:
+    found = machine.calibration or {}
+    return found.get("calibration") or found.get("created_utc")
 
 
 def _percent(value: float | None) -> str | None:
@@ -263,7 +260,7 @@ def _day(
     a: Selection, b: Selection, trials: tuple[Sequence[TrialLine], Sequence[TrialLine]]
 ) -> list[Difference]:
     out: list[Difference] = []
-    states = [(s.bundle.campaign.get("machine") or {}).get("state") or {} for s in (a, b)]
+    states = [s.bundle.campaign.machine.state for s in (a, b)]
     loads_1min = [state["load_1min"] for state in states if state.get("load_1min") is not None]
     if len(loads_1min) == 2 and abs(loads_1min[0] - loads_1min[1]) >= 0.5:
         shown = [f"{load:.2f}" for load in loads_1min]

@@ -140,7 +140,7 @@ def gather(bundles: Sequence[Bundle], limits: LimitsFile) -> list[MachineData]:
 
 
 def machine_of(bundle: Bundle) -> str:
-    summary = (bundle.campaign.get("machine") or {}).get("summary") or "machine not described"
+    summary = bundle.campaign.machine.summary or "machine not described"
     return f"{summary}, on the shared host" if bundle.host == "the shared host" else str(summary)
 
 
@@ -168,9 +168,7 @@ class _Gathering:
             self._take(number, bundle)
         return MachineData(
             self.summary,
-            tuple(
-                str(bundle.campaign.get("campaign") or bundle.directory) for _, bundle in bundles
-            ),
+            tuple(str(bundle.campaign.campaign or bundle.directory) for _, bundle in bundles),
             tuple(self.cases.values()),
             self.arms,
             self.seen,
@@ -183,10 +181,10 @@ class _Gathering:
         wanted: dict[int, tuple[GatheredCase, CandidateData]] = {}
         there = [
             (_CaseKey(found.workload, found.name, definition_of(cells[0])), found, cells)
-            for found in comparisons(bundle.campaign.get("plan") or {}, bundle.rows("cells"))
+            for found in comparisons(bundle.planned_comparisons, bundle.rows("cells"))
             if (cells := [c for c in found.cells if not is_floor(c) and not interim.is_untimed(c)])
         ]
-        defined = self._defined([key for key, _, _ in there], bundle.campaign.get("campaign"))
+        defined = self._defined([key for key, _, _ in there], bundle.campaign.campaign)
         for key, found, cells in there:
             case = self._case(key, found.levels, defined)
             for cell in cells:

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from rmwbench.analysis.stats.estimate import finite
+from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.results.machine.model import (
     AA,
     Calibrated,
@@ -36,12 +37,12 @@ FLEET = (
 
 
 def calibration(
-    machine: Mapping[str, Any], created_utc: str | None, machines: int = 1
+    machine: MachineDocument, created_utc: str | None, machines: int = 1
 ) -> tuple[Calibration, list[str]]:
     """What a campaign's `machine` has of its calibration, and the warnings that it gives rise to;
     of the campaign's start, and of how many machines its trials ran on."""
-    found = machine.get("calibration")
-    if not found and not machine.get("kernel"):  # imported: measured elsewhere, by something else
+    found = machine.calibration
+    if not found and not machine.kernel:  # imported: measured elsewhere, by something else
         return Calibration(known=False, text=""), []
     if not found:
         text = NEVER if machines == 1 else FLEET
@@ -57,7 +58,7 @@ def calibration(
         aa=_aa(found["aa"]),
         own_cost=_own_costs(found.get("own_cost") or {}),
     )
-    release = (machine.get("kernel") or {}).get("release")
+    release = machine.kernel.get("release")
     return replace(kept, text=line(kept)), _warnings(kept, release)
 
 

@@ -27,6 +27,7 @@ from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.limits import NO_MATCH
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.explain.model import Failure, Tail, Trials
 from rmwbench.results.measure import Small
@@ -273,28 +274,29 @@ class ArmReport:
         own = self.arm.get("profile") or {}
         if own.get("text") is not None:
             return Configuration(format=own.get("format"), text=own["text"])
-        for profile in self._described(bundle).get("profiles") or []:
-            if profile.get("name") == self.cell["profile"]:
-                return Configuration(format=profile.get("format"), text=profile.get("text"))
+        described = self._described(bundle)
+        for profile in described.profiles if described else ():
+            if profile.name == self.cell["profile"]:
+                return Configuration(format=profile.format, text=profile.text)
         return None
 
-    def _described(self, bundle: Bundle) -> Mapping[str, Any]:
-        """What the worker said of itself; empty where that is not kept, or the arm is of several."""
+    def _described(self, bundle: Bundle) -> DescribedMiddleware | None:
+        """What the worker said of itself; None where that is not kept, or the arm is of several."""
         return next(
             (
                 one
-                for one in bundle.campaign.get("middlewares") or []
-                if one.get("middleware") == self.cell["middleware"]
-                and one.get("layer") == self.cell["layer"]
+                for one in bundle.campaign.middlewares
+                if (one.middleware, one.layer) == (self.cell["middleware"], self.cell["layer"])
             ),
-            {},
+            None,
         )
 
     def _support_ended(self, bundle: Bundle) -> str | None:
         """The month in which the vendor's support of this version had ended when the campaign was
         made; None also where nobody says when it ends."""
-        month = (self._described(bundle).get("build") or {}).get("end_of_life")
-        ended = month and month < (bundle.campaign.get("created_utc") or "")[:7]
+        described = self._described(bundle)
+        month = described and described.build.get("end_of_life")
+        ended = month and month < (bundle.campaign.created_utc or "")[:7]
         return str(month) if ended else None
 
     def flags(self, unlike: Sequence[str]) -> tuple[str, ...]:

@@ -87,8 +87,8 @@ def test_a_slow_machine_leaves_a_section_the_blocks_without_which_it_decides_not
     Sections(session).run(Console(quiet=True))
     bundle = Bundle(session.place(session.sections[0]))
     assert {trial.block for trial in bundle.trials("done")} == set(range(DECIDABLE_BLOCKS))
-    assert bundle.campaign["request"]["least_blocks"] == DECIDABLE_BLOCKS
-    assert bundle.campaign["plan"]["blocks"]["minimum"] == DECIDABLE_BLOCKS
+    assert bundle.campaign.request["least_blocks"] == DECIDABLE_BLOCKS
+    assert bundle.campaign.plan.blocks.minimum == DECIDABLE_BLOCKS
 
 
 def test_a_section_that_lost_a_block_to_the_machine_runs_it_once_the_others_are_done(

@@ -79,7 +79,7 @@ def test_a_missing_file_is_told(mininet):
 
 
 def test_campaign_json_says_where_it_comes_from(mininet):
-    imported = mininet.campaign["imported"]
+    imported = mininet.campaign.imported
     assert imported["kind"] == "tsc-2020-mininet" and imported["source"]["files"] == 6
     assert len(imported["source"]["sha256"]) == 64
     assert all(x["no_data"] for x in imported["limits"]) and all(

@@ -67,7 +67,7 @@ def test_a_spread_of_sums_is_not_an_interval(tmp_path):
 def test_the_combination_that_was_left_out_is_named(tmp_path):
     found, _ = points(tmp_path)
     errors = {
-        one["name"]: one["text"] for one in Bundle(found.directory).campaign["imported"]["errors"]
+        one["name"]: one["text"] for one in Bundle(found.directory).campaign.imported["errors"]
     }
     assert "camera with rmw_connextdds (4 of 4 runs)" in errors["combinations without runs"]
     assert "lost messages are left out" in errors

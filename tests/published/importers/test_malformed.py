@@ -254,7 +254,7 @@ def test_a_directory_and_an_archive_of_it_give_the_same_bundle(name, tmp_path):
     for table in ("cells", "windows", "endpoints"):
         assert bundles[0].table(table).equals(bundles[1].table(table))
     assert summarise(bundles[0]).summary and summarise(bundles[0]).trials == found[0].trials
-    sources = [b.campaign["imported"]["source"] for b in bundles]
+    sources = [b.campaign.imported["source"] for b in bundles]
     assert sources[0]["sha256"] == sources[1]["sha256"] and sources[0]["files"] == len(files)
 
 
@@ -284,7 +284,7 @@ def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
     with tarfile.open(tmp_path / "in/more.tar.gz", "w:gz"):
         pass
     done = import_published(tmp_path / "in", tmp_path / "out")
-    assert Bundle(done.directory).campaign["imported"]["source"]["skipped"] == ["more.tar.gz"]
+    assert Bundle(done.directory).campaign.imported["source"]["skipped"] == ["more.tar.gz"]
 
 
 def test_several_kinds_are_not_guessed(tmp_path):

@@ -37,7 +37,7 @@ def imported(tmp_path, text: str, name: str = "sub_log") -> Bundle:
 @pytest.mark.parametrize("form", FORMATS)
 def test_counts_of_every_format_are_the_truth(tmp_path, form):
     bundle = imported(tmp_path, FORMATS[form](SECONDS))
-    assert bundle.campaign["imported"]["kind"] == "perf-test"
+    assert bundle.campaign.imported["kind"] == "perf-test"
     _, rows = run(bundle, "select value from windows where metric = 'received' order by end_ns")
     assert [v for (v,) in rows] == [s.received for s in SECONDS]
 

@@ -181,7 +181,7 @@ def test_pipes_and_links_within_a_folder_are_skipped_and_named(tmp_path):
     os.mkfifo(tmp_path / "in/run/pipe")
     (tmp_path / "in/run/link").symlink_to(tmp_path)
     done = import_published(tmp_path / "in", tmp_path / "out")
-    assert sorted(Bundle(done.directory).campaign["imported"]["source"]["skipped"]) == [
+    assert sorted(Bundle(done.directory).campaign.imported["source"]["skipped"]) == [
         "run/link",
         "run/pipe",
     ]
@@ -206,7 +206,7 @@ def test_names_that_are_not_text_or_break_lines(tmp_path):
     name = os.fsdecode(b"\xff-gscam")
     put(tmp_path / name, files)
     done = import_published(tmp_path / name, tmp_path / "out-\n")
-    assert Bundle(done.directory).campaign["imported"]["source"]["name"] == "\\udcff-gscam"
+    assert Bundle(done.directory).campaign.imported["source"]["name"] == "\\udcff-gscam"
 
 
 # Files that are not of a known format, and why
@@ -265,7 +265,7 @@ def test_files_are_checked_against_the_list_that_comes_with_them(tmp_path):
     files = encoded("gscam")[1]
     put(tmp_path / "in", {**files, "SHA256SUMS": sums(files)})
     done = import_published(tmp_path / "in", tmp_path / "out")
-    assert Bundle(done.directory).campaign["imported"]["source"]["checked"] == len(files)
+    assert Bundle(done.directory).campaign.imported["source"]["checked"] == len(files)
     victim = tmp_path / "in/run/summary.csv"
     victim.write_bytes(victim.read_bytes().replace(b"60", b"61"))
     found = refused_beside(tmp_path / "in", tmp_path)

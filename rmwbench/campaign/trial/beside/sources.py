@@ -98,5 +98,6 @@ def _reason(text: str) -> Reason:
 def _counters(outcome: Outcome, endpoint: int) -> dict[str, int]:
     for reply in outcome.sampling.collected.values():
         if found := reply.get("endpoints", {}).get(str(endpoint)):
-            return found.get("counters", {})
+            counters: dict[str, int] = found.get("counters", {})
+            return counters
     return {}
