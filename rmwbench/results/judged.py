@@ -292,7 +292,7 @@ def _campaign(
             - bundle.unsupported.keys()
             for block, found in blocks.items()
         ),
-        looks=looks and _look(looks),
+        looks=None if looks is None else _look(looks),
         trials=_trials(lines, len(planned)),
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
