@@ -214,7 +214,7 @@ def test_a_workload_stands_beside_the_one_that_it_names(document):
             "low": 1,
             "high": 1,
             "blocks": 5,
-            "answer": "same",
+            "answer": "equivalent",
         }
         assert "undelivered" in one["text"]
 

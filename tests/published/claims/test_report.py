@@ -83,7 +83,7 @@ def test_a_campaign_that_no_claim_is_about_has_no_such_section():
 
 def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown):
     page = page_of(shown, evaluated(shown))
-    section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
+    section = page[page.index('<section id="claims">') : page.index('id="machine"')]
     assert (
         'id="c-pa-one-lat-unique"' in section
         and "as published" in section
@@ -264,7 +264,7 @@ def test_pages_say_metrics_in_words_and_have_all_headings():
 
 def test_a_report_filters_its_claims_too(shown):
     page = page_of(shown, evaluated(shown))
-    section = page[page.index('<section id="claims">') : page.index('<section id="machine"')]
+    section = page[page.index('<section id="claims">') : page.index('id="machine"')]
     assert '<form class="filter" hidden' in section and 'name="state"' in section
     assert "details.trials" in page, "the script"
 
