@@ -76,7 +76,7 @@ def test_a_loss_within_its_limit(burst):
 def test_all_limits_at_once_with_metrics_that_go_together():
     """Three metrics of one block, correlated by 0.8; each limit anywhere about its truth."""
     rng = np.random.default_rng(3)
-    limits = [Limit("w", None, name, 1.0) for name in ("a", "b", "c")]
+    limits = [Limit("w", None, name, 1.0) for name in ("pss", "cpu_cores", "match_time")]
     root = np.linalg.cholesky(np.full((3, 3), 0.8) + 0.2 * np.eye(3))
     believed, right = [], []
     for _ in range(4000):

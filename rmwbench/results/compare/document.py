@@ -346,8 +346,8 @@ def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     for found in comparisons(bundle.planned_comparisons, bundle.rows("cells")):
         for cell in found.cells:
             if (n := cell["cell"]) in cells:
-                evidence = CellEvidence(cell=dict(cell), trials=trials[n], lines=lines[n])
-                arms[n] = ArmReport(found.labels[n], evidence, small, bundle, found.primary_metric)
+                of_cell = CellEvidence(cell=dict(cell), trials=trials[n], lines=lines[n])
+                arms[n] = ArmReport(found.labels[n], of_cell, small, bundle, found.primary_metric)
         ran = [_ran(found.labels[c["cell"]], c, lines[c["cell"]], small) for c in found.cells]
         for cell, judged in zip(found.cells, unbound(ran), strict=True):
             if cell["cell"] in arms:
