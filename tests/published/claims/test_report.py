@@ -68,7 +68,9 @@ def shown():
     return replace(
         whole,
         campaign=replace(whole.campaign, suite=SUITE),
-        workloads=(replace(workload, workload="one", arms=two, charts=charts),),
+        workloads=(
+            replace(workload, workload="one", name="one", levels={}, arms=two, charts=charts),
+        ),
         conclusions=tuple(replace(one, workload=None) for one in whole.conclusions),
     )
 

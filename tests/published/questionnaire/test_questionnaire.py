@@ -11,7 +11,7 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import UserError
-from rmwbench.published.campaign import of_shown
+from rmwbench.published.campaign import name_of, of_shown
 from rmwbench.published.questionnaire import questions_file
 from rmwbench.published.questionnaire.pages import page, render_html
 from rmwbench.published.questionnaire.questions_file import (
@@ -354,7 +354,9 @@ def of_cells(suite, *workloads):
     arm = replace(arm, metrics={"graph_time": Estimate(unit="ns", value=1e6)})
     return taken(
         suite=suite,
-        workloads=tuple(replace(found, workload=name, arms=(arm,)) for name in workloads),
+        workloads=tuple(
+            replace(found, workload=name, name=name_of(name), arms=(arm,)) for name in workloads
+        ),
     )
 
 
