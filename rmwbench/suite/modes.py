@@ -20,14 +20,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "congestion": ("drop", "block"),
     "shm_layout": ("unified", "tiered"),
     "discovery": ("multicast", "spdp", "peers", "server", "routers", "client"),
-    "executor": (
-        "single_threaded",
-        "multi_threaded",
-        "events",
-        "events_cbg",
-        "wait_set",
-        "static",
-    ),
+    "executor": ("single_threaded", "multi_threaded", "events", "events_cbg", "static"),
 }
 SWITCHES = ("batching", "security", "compression")
 NUMBERS = ("fragment_bytes", "socket_buffer_bytes", "shm_pool_bytes", "threads")

@@ -11,7 +11,7 @@ import pytest
 
 from rmwbench.suite.workload.message_type import service_type
 from tests.ros2 import sourced
-from tests.ros2.test_campaign import campaign, rows, told
+from tests.ros2.test_campaign import campaign, rows
 from tests.ros2.test_worker import QOS, Opened
 
 pytestmark = [sourced.needed, pytest.mark.timing]
@@ -167,19 +167,6 @@ def test_every_executor_serves_an_action(tmp_path, rmw, executor):
     bundle = campaign(tmp_path, suite({executor: arm}))
     with sourced.lost_wake_ups(rmw, executor):
         assert {name for name, _ in replied(bundle)} == {executor}
-
-
-@actions
-def test_an_action_needs_an_executor(tmp_path):
-    rmw = "rmw_cyclonedds_cpp"
-    sourced.worker(rmw)
-    arm = {
-        "middleware": f"rclcpp/{rmw}",
-        "options": {"calls": "action"},
-        "modes": {"executor": "wait_set"},
-    }
-    said = told(tmp_path, suite({"refused": arm}))
-    assert "not supported: endpoint" in said and "served by an executor" in said
 
 
 @actions

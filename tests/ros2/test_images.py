@@ -93,10 +93,6 @@ def test_every_codec_brings_every_image(tmp_path):
         ({"options": {"image_transport": "jpg"}}, "expected one of jpeg, png, raw, zstd"),
         ({"options": {"image_transport": "jpeg"}, "loan": True}, "memory"),
         (
-            {"options": {"image_transport": "jpeg"}, "modes": {"executor": "wait_set"}},
-            "from an executor",
-        ),
-        (
             {"options": {"image_transport": "jpeg", "layers": True}},
             "is not the image that was published",
         ),

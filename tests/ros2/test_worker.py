@@ -288,30 +288,18 @@ def test_a_loan_that_rclcpp_copies_for_the_callback_is_none(callback, take):
 
 
 @pytest.mark.parametrize(
-    ("rmw", "modes", "publish_mode", "writer_heard", "reader_heard"),
-    [
-        ("rmw_cyclonedds_cpp", {}, "default", True, True),
-        ("rmw_cyclonedds_cpp", {"executor": "wait_set"}, "default", False, False),
-        ("rmw_fastrtps_cpp", {}, "async", True, True),
-    ],
+    ("rmw", "publish_mode"), [("rmw_cyclonedds_cpp", "default"), ("rmw_fastrtps_cpp", "async")]
 )
-def test_events_that_nobody_hears_are_absent_and_not_zero(
-    rmw, modes, publish_mode, writer_heard, reader_heard
-):
+def test_events_are_counted_from_zero_and_what_a_queue_dropped_is_absent(rmw, publish_mode):
     """What a reader's middleware tells is what never came, not what the reader's queue dropped."""
     options = {"deadline_ms": 60_000, "liveliness_lease_ms": 60_000}
     options |= {} if publish_mode == "default" else {"publish_mode": publish_mode}
     writer = endpoint(1, "publisher", "Array1k", publish_mode=publish_mode)
-    with Opened(rmw, modes=modes, options=options) as opened:
-        granted = created(opened, writer, endpoint(2, "subscription", "Array1k"))
+    with Opened(rmw, options=options) as opened:
+        created(opened, writer, endpoint(2, "subscription", "Array1k"))
         told = opened.ask("collect")["endpoints"]
-    for number, heard, missed in [
-        ("1", writer_heard, "offered_deadline_missed"),
-        ("2", reader_heard, "requested_deadline_missed"),
-    ]:
-        counts = told[number].get("counters", {})
-        assert counts.get(missed) == (0 if heard else None), told
-        assert ("events: no executor hears those" in str(granted[number]["notes"])) != heard
+    assert told["1"]["counters"]["offered_deadline_missed"] == 0
+    assert told["2"]["counters"]["requested_deadline_missed"] == 0
     assert told["2"]["counters"]["sample_lost"] == 0 and "reader_drops" not in told["2"]
 
 

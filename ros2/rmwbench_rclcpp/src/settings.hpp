@@ -15,12 +15,13 @@ namespace rmwbench {
 // Of either serialisation.
 inline bool is_fastrtps(const std::string &rmw) { return rmw.rfind("rmw_fastrtps", 0) == 0; }
 
+inline constexpr char NO_POLL[] = "an executor of rclcpp calls back; nobody here takes by himself";
+
 enum class Executor {
   single_threaded,
   multi_threaded,
   events,
   events_cbg,
-  wait_set,
   static_single_threaded,
 };
 enum class PublishAs { const_ref, unique_ptr };

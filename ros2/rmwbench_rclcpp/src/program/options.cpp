@@ -121,7 +121,6 @@ Asked asked_of(const rmwbench_session_config &config) {
         {"multi_threaded", Executor::multi_threaded},
         {"events", Executor::events},
         {"events_cbg", Executor::events_cbg},
-        {"wait_set", Executor::wait_set},
         {"static", Executor::static_single_threaded},
     };
     settings.executor = one_of("executor", executor, kinds);

@@ -52,7 +52,6 @@ std::string executors() {
   std::string names = "single_threaded|multi_threaded";
   if (RMWBENCH_HAS_EVENTS_EXECUTOR) names += "|events";
   if (RMWBENCH_HAS_EVENTS_CBG_EXECUTOR) names += "|events_cbg";
-  names += "|wait_set";
   if (RMWBENCH_HAS_STATIC_EXECUTOR) names += "|static";
   return names;
 }
@@ -65,7 +64,7 @@ Pairs capabilities(Pairs own) {
       {"keep_all", "yes"},
       {"transient_local", "yes"},
       {"block", "yes"},
-      {"poll", "yes"},
+      {"poll", std::string("no: ") + NO_POLL},
       {"callback", "yes"},
       {"intra_process", "yes"},
       {"inter_process", "yes"},

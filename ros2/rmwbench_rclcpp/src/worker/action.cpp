@@ -24,10 +24,6 @@ const ActionLibrary &library() {
 
 ActionName named(const Receiving &receiving, const rmwbench_endpoint_config &config) {
   check_service_type(config);
-  if (receiving.loop != nullptr) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
-                "an action is served by an executor, nobody can take from it"};
-  }
   return {receiving.node, receiving.group, config.topic, asked_qos(config)};
 }
 

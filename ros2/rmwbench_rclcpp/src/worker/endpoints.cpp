@@ -5,7 +5,6 @@
 #include "executor_loop.hpp"
 #include "publish_mode.hpp"
 #include "qos.hpp"
-#include "take_loop.hpp"
 
 // Since Jazzy's later releases; NULL where rmw does not have it.
 extern "C" bool rmw_event_type_is_supported(rmw_event_type_t type) __attribute__((weak));
@@ -13,10 +12,10 @@ extern "C" bool rmw_event_type_is_supported(rmw_event_type_t type) __attribute__
 namespace rmwbench {
 namespace {
 
-rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node, bool executed) {
+rclcpp::CallbackGroup::SharedPtr own_group(rclcpp::Node &node) {
   // One for each endpoint: the executor's threads may then serve different endpoints at once, and
   // one endpoint in its order.
-  return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive, executed);
+  return node.create_callback_group(rclcpp::CallbackGroupType::MutuallyExclusive);
 }
 
 // rmw_zenoh takes a handler for some events that it never tells.
@@ -81,8 +80,6 @@ Publishing::Publishing(rmwbench_node &node_in, const rmwbench_endpoint_config &c
   node_in.session.await_pool(*node);
 }
 
-bool Publishing::heard() const { return session.executor != nullptr; }
-
 void Publishing::check(const rclcpp::PublisherBase &publisher) {
   const PublishModeFound found = publish_mode_of(publisher, session.settings.rmw);
   mode_ = found.mode;
@@ -120,46 +117,23 @@ void Publishing::granted(const rclcpp::QoS &actual, rmwbench_granted &granted) c
 }
 
 Receiving::Receiving(rmwbench_node &node_in, const rmwbench_endpoint_config &config)
-    : session(node_in.session),
-      node(node_in.node),
-      wait(config.wait),
-      loop(session.loop(config.wait)),
-      group(own_group(*node, loop == nullptr)) {
-  const Settings &settings = session.settings;
-  const std::string object = endpoint_name(config.endpoint);
-  if (loop != nullptr && settings.intra_process) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-                "mode transport intra_process: rclcpp hands messages of its own process to "
-                "executors only, not to who takes them"};
-  }
-  if (wait == RMWBENCH_WAIT_CALLBACK && settings.executor == Executor::wait_set) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, object,
-                "wait callback: with executor wait_set nobody calls back; it is wait block"};
-  }
+    : session(node_in.session), node(node_in.node), wait(config.wait), group(own_group(*node)) {
+  if (wait == RMWBENCH_WAIT_POLL)
+    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), NO_POLL};
 }
 
 void Receiving::granted(rmwbench_granted &granted) const {
   const Settings &settings = session.settings;
   granted.wait = wait;
-  std::string how;
-  if (loop == nullptr) {
-    how = session.executor->name() +
-          " of rclcpp; notified and taken are the callback's beginning, an executor tells no "
-          "earlier moment";
-  } else {
-    how = wait == RMWBENCH_WAIT_POLL
-              ? "a thread spins over take(), no executor"
-              : "a thread blocks on an rclcpp::WaitSet and takes, no executor";
-  }
-  granted.note(granted.context, ("executor: " + how).c_str());
+  const std::string executor =
+      "executor: " + session.executor->name() +
+      " of rclcpp; notified and taken are the callback's beginning, an executor tells no earlier "
+      "moment";
+  granted.note(granted.context, executor.c_str());
   granted.note(granted.context, ALLOCATOR);
-  if (loop != nullptr) {
-    granted.note(granted.context, RMWBENCH_TURN_NOTE);
-  } else {
-    granted.note(granted.context,
-                 "callback group: one for each endpoint, mutually exclusive; a node left alone has "
-                 "one for all");
-  }
+  granted.note(granted.context,
+               "callback group: one for each endpoint, mutually exclusive; a node left alone has "
+               "one for all");
   granted.take = RMWBENCH_TAKE_TYPED;  // deserialised into a message of rclcpp's
   if (granted.qos.history == RMWBENCH_KEEP_LAST) {
     granted.when_full = RMWBENCH_FULL_DROPS_AT_READER;
@@ -220,7 +194,6 @@ rclcpp::SubscriptionOptions EventCounts::subscription(const std::shared_ptr<Even
 }
 
 void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked) {
-  heard_ = true;
   const auto &events = publisher.get_event_handlers();
   if (asked.deadline_ms && events.count(RCL_PUBLISHER_OFFERED_DEADLINE_MISSED) != 0)
     from_zero(deadline_missed_);
@@ -229,7 +202,6 @@ void EventCounts::begin(const rclcpp::PublisherBase &publisher, const TopicQos &
 }
 
 void EventCounts::begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked) {
-  heard_ = true;
   const auto &events = subscription.get_event_handlers();
   if (asked.deadline_ms && events.count(RCL_SUBSCRIPTION_REQUESTED_DEADLINE_MISSED) != 0)
     from_zero(deadline_missed_);
@@ -241,11 +213,6 @@ void EventCounts::granted(const rclcpp::QoS &actual, const TopicQos &asked, cons
                           rmwbench_granted &granted) const {
   if (!asked.asked()) return;
   granted.note(granted.context, topic_qos_note(actual, rmw).c_str());
-  if (!heard_) {
-    if (asked.deadline_ms || asked.lease_ms)
-      granted.note(granted.context, "events: no executor hears those of this endpoint");
-    return;
-  }
   if (asked.deadline_ms && deadline_missed_ < 0)
     granted.note(granted.context, "events: this RMW tells no missed deadline");
   if (asked.lease_ms && liveliness_lost_ < 0)

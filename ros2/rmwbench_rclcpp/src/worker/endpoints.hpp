@@ -58,8 +58,6 @@ class Publishing {
   const std::string object;  // "endpoint 3"
   const int32_t asked_mode;
 
-  // Whether anybody hears its events.
-  bool heard() const;
   // After creation: what is in force, compared with what was asked. Throws Fault where they differ.
   void check(const rclcpp::PublisherBase &publisher);
   // `actual` is read back from the publisher.
@@ -79,7 +77,6 @@ class Receiving {
   rmwbench_session &session;
   const rclcpp::Node::SharedPtr node;
   const int32_t wait;
-  TakeLoop *const loop;  // NULL: the executor serves it
   const rclcpp::CallbackGroup::SharedPtr group;
 
   void granted(rmwbench_granted &granted) const;
@@ -98,8 +95,8 @@ class EventCounts {
                                                   const rclcpp::CallbackGroup::SharedPtr &group,
                                                   const TopicQos &asked = {});
 
-  // For an endpoint whose events are heard. What was asked for of deadline and liveliness is
-  // counted from 0 on where the RMW tells it. rclcpp only logs what it lacks.
+  // What was asked for of deadline and liveliness is counted from 0 on where the RMW tells it.
+  // rclcpp only logs what it lacks.
   void begin(const rclcpp::PublisherBase &publisher, const TopicQos &asked);
   void begin(const rclcpp::SubscriptionBase &subscription, const TopicQos &asked);
   // What is in force of the asked, and which events nobody counts.
@@ -110,7 +107,6 @@ class EventCounts {
   void account_subscription(const rmwbench_account &account) const;
 
  private:
-  bool heard_ = false;
   std::atomic<int64_t> incompatible_qos_{-1};
   std::atomic<int64_t> deadline_missed_{-1};
   std::atomic<int64_t> liveliness_lost_{

@@ -135,10 +135,6 @@ class ImageSubscription final : public rmwbench_subscription {
       : receiving_(node, config),
         codec_(*node.session.settings.images),
         inbox_(std::make_shared<Inbox>(sink, config.endpoint)) {
-    if (receiving_.loop != nullptr) {
-      throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint),
-                  "image_transport calls back from an executor, nobody can take from it"};
-    }
     const bool lossy = is_lossy(node.session);
     const OnImage arrive = [inbox = inbox_, lossy](const Image &image) {
       auto &pixels =

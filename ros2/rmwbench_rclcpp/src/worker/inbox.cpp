@@ -2,27 +2,19 @@
 
 namespace rmwbench {
 
-LoopStamps &loop_stamps() {
-  thread_local LoopStamps stamps;
-  return stamps;
-}
-
 void Inbox::arrive(const uint8_t *payload, size_t bytes, bool intra_process, bool loaned,
                    bool lossy) {
-  const LoopStamps stamps = loop_stamps();
   // An executor tells nothing of when it was woken or took the message: its callback's beginning is
   // the first moment we see.
-  const int64_t now_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
-  const int64_t notified_ns = stamps.notified_ns != 0 ? stamps.notified_ns : now_ns;
+  const int64_t now_ns = rmwbench_now_ns();
   const Gate::Pass pass(gate_);
   if (!pass) return;
   if (intra_process) intra_process_.fetch_add(1, std::memory_order_relaxed);
   if (loaned) loaned_.fetch_add(1, std::memory_order_relaxed);
   spans_.take(payload, bytes);
   const uint8_t nothing = 0;
-  const rmwbench_delivery delivery{
-      notified_ns, now_ns,         payload != nullptr ? payload : &nothing,
-      bytes,       loaned ? 1 : 0, lossy ? 1 : 0};
+  const uint8_t *data = payload != nullptr ? payload : &nothing;
+  const rmwbench_delivery delivery{now_ns, now_ns, data, bytes, loaned ? 1 : 0, lossy ? 1 : 0};
   sink_.deliver(sink_.context, &delivery);
 }
 

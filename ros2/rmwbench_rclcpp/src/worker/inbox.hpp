@@ -1,5 +1,4 @@
-// Where messages and replies arrive, whoever brings them: an executor's callback, the wait-set
-// thread or the polling thread.
+// Where messages and replies arrive, in an executor's callback.
 #pragma once
 
 #include <atomic>
@@ -11,15 +10,6 @@
 #include "spans.hpp"
 
 namespace rmwbench {
-
-// Set by our own loops around a take, so that the callback need not stamp; zero in an executor's
-// thread.
-struct LoopStamps {
-  int64_t notified_ns = 0;
-  int64_t taken_ns = 0;
-};
-
-LoopStamps &loop_stamps();
 
 class Inbox {
  public:

@@ -2,8 +2,6 @@
 
 #include <rclcpp/exceptions.hpp>
 
-#include "inbox.hpp"
-
 namespace rmwbench {
 namespace {
 
@@ -28,17 +26,12 @@ uint8_t *reply_message(void *context, size_t bytes) {
 }
 
 void Requests::arrive(const uint8_t *payload, size_t bytes, Answer &answer) {
-  const LoopStamps stamps = loop_stamps();
-  const int64_t taken_ns = stamps.taken_ns != 0 ? stamps.taken_ns : rmwbench_now_ns();
+  // As of a message (inbox.cpp): the callback's beginning is both moments.
+  const int64_t now_ns = rmwbench_now_ns();
   const Gate::Pass pass(gate_);
   if (!pass) return;
   const uint8_t nothing = 0;
-  const rmwbench_delivery delivery{stamps.notified_ns != 0 ? stamps.notified_ns : taken_ns,
-                                   taken_ns,
-                                   bytes == 0 ? &nothing : payload,
-                                   bytes,
-                                   0,
-                                   0};
+  const rmwbench_delivery delivery{now_ns, now_ns, bytes == 0 ? &nothing : payload, bytes, 0, 0};
   const rmwbench_reply reply{&answer, send};
   handler_.handle(handler_.context, &delivery, &reply);
 }

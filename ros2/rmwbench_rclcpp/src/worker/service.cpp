@@ -21,7 +21,6 @@
 #include "qos.hpp"
 #include "rclcpp_version.hpp"
 #include "requests.hpp"
-#include "take_loop.hpp"
 
 // Humble takes the profile of rmw here, its successors rclcpp's QoS, and tell the actual one.
 #if RCLCPP_VERSION_GTE(18, 0, 0)
@@ -147,17 +146,10 @@ class ServiceClient final : public rmwbench_client {
     check_service_type(config);
     client_ = receiving_.node->create_client<Type>(config.topic, RMWBENCH_SERVICE_QOS(asked_),
                                                    receiving_.group);
-    if (receiving_.loop != nullptr) {
-      Source source;
-      source.client = client_;
-      source.take = [this] { return take(); };
-      source_ = receiving_.loop->add(std::move(source));
-    }
   }
 
   ~ServiceClient() override {
     inbox_->close();
-    if (source_ != nullptr) receiving_.loop->remove(source_);
     const std::weak_ptr<void> object = client_;
     client_.reset();
     receiving_.released(object);
@@ -214,15 +206,6 @@ class ServiceClient final : public rmwbench_client {
   void account(const rmwbench_account &account) const override { inbox_->account(account); }
 
  private:
-  bool take() {
-    const auto header = client_->create_request_header();
-    const auto response = client_->create_response();
-    if (!client_->take_type_erased_response(response.get(), *header)) return false;
-    // The inbox stamps, behind the decoding, as it does for an executor.
-    client_->handle_response(header, response);
-    return true;
-  }
-
   using Type = typename Call::Type;
 
   Receiving receiving_;
@@ -232,7 +215,6 @@ class ServiceClient final : public rmwbench_client {
   const rclcpp::QoS asked_;
   const PublishModeFound mode_;
   typename rclcpp::Client<Type>::SharedPtr client_;
-  const Source *source_ = nullptr;
 };
 
 template <class Call>
@@ -256,17 +238,10 @@ class Service final : public rmwbench_service {
     };
     service_ = receiving_.node->create_service<Type>(
         config.topic, handle, RMWBENCH_SERVICE_QOS(asked_), receiving_.group);
-    if (receiving_.loop != nullptr) {
-      Source source;
-      source.service = service_;
-      source.take = [this] { return take(); };
-      source_ = receiving_.loop->add(std::move(source));
-    }
   }
 
   ~Service() override {
     requests_->close();
-    if (source_ != nullptr) receiving_.loop->remove(source_);
     const std::weak_ptr<void> object = service_;
     service_.reset();
     receiving_.released(object);
@@ -318,20 +293,10 @@ class Service final : public rmwbench_service {
     uint8_t *room_ = nullptr;
   };
 
-  bool take() {
-    const auto header = service_->create_request_header();
-    const auto request = service_->create_request();
-    if (!service_->take_type_erased_request(request.get(), *header)) return false;
-    loop_stamps().taken_ns = rmwbench_now_ns();
-    service_->handle_request(header, request);
-    return true;
-  }
-
   Receiving receiving_;
   std::shared_ptr<Requests> requests_;
   const rclcpp::QoS asked_;
   typename rclcpp::Service<Type>::SharedPtr service_;
-  const Source *source_ = nullptr;
 };
 
 }  // namespace

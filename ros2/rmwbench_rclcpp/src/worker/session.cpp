@@ -8,7 +8,6 @@
 #include "executor_loop.hpp"
 #include "lifecycle.hpp"
 #include "pool.hpp"
-#include "take_loop.hpp"
 #include "zenoh_overrides.hpp"
 
 using namespace rmwbench;
@@ -42,16 +41,13 @@ rclcpp::Context::SharedPtr begun(rclcpp::Context::SharedPtr made, const Settings
 }  // namespace
 
 rmwbench_session::rmwbench_session(const Settings &settings_in)
-    : settings(settings_in), context(begun(first_context(settings), settings)) {
-  if (settings.executor != Executor::wait_set)
-    executor = std::make_unique<ExecutorLoop>(settings, context);
-}
+    : settings(settings_in),
+      context(begun(first_context(settings), settings)),
+      executor(std::make_unique<ExecutorLoop>(settings, context)) {}
 
 rmwbench_session::~rmwbench_session() {
   executor.reset();
   retired_.clear();
-  blocking_.reset();
-  polling_.reset();
   context->shutdown("the session is closed");
 }
 
@@ -70,12 +66,12 @@ rclcpp::NodeOptions rmwbench_session::node_options() const {
 
 rclcpp::Node::SharedPtr rmwbench_session::make_node(const std::string &name) {
   auto node = std::make_shared<rclcpp::Node>(name, node_options());
-  if (executor) executor->add(node->get_node_base_interface());
+  executor->add(node->get_node_base_interface());
   return node;
 }
 
 void rmwbench_session::remove_node(const rclcpp::Node::SharedPtr &node) {
-  if (executor) executor->remove(node->get_node_base_interface());
+  executor->remove(node->get_node_base_interface());
 }
 
 void rmwbench_session::retire(std::shared_ptr<void> removed) {
@@ -86,15 +82,6 @@ void rmwbench_session::retire(std::shared_ptr<void> removed) {
 void rmwbench_session::await_pool(rclcpp::Node &node) {
   if (settings.pool_bytes > 0)
     std::call_once(pool_, [&] { rmwbench::await_pool(node, settings.pool_bytes); });
-}
-
-TakeLoop *rmwbench_session::loop(int32_t wait) {
-  const bool poll = wait == RMWBENCH_WAIT_POLL;
-  if (!poll && executor) return nullptr;
-  std::lock_guard<std::mutex> lock(mutex_);
-  auto &wanted = poll ? polling_ : blocking_;
-  if (!wanted) wanted = std::make_unique<TakeLoop>(context, poll);
-  return wanted.get();
 }
 
 namespace {
@@ -109,10 +96,6 @@ NodeKind kind_of(const Settings &settings, const std::string &name) {
 rmwbench_node::rmwbench_node(rmwbench_session &session_in, const char *name_in)
     : session(session_in), name(name_in), kind(kind_of(session_in.settings, name)) {
   const Settings &settings = session.settings;
-  if (kind != NodeKind::plain && !session.executor) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode executor",
-                "wait_set: lifecycle nodes and their manager need an executor that spins"};
-  }
   switch (kind) {
     case NodeKind::plain:
       node = session.make_node(name);

@@ -11,7 +11,6 @@
 
 namespace rmwbench {
 class ExecutorLoop;
-class TakeLoop;
 class Publishing;
 class Role;
 
@@ -30,7 +29,7 @@ struct rmwbench_session {
   // With the trial's settings.
   rclcpp::NodeOptions node_options() const;
 
-  // A new rclcpp node; the executor has it where there is one.
+  // A new rclcpp node, which the executor has.
   rclcpp::Node::SharedPtr make_node(const std::string &name);
   void remove_node(const rclcpp::Node::SharedPtr &node);
 
@@ -42,21 +41,13 @@ struct rmwbench_session {
   // Has the pool of shared memory made, if the RMW has one; the first publisher does it.
   void await_pool(rclcpp::Node &node);
 
-  // The loop that serves endpoints which wait in this way (RMWBENCH_WAIT_…): NULL where the
-  // executor does.
-  rmwbench::TakeLoop *loop(int32_t wait);
-
   const rmwbench::Settings settings;
   const rclcpp::Context::SharedPtr context;
-
-  // NULL with the wait set.
-  std::unique_ptr<rmwbench::ExecutorLoop> executor;
+  std::unique_ptr<rmwbench::ExecutorLoop> executor;  // what reads is served by it alone
 
  private:
   std::mutex mutex_;
   std::once_flag pool_;
-  std::unique_ptr<rmwbench::TakeLoop> blocking_;
-  std::unique_ptr<rmwbench::TakeLoop> polling_;
   std::vector<std::shared_ptr<void>> retired_;
 };
 

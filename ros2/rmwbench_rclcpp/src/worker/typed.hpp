@@ -10,7 +10,6 @@
 #include "message.hpp"
 #include "qos.hpp"
 #include "registry.hpp"
-#include "take_loop.hpp"
 
 namespace rmwbench {
 
@@ -45,7 +44,7 @@ class TypedPublisher final : public rmwbench_publisher {
                   std::string("loan: the numbers of a ") + config.type.ros_type +
                       " do not lie together, so its memory cannot be written as one payload"};
     }
-    if (publishing_.heard()) events_->begin(*publisher_, topic_qos_);
+    events_->begin(*publisher_, topic_qos_);
     if (config.loan != 0 && !in_place_ && !publisher_->can_loan_messages()) {
       // rclcpp itself would lend heap memory and copy it: a loan in name only.
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, publishing_.object,
@@ -203,23 +202,14 @@ class TypedSubscription final : public rmwbench_subscription {
     } catch (const std::invalid_argument &refused) {
       throw Fault{RMWBENCH_ERROR_UNSUPPORTED, endpoint_name(config.endpoint), refused.what()};
     }
-    // Nobody but an executor hears events.
-    if (receiving_.loop == nullptr) events_->begin(*subscription_, topic_qos_);
+    events_->begin(*subscription_, topic_qos_);
     // For a callback that owns its message rclcpp copies what it takes as a loan.
-    *loans_ = subscription_->can_loan_messages() && receiving_.loop == nullptr &&
+    *loans_ = subscription_->can_loan_messages() &&
               receiving_.session.settings.callback != CallbackAs::unique_ptr;
-    if (receiving_.loop != nullptr) {
-      taken_ = std::make_unique<T>();
-      Source source;
-      source.subscription = subscription_;
-      source.take = [this] { return take(); };
-      source_ = receiving_.loop->add(std::move(source));
-    }
   }
 
   ~TypedSubscription() override {
     inbox_->close();
-    if (source_ != nullptr) receiving_.loop->remove(source_);
     const std::weak_ptr<void> object = subscription_;
     subscription_.reset();
     receiving_.released(object);
@@ -282,15 +272,6 @@ class TypedSubscription final : public rmwbench_subscription {
     }
   }
 
-  bool take() {
-    rclcpp::MessageInfo info;
-    if (!subscription_->take(*taken_, info)) return false;
-    loop_stamps().taken_ns = rmwbench_now_ns();
-    const Block found = block(Field{}(*taken_));
-    inbox_->arrive(found.data, found.bytes, false, false);
-    return true;
-  }
-
   Receiving receiving_;
   std::shared_ptr<Inbox> inbox_;
   const TopicQos topic_qos_;
@@ -298,8 +279,6 @@ class TypedSubscription final : public rmwbench_subscription {
   // Only what was created tells it, and the executor may call back by then.
   std::shared_ptr<std::atomic<bool>> loans_ = std::make_shared<std::atomic<bool>>(false);
   typename rclcpp::Subscription<T>::SharedPtr subscription_;
-  std::unique_ptr<T> taken_;  // reused, as who takes by himself does
-  const Source *source_ = nullptr;
 };
 
 // Adds `T` under its ROS name.
