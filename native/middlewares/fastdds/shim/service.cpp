@@ -24,7 +24,7 @@ rmwbench_client::rmwbench_client(rmwbench_session &session, const rmwbench_endpo
   if (!filtering_) reply_to_.writer_guid(reader_);
 }
 
-rmwbench_status rmwbench_client::publish(const uint8_t *payload, size_t bytes) {
+rmwbench_status rmwbench_client::request(const uint8_t *payload, size_t bytes) {
   return requests_.publish(payload, bytes, reply_to_);
 }
 

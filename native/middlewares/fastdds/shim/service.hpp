@@ -20,7 +20,7 @@ struct rmwbench_client : private rmwbench::Reader {
                   const rmwbench_sink &replies);
   ~rmwbench_client() override { close(); }
 
-  rmwbench_status publish(const uint8_t *payload, size_t bytes);
+  rmwbench_status request(const uint8_t *payload, size_t bytes);
   uint32_t matched() const;
   void granted(rmwbench_granted &granted) const;
   void account(const rmwbench_account &account) const;

@@ -85,7 +85,7 @@ rmwbench_status Writer::loan(size_t bytes, uint8_t **memory) {
   return RMWBENCH_OK;
 }
 
-rmwbench_status Writer::commit(uint8_t *memory) {
+rmwbench_status Writer::commit(uint8_t *memory, size_t) {
   void *sample = layout_.sample_of(memory);
   const ReturnCode code = writer_->write(sample, fd::HANDLE_NIL);
   // What was not sent is still ours to give back.

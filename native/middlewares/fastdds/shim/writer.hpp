@@ -24,7 +24,7 @@ class Writer {
   rmwbench_status publish(const uint8_t *payload, size_t bytes,
                           const rtps::SampleIdentity &related);
   rmwbench_status loan(size_t bytes, uint8_t **memory);
-  rmwbench_status commit(uint8_t *memory);
+  rmwbench_status commit(uint8_t *memory, size_t bytes);
 
   uint32_t matched() const;
   void granted(rmwbench_granted &granted) const;

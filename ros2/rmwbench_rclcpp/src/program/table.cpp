@@ -60,91 +60,17 @@ void session_configuration(rmwbench_session *, const rmwbench_configuration *con
   configuration->tell(configuration->context, "text", environment->text().c_str());
 }
 
-rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench_error *error) {
-  return library->node_create(session, name, error);
-}
+// A function of the worker library's table, which is loaded by the time that this is called.
+template <auto Function>
+struct Handed;
+template <typename Result, typename... Asked, Result (*rmwbench_middleware::*Function)(Asked...)>
+struct Handed<Function> {
+  static Result call(Asked... asked) { return (library->*Function)(asked...); }
+};
 
-void node_destroy(rmwbench_node *node) { library->node_destroy(node); }
-
-rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
-                                     rmwbench_error *error) {
-  return library->publisher_create(node, config, error);
-}
-void publisher_destroy(rmwbench_publisher *publisher) { library->publisher_destroy(publisher); }
-rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
-  return library->publish(publisher, payload, bytes);
-}
-rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) {
-  return library->loan(publisher, bytes, memory);
-}
-rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) {
-  return library->commit(publisher, memory, bytes);
-}
-uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) {
-  return library->publisher_message(publisher, bytes);
-}
-uint32_t publisher_matched(rmwbench_publisher *publisher) {
-  return library->publisher_matched(publisher);
-}
-void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) {
-  library->publisher_granted(publisher, granted);
-}
-void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) {
-  library->publisher_account(publisher, account);
-}
-
-rmwbench_subscription *subscription_create(rmwbench_node *node,
-                                           const rmwbench_endpoint_config *config,
-                                           const rmwbench_sink *sink, rmwbench_error *error) {
-  return library->subscription_create(node, config, sink, error);
-}
-void subscription_destroy(rmwbench_subscription *subscription) {
-  library->subscription_destroy(subscription);
-}
-uint32_t subscription_matched(rmwbench_subscription *subscription) {
-  return library->subscription_matched(subscription);
-}
-void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) {
-  library->subscription_granted(subscription, granted);
-}
-void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) {
-  library->subscription_account(subscription, account);
-}
-
-rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
-                               const rmwbench_sink *sink, rmwbench_error *error) {
-  return library->client_create(node, config, sink, error);
-}
-void client_destroy(rmwbench_client *client) { library->client_destroy(client); }
-rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
-  return library->client_request(client, payload, bytes);
-}
-uint8_t *client_message(rmwbench_client *client, size_t bytes) {
-  return library->client_message(client, bytes);
-}
-uint32_t client_matched(rmwbench_client *client) { return library->client_matched(client); }
-void client_granted(rmwbench_client *client, rmwbench_granted *granted) {
-  library->client_granted(client, granted);
-}
-void client_account(rmwbench_client *client, const rmwbench_account *account) {
-  library->client_account(client, account);
-}
-
-rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
-                                 const rmwbench_handler *handler, rmwbench_error *error) {
-  return library->service_create(node, config, handler, error);
-}
-void service_destroy(rmwbench_service *service) { library->service_destroy(service); }
-uint32_t service_matched(rmwbench_service *service) { return library->service_matched(service); }
-void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
-  library->service_granted(service, granted);
-}
-void service_account(rmwbench_service *service, const rmwbench_account *account) {
-  library->service_account(service, account);
-}
-
-uint8_t *reply_message(void *context, size_t bytes) {
-  return library->reply_message(context, bytes);
+template <auto... Functions>
+void hand_on(rmwbench_middleware &table) {
+  ((table.*Functions = Handed<Functions>::call), ...);
 }
 
 // As the table hands names out: ended by NULL. The texts stay the RMW's, which lives as long as the
@@ -210,55 +136,38 @@ rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *co
   });
 }
 
-void daemon_close(rmwbench_daemon *daemon) { delete daemon; }
+// shared_host is absent: ROS 2's ports and discovery reach whoever else is on the machine.
+rmwbench_middleware filled() {
+  using Table = rmwbench_middleware;
+  Table table{};
+  table.abi_version = RMWBENCH_ABI_VERSION;
+  table.struct_bytes = sizeof table;
+  table.describe = describe;
+  table.session_open = session_open;
+  table.session_close = session_close;
+  table.session_configuration = session_configuration;
+  table.profile_daemons = profile_daemons;
+  table.profile_one_host = profile_one_host;
+  table.mode_daemons = mode_daemons;
+  table.daemons_each_host = daemons_each_host;
+  table.daemon_open = daemon_open;
+  table.daemon_close = [](rmwbench_daemon *daemon) { delete daemon; };
+  hand_on<&Table::node_create, &Table::node_destroy>(table);
+  hand_on<&Table::publisher_create, &Table::publisher_destroy, &Table::publish, &Table::loan,
+          &Table::commit, &Table::publisher_message, &Table::publisher_matched,
+          &Table::publisher_granted, &Table::publisher_account>(table);
+  hand_on<&Table::subscription_create, &Table::subscription_destroy, &Table::subscription_matched,
+          &Table::subscription_granted, &Table::subscription_account>(table);
+  hand_on<&Table::client_create, &Table::client_destroy, &Table::client_request,
+          &Table::client_message, &Table::client_matched, &Table::client_granted,
+          &Table::client_account>(table);
+  hand_on<&Table::service_create, &Table::service_destroy, &Table::service_matched,
+          &Table::service_granted, &Table::service_account, &Table::reply_message>(table);
+  return table;
+}
 
 }  // namespace
 
-const rmwbench_middleware table = {
-    RMWBENCH_ABI_VERSION,
-    sizeof(rmwbench_middleware),
-    describe,
-    session_open,
-    session_close,
-    node_create,
-    node_destroy,
-    publisher_create,
-    publisher_destroy,
-    publish,
-    loan,
-    commit,
-    publisher_matched,
-    publisher_granted,
-    publisher_account,
-    subscription_create,
-    subscription_destroy,
-    subscription_matched,
-    subscription_granted,
-    subscription_account,
-    client_create,
-    client_destroy,
-    client_request,
-    client_matched,
-    client_granted,
-    client_account,
-    service_create,
-    service_destroy,
-    service_matched,
-    service_granted,
-    service_account,
-    session_configuration,
-    nullptr,  // nothing is forced on a profile
-    profile_daemons,
-    daemon_open,
-    daemon_close,
-    publisher_message,
-    profile_one_host,
-    nullptr,  // shared_host: ROS 2's ports and discovery reach whoever else is on the machine
-    nullptr,  // profile_shared_memory
-    mode_daemons,
-    daemons_each_host,
-    client_message,
-    reply_message,
-};
+const rmwbench_middleware table = filled();
 
 }  // namespace rmwbench

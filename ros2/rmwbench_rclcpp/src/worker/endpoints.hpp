@@ -43,6 +43,7 @@ struct rmwbench_service {
   virtual ~rmwbench_service() = default;
   virtual uint32_t matched() const = 0;
   virtual void granted(rmwbench_granted &granted) const = 0;
+  void account(const rmwbench_account &) const {}  // rclcpp counts nothing of a service
 };
 
 namespace rmwbench {

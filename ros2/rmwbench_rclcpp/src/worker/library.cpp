@@ -13,6 +13,8 @@
 #include "service.hpp"
 #include "settings.hpp"
 
+#include <rmwbench_table.hpp>  // behind what it hands calls to
+
 using namespace rmwbench;
 
 namespace {
@@ -51,8 +53,6 @@ rmwbench_node *node_create(rmwbench_session *session, const char *name, rmwbench
   return guarded(error, "node", [&] { return new rmwbench_node(*session, name); });
 }
 
-void node_destroy(rmwbench_node *node) { delete node; }
-
 rmwbench_node &with_endpoints(rmwbench_node *node) {
   if (node->kind != NodeKind::lifecycle) return *node;
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "node " + node->name,
@@ -70,38 +70,12 @@ rmwbench_publisher *publisher_create(rmwbench_node *node, const rmwbench_endpoin
   });
 }
 
-void publisher_destroy(rmwbench_publisher *publisher) { delete publisher; }
-
-rmwbench_status publish(rmwbench_publisher *publisher, const uint8_t *payload, size_t bytes) {
-  return sent([&] { return publisher->publish(payload, bytes); });
-}
-
-rmwbench_status loan(rmwbench_publisher *publisher, size_t bytes, uint8_t **memory) {
-  return sent([&] { return publisher->loan(bytes, memory); });
-}
-
-rmwbench_status commit(rmwbench_publisher *publisher, uint8_t *memory, size_t bytes) {
-  return sent([&] { return publisher->commit(memory, bytes); });
-}
-
 uint8_t *publisher_message(rmwbench_publisher *publisher, size_t bytes) {
   try {
     return publisher->message(bytes);
   } catch (...) {  // no memory: `publish` says what it comes to
     return nullptr;
   }
-}
-
-uint32_t publisher_matched(rmwbench_publisher *publisher) {
-  return told([&] { return publisher->matched(); });
-}
-
-void publisher_granted(rmwbench_publisher *publisher, rmwbench_granted *granted) {
-  told([&] { publisher->granted(*granted); });
-}
-
-void publisher_account(rmwbench_publisher *publisher, const rmwbench_account *account) {
-  told([&] { publisher->account(*account); });
 }
 
 rmwbench_subscription *subscription_create(rmwbench_node *node,
@@ -112,31 +86,11 @@ rmwbench_subscription *subscription_create(rmwbench_node *node,
   });
 }
 
-void subscription_destroy(rmwbench_subscription *subscription) { delete subscription; }
-
-uint32_t subscription_matched(rmwbench_subscription *subscription) {
-  return told([&] { return subscription->matched(); });
-}
-
-void subscription_granted(rmwbench_subscription *subscription, rmwbench_granted *granted) {
-  told([&] { subscription->granted(*granted); });
-}
-
-void subscription_account(rmwbench_subscription *subscription, const rmwbench_account *account) {
-  told([&] { subscription->account(*account); });
-}
-
 rmwbench_client *client_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
                                const rmwbench_sink *sink, rmwbench_error *error) {
   const auto make =
       node->session.settings.calls == Calls::action ? make_action_client : make_client;
   return guarded(error, "client", [&] { return make(with_endpoints(node), *config, *sink); });
-}
-
-void client_destroy(rmwbench_client *client) { delete client; }
-
-rmwbench_status client_request(rmwbench_client *client, const uint8_t *payload, size_t bytes) {
-  return sent([&] { return client->request(payload, bytes); });
 }
 
 uint8_t *client_message(rmwbench_client *client, size_t bytes) {
@@ -147,18 +101,6 @@ uint8_t *client_message(rmwbench_client *client, size_t bytes) {
   }
 }
 
-uint32_t client_matched(rmwbench_client *client) {
-  return told([&] { return client->matched(); });
-}
-
-void client_granted(rmwbench_client *client, rmwbench_granted *granted) {
-  told([&] { client->granted(*granted); });
-}
-
-void client_account(rmwbench_client *client, const rmwbench_account *account) {
-  told([&] { client->account(*account); });
-}
-
 rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_config *config,
                                  const rmwbench_handler *handler, rmwbench_error *error) {
   const auto make =
@@ -166,65 +108,23 @@ rmwbench_service *service_create(rmwbench_node *node, const rmwbench_endpoint_co
   return guarded(error, "service", [&] { return make(with_endpoints(node), *config, *handler); });
 }
 
-void service_destroy(rmwbench_service *service) { delete service; }
-
-uint32_t service_matched(rmwbench_service *service) {
-  return told([&] { return service->matched(); });
+// describe and session_open are the program's, which calls open(), and so is what concerns profiles
+// and daemons.
+rmwbench_middleware filled() {
+  rmwbench_middleware table = table_of_objects();
+  table.session_close = session_close;
+  table.node_create = node_create;
+  table.publisher_create = publisher_create;
+  table.publisher_message = publisher_message;
+  table.subscription_create = subscription_create;
+  table.client_create = client_create;
+  table.client_message = client_message;
+  table.service_create = service_create;
+  table.reply_message = reply_message;
+  return table;
 }
 
-void service_granted(rmwbench_service *service, rmwbench_granted *granted) {
-  told([&] { service->granted(*granted); });
-}
-
-void service_account(rmwbench_service *, const rmwbench_account *) {
-}  // rclcpp counts nothing of a service
-
-const rmwbench_middleware table = {
-    RMWBENCH_ABI_VERSION,
-    sizeof(rmwbench_middleware),
-    nullptr,  // describe: the program's
-    nullptr,  // session_open: the program's, which calls open()
-    session_close,
-    node_create,
-    node_destroy,
-    publisher_create,
-    publisher_destroy,
-    publish,
-    loan,
-    commit,
-    publisher_matched,
-    publisher_granted,
-    publisher_account,
-    subscription_create,
-    subscription_destroy,
-    subscription_matched,
-    subscription_granted,
-    subscription_account,
-    client_create,
-    client_destroy,
-    client_request,
-    client_matched,
-    client_granted,
-    client_account,
-    service_create,
-    service_destroy,
-    service_matched,
-    service_granted,
-    service_account,
-    nullptr,  // session_configuration to daemon_close: the program's
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    publisher_message,
-    nullptr,  // profile_one_host to daemons_each_host: the program's
-    nullptr,
-    nullptr,
-    nullptr,
-    nullptr,
-    client_message,
-    reply_message,
-};
+const rmwbench_middleware table = filled();
 
 }  // namespace
 
