@@ -18,12 +18,11 @@ MODE_PREFIX = "modes."
 WORDS: dict[str, tuple[str, ...]] = {
     "transport": ("udp", "tcp", "unix", "shm", "intra_process"),
     "congestion": ("drop", "block"),
-    "shm_layout": ("unified", "tiered"),
     "discovery": ("multicast", "spdp", "peers", "server", "routers", "client"),
     "executor": ("single_threaded", "multi_threaded", "events", "events_cbg", "static"),
 }
 SWITCHES = ("batching", "security", "compression")
-NUMBERS = ("fragment_bytes", "socket_buffer_bytes", "shm_pool_bytes", "threads")
+NUMBERS = ("shm_pool_bytes", "threads")
 NAMES = (*WORDS, *SWITCHES, *NUMBERS)
 MAX_NUMBER = 1 << 40
 

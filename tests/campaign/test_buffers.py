@@ -27,7 +27,7 @@ def profile(name: str) -> str:
     ],
 )
 def test_what_a_shipped_profile_asks_for_is_read_from_it(name, asked):
-    assert asked_bytes(profile(name), {}) == asked
+    assert asked_bytes(profile(name)) == asked
 
 
 @pytest.mark.parametrize(
@@ -42,17 +42,11 @@ def test_what_a_shipped_profile_asks_for_is_read_from_it(name, asked):
     ],
 )
 def test_what_a_file_of_the_users_asks_for(text, asked):
-    assert asked_bytes(text, {}) == asked
-
-
-def test_a_mode_replaces_what_the_profile_asks_for():
-    assert (
-        asked_bytes(profile("cyclonedds/profiles/tuned.xml"), {"socket_buffer_bytes": 1000}) == 1000
-    )
+    assert asked_bytes(text) == asked
 
 
 def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
-    (found,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), {}, SMALL)
+    (found,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), SMALL)
     assert found == Ungranted("receive", 16 << 20, 212992, "net.core.rmem_max")
     assert found.text.endswith("the kernel grants 212992: sysctl -w net.core.rmem_max=16777216")
 
@@ -60,20 +54,17 @@ def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
 def test_both_sides_count():
     """ROS 2's advice raises `rmem_max` alone."""
     raised = {"net.core.rmem_max": "4194304", "net.core.wmem_max": "212992"}
-    for text, modes in (
-        ("", {"socket_buffer_bytes": 1 << 22}),
-        ("<sendBufferSize>4194304</sendBufferSize>", {}),
-    ):
-        (found,) = ungranted(text, modes, raised)
-        assert found == Ungranted("send", 1 << 22, 212992, "net.core.wmem_max")
-        assert not ungranted(text, modes, raised | {"net.core.wmem_max": "4194304"})
+    text = "<sendBufferSize>4194304</sendBufferSize>"
+    (found,) = ungranted(text, raised)
+    assert found == Ungranted("send", 1 << 22, 212992, "net.core.wmem_max")
+    assert not ungranted(text, raised | {"net.core.wmem_max": "4194304"})
 
 
 def test_enough_is_not_told_nor_what_nobody_knows():
     text = profile("cyclonedds/profiles/tuned.xml")
-    assert not ungranted(text, {}, {"net.core.rmem_max": "16777216"})
-    assert not ungranted(text, {}, {"net.core.rmem_max": None})
-    assert not ungranted("", {}, SMALL)
+    assert not ungranted(text, {"net.core.rmem_max": "16777216"})
+    assert not ungranted(text, {"net.core.rmem_max": None})
+    assert not ungranted("", SMALL)
 
 
 PROFILE = """\

@@ -169,7 +169,7 @@ TO_WORKER = [
      "options": {"transport": "tcp", "slots": 2, "rate": 0.5, "shm": True}},
     {"id": 1, "cmd": "open", "trial_nonce": f"{NONCE:016x}", "domain_id": 0,
      "profile": {"name": "untouched", "format": "xml", "text": ""},
-     "options": {}, "modes": {"transport": "shm", "batching": False, "fragment_bytes": 8192}},
+     "options": {}, "modes": {"transport": "shm", "batching": False, "shm_pool_bytes": 8192}},
     {"id": 2, "cmd": "create", "nodes": [{"name": "talker", "endpoints": [_PUBLISHER, _SUBSCRIPTION]}]},
     *({"id": 2, "cmd": "create", "nodes": [{"name": "talker", "endpoints": [{**_PUBLISHER, "arrival": arrival}]}]}
       for arrival in _ARRIVALS),

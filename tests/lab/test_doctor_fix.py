@@ -278,7 +278,7 @@ def test_options_that_do_not_go_together_are_refused(words, what):
 def test_the_doctor_asks_for_as_large_a_buffer_as_any_profile_of_ours():
     """Else it is content with a machine on which that profile's arm is not what it says."""
     texts = [path.read_text(encoding="utf-8") for path in PROFILES.glob("*/profiles/*")]
-    assert max(asked_bytes(text, {}) or 0 for text in texts) == MOST_ASKED_BYTES
+    assert max(asked_bytes(text) or 0 for text in texts) == MOST_ASKED_BYTES
 
 
 def test_the_doctor_asks_for_as_much_locked_memory_as_a_loan_of_quick_takes():

@@ -385,7 +385,6 @@ def test_shared_memory_without_roudi_is_refused_at_once(profile, modes):
         ("untouched", {"shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
         ("tuned", {"transport": "tcp", "shm_pool_bytes": 1 << 24}, "ask for transport: shm too"),
         ("untouched", {"transport": "udp"}, "meet by TCP"),
-        ("untouched", {"fragment_bytes": 8000}, "batch size"),
         ("untouched", {"security": True, "transport": "shm"}, "is not encrypted"),
     ],
 )
@@ -498,14 +497,14 @@ def test_the_pool_of_rmw_zenoh_is_awaited_beside_the_records():
 
 
 def test_the_configuration_in_force_is_told_and_the_file_was_read():
-    with Opened("rmw_cyclonedds_cpp", "tuned", modes={"fragment_bytes": 8000}) as opened:
+    with Opened("rmw_cyclonedds_cpp", "tuned", modes={"discovery": "spdp"}) as opened:
         answer = opened.ask("open", **opened.open)
         opened.ask(
             "create",
             nodes=[{"name": "n", "endpoints": [endpoint(1, "publisher", "Bytes(64)", matches=0)]}],
         )
     text = answer["configuration"]["text"]
-    assert "CYCLONEDDS_URI=file:///tmp/" in text and "<FragmentSize>8000B</FragmentSize>" in text
+    assert "CYCLONEDDS_URI=file:///tmp/" in text and "<AllowMulticast>spdp</AllowMulticast>" in text
 
 
 def granted_publisher(rmw, **changes):
@@ -662,13 +661,6 @@ def test_a_mode_that_the_profile_contradicts_is_refused(profile, modes, why):
     opened = Opened("rmw_fastrtps_cpp", profile, modes=modes)
     opened.daemons = []  # the server would refuse first
     with opened as one, pytest.raises(WorkerFailed, match=why):
-        one.ask("open", **one.open)
-
-
-@pytest.mark.skipif("rmw_cyclonedds_cpp" not in sourced.RMWS, reason="no rmw_cyclonedds here")
-def test_socket_buffers_that_the_kernel_does_not_grant_are_refused():
-    opened = Opened("rmw_cyclonedds_cpp", modes={"socket_buffer_bytes": 1 << 30})
-    with opened as one, pytest.raises(WorkerFailed, match="the kernel grants less"):
         one.ask("open", **one.open)
 
 

@@ -53,7 +53,7 @@ def test_a_level_reaches_every_side_of_an_arm():
         ("{batching: 1}", "mode `batching` is on or off", None),
         ("{threads: 0}", "mode `threads` is a whole number", None),
         ("{threads: true}", "mode `threads` is a whole number", None),
-        ("{fragment_bytes: 1.5}", "mode `fragment_bytes` is a whole number", None),
+        ("{shm_pool_bytes: 1.5}", "mode `shm_pool_bytes` is a whole number", None),
         ("{discovery: [peers]}", "this is not a single value", None),
         ("tcp", "`modes` is not a mapping", None),
     ],

@@ -14,6 +14,7 @@ use rmwbench_harness::middleware::{
     Delivery, EndpointConfig, Profile, PublishMode, Publisher, SessionConfig, Sink, Take, Wait,
 };
 use rmwbench_harness::qos::{History, Qos, Reliability};
+use serde_json::Value;
 
 /// Generous: other things run on the machine of a test.
 pub const PATIENCE: Duration = Duration::from_secs(30);
@@ -144,6 +145,12 @@ pub fn session(profile: &Profile, domain_id: u32) -> SessionConfig {
         domain_id,
         trial_nonce: 1,
     }
+}
+
+/// A session of this profile in domain 0 that asks for these modes.
+pub fn asked(profile: &Profile, modes: &[(&str, Value)]) -> SessionConfig {
+    let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
+    SessionConfig { modes, ..session(profile, 0) }
 }
 
 /// A domain per process and test: tests of one binary run side by side.

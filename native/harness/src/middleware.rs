@@ -99,6 +99,14 @@ pub struct Configuration {
     pub text: String,
 }
 
+impl Configuration {
+    /// Settings as a profile of [`Profile::json`] would bring them about.
+    pub fn json(settings: &impl Serialize) -> Configuration {
+        let text = serde_json::to_string(settings).expect("plain data");
+        Configuration { format: "json".into(), text }
+    }
+}
+
 /// A node as in ROS 2: a named holder of endpoints. Endpoints are dropped before their node.
 pub trait Node: Send {
     fn publisher(&mut self, config: &EndpointConfig) -> Result<Box<dyn Publisher>, Error>;
@@ -375,6 +383,17 @@ pub struct Profile {
     pub text: String,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub summary: String,
+}
+
+impl Profile {
+    /// Its settings, of a worker whose profiles are JSON. Errors: another format or shape.
+    pub fn json<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
+        let invalid = |message| Error::invalid(format!("profile {}", self.name), message);
+        if self.format != "json" {
+            return Err(invalid(format!("this worker reads json, the profile is {}", self.format)));
+        }
+        serde_json::from_str(&self.text).map_err(|e| invalid(e.to_string()))
+    }
 }
 
 #[derive(Clone, Debug)]

@@ -22,26 +22,16 @@ pub enum Levels {
 }
 
 /// The vocabulary, as in `worker-protocol.md`.
-pub const MODES: [(&str, Levels); 12] = [
+pub const MODES: [(&str, Levels); 9] = [
     ("transport", Levels::Named(&["udp", "tcp", "unix", "shm", "intra_process"])),
     ("batching", Levels::TrueOrFalse),
     ("congestion", Levels::Named(&["drop", "block"])),
-    ("fragment_bytes", Levels::Number),
-    ("socket_buffer_bytes", Levels::Number),
     ("shm_pool_bytes", Levels::Number),
-    ("shm_layout", Levels::Named(&["unified", "tiered"])),
     ("discovery", Levels::Named(&["multicast", "spdp", "peers", "server", "routers", "client"])),
     ("threads", Levels::Number),
     (
         "executor",
-        Levels::Named(&[
-            "single_threaded",
-            "multi_threaded",
-            "events",
-            "events_cbg",
-            "wait_set",
-            "static",
-        ]),
+        Levels::Named(&["single_threaded", "multi_threaded", "events", "events_cbg", "static"]),
     ),
     ("security", Levels::TrueOrFalse),
     ("compression", Levels::TrueOrFalse),
@@ -130,25 +120,6 @@ pub fn check_granted(description: &Description, config: &SessionConfig) -> Resul
         }
     }
     Ok(())
-}
-
-/// Errors: the kernel grants a socket less than `socket_buffer_bytes` asks for. `receive_bytes` and
-/// `send_bytes` are as the kernel tells them, twice what may be asked for.
-pub fn check_socket_buffers(
-    asked_bytes: usize,
-    receive_bytes: usize,
-    send_bytes: usize,
-) -> Result<(), Error> {
-    let (receive, send) = (receive_bytes / 2, send_bytes / 2);
-    let limits: Vec<String> = [("rmem_max", receive), ("wmem_max", send)]
-        .into_iter()
-        .filter(|(_, granted)| *granted < asked_bytes)
-        .map(|(limit, _)| format!("net.core.{limit}={asked_bytes}"))
-        .collect();
-    if limits.is_empty() {
-        return Ok(());
-    }
-    Err(Error::unsupported(object("socket_buffer_bytes"), format!("asked for {asked_bytes} bytes, and the kernel granted {receive} to receive and {send} to send; as root: sysctl -w {}", limits.join(" "))))
 }
 
 fn object(name: &str) -> String {
@@ -288,21 +259,5 @@ mod tests {
         assert!(config.only_modes(&["threads"]).is_ok());
         assert_eq!(config.only_modes(&["transport"]).unwrap_err().kind, ErrorKind::Unsupported);
         assert_eq!(config.only_modes(&[]).unwrap_err().message, "this worker takes no modes");
-    }
-
-    #[test]
-    fn a_buffer_that_the_kernel_cut_is_refused_with_the_limit_to_raise() {
-        let refusal = |receive, send| check_socket_buffers(1000, receive, send).unwrap_err();
-        assert!(check_socket_buffers(1000, 2000, 2000).is_ok());
-        for (error, limits) in [
-            (refusal(1998, 2000), "sysctl -w net.core.rmem_max=1000"),
-            (refusal(2000, 100), "sysctl -w net.core.wmem_max=1000"),
-            (refusal(0, 0), "sysctl -w net.core.rmem_max=1000 net.core.wmem_max=1000"),
-        ] {
-            assert!(
-                error.kind == ErrorKind::Unsupported && error.message.ends_with(limits),
-                "{error}"
-            );
-        }
     }
 }

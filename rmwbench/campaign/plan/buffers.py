@@ -17,7 +17,6 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Side
 from rmwbench.words.numbers import quantity
 
-MODE = "socket_buffer_bytes"
 UNITS = {
     "": 1,
     "b": 1,
@@ -46,11 +45,9 @@ LIMITS = {"receive": "net.core.rmem_max", "send": "net.core.wmem_max"}
 _COMMENTS = re.compile(r"<!--.*?-->|(?<![:\"])//[^\n]*", re.DOTALL)
 
 
-def asked_bytes(text: str, modes: Mapping[str, Any], side: str = "receive") -> int | None:
-    """The largest buffer to `receive` or to `send` that a configuration or a mode asks for; None
-    for none."""
-    if MODE in modes:
-        return int(modes[MODE])
+def asked_bytes(text: str, side: str = "receive") -> int | None:
+    """The largest buffer to `receive` or to `send` that a configuration asks for; None for
+    none."""
     plain = _COMMENTS.sub("", text)
     found = [
         int(number) * UNITS.get(unit.lower(), 1)
@@ -78,13 +75,11 @@ class Ungranted:
         )
 
 
-def ungranted(
-    text: str, modes: Mapping[str, Any], sysctls: Mapping[str, Any]
-) -> tuple[Ungranted, ...]:
+def ungranted(text: str, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
     """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
     found = []
     for side, limit in LIMITS.items():
-        asked, most = asked_bytes(text, modes, side), sysctls.get(limit)
+        asked, most = asked_bytes(text, side), sysctls.get(limit)
         if asked is not None and most is not None and int(most) < asked:
             found.append(Ungranted(side, asked, int(most), limit))
     return tuple(found)
@@ -102,7 +97,7 @@ def of_cell(cell: Cell, workers: Workers, sysctls: Mapping[str, Any]) -> tuple[U
 
 
 def of_side(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
-    return ungranted(resolved_profile(side, worker)["text"], side.modes, sysctls)
+    return ungranted(resolved_profile(side, worker)["text"], sysctls)
 
 
 def told(cells: Iterable[Cell], workers: Workers, sysctls: Mapping[str, Any]) -> list[str]:

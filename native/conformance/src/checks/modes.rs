@@ -64,8 +64,6 @@ fn levels_of(name: &str, levels: Levels) -> Vec<Value> {
         Levels::TrueOrFalse => vec![json!(true), json!(false)],
         Levels::Number => vec![json!(match name {
             "threads" => 2,
-            "fragment_bytes" => 8_192,
-            "socket_buffer_bytes" => 262_144,
             _ => 64 << 20,
         })],
     }

@@ -128,7 +128,7 @@ impl Middleware for CycloneDds {
 
     fn one_host(&self, profile: &str) -> Option<OneHost> {
         (profile == "tuned").then_some(OneHost {
-            reason: "it uses loopback alone; take untouched with the modes fragment_bytes and socket_buffer_bytes, or a file of your own",
+            reason: "it uses loopback alone; take untouched, or a file of your own",
             unless: &[],
         })
     }

@@ -7,21 +7,12 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use rmwbench_cyclone::sockets::Socket;
 use rmwbench_harness::middleware::{modes, Error, ErrorKind, SessionConfig};
-use rmwbench_harness::modes::check_socket_buffers;
 use rmwbench_harness::shared_host;
 use serde::Deserialize;
 
 use crate::xml;
 
-/// Cyclone reads a buffer's size as a signed number of 32 bits.
-const LARGEST_BUFFER_BYTES: u64 = i32::MAX as u64;
-/// What Cyclone's UDP can carry in one datagram, as `MaxMessageSize` counts it, and of that a
-/// fragment with its header.
-const LARGEST_MESSAGE_BYTES: u32 = 65_500;
-const LARGEST_FRAGMENT_BYTES: u32 = 65_000;
-const SMALLEST_FRAGMENT_BYTES: u32 = 1_024;
 const NAMED_WITHIN: Duration = Duration::from_millis(500);
 /// No further thread within this time: all are named.
 const SETTLED: Duration = Duration::from_millis(50);
@@ -61,8 +52,6 @@ enum Discovery {
 pub struct Modes {
     pub transport: Option<Transport>,
     pub batching: Option<bool>,
-    fragment_bytes: Option<u32>,
-    socket_buffer_bytes: Option<u32>,
     discovery: Option<Discovery>,
     threads: Option<u32>,
 }
@@ -73,10 +62,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("transport", "udp|shm|intra_process"),
         ("batching", "true|false"),
         ("congestion", NO_CONGESTION),
-        ("fragment_bytes", "N"),
-        ("socket_buffer_bytes", "N"),
         ("shm_pool_bytes", "N"),
-        ("shm_layout", "unified|tiered"),
         ("discovery", "multicast|spdp|peers"),
         ("threads", "1|2|3"),
         ("executor", NO_EXECUTOR),
@@ -89,24 +75,12 @@ fn unsupported(mode: &str, why: impl Into<String>) -> Error {
     Error::unsupported(format!("mode {mode}"), why)
 }
 
-fn socket_buffer_bytes(config: &SessionConfig) -> Result<Option<u32>, Error> {
-    match config.mode::<u64>("socket_buffer_bytes")? {
-        Some(bytes) if bytes > LARGEST_BUFFER_BYTES => Err(unsupported(
-            "socket_buffer_bytes",
-            format!("{bytes}: Cyclone DDS takes {LARGEST_BUFFER_BYTES} at most"),
-        )),
-        bytes => Ok(bytes.map(|bytes| bytes as u32)),
-    }
-}
-
 impl Modes {
     /// What `config` asks. Errors: levels that Cyclone, or this build of it, has not.
     pub fn asked(config: &SessionConfig) -> Result<Modes, Error> {
         let asked = Modes {
             transport: config.mode("transport")?,
             batching: config.mode("batching")?,
-            fragment_bytes: config.mode("fragment_bytes")?,
-            socket_buffer_bytes: socket_buffer_bytes(config)?,
             discovery: config.mode("discovery")?,
             threads: config.mode("threads")?,
         };
@@ -121,25 +95,15 @@ impl Modes {
         if config.mode("security")? == Some(true) {
             return Err(unsupported("security", NO_SECURITY));
         }
-        if let Some(bytes) = asked
-            .fragment_bytes
-            .filter(|b| !(SMALLEST_FRAGMENT_BYTES..=LARGEST_FRAGMENT_BYTES).contains(b))
-        {
-            let why = format!("{bytes}: expected {SMALLEST_FRAGMENT_BYTES} to {LARGEST_FRAGMENT_BYTES}, what a UDP datagram carries");
-            return Err(unsupported("fragment_bytes", why));
-        }
         if let Some(threads) = asked.threads.filter(|n| !(1..=3).contains(n)) {
             let why =
                 format!("{threads}: Cyclone DDS receives with one thread, or with one for each of its sockets (2 or 3), no other number");
             return Err(unsupported("threads", why));
         }
         if asked.transport == Some(Transport::IntraProcess) {
-            for (name, given) in [
-                ("fragment_bytes", asked.fragment_bytes.is_some()),
-                ("socket_buffer_bytes", asked.socket_buffer_bytes.is_some()),
-                ("discovery", asked.discovery.is_some()),
-                ("threads", asked.threads.is_some()),
-            ] {
+            for (name, given) in
+                [("discovery", asked.discovery.is_some()), ("threads", asked.threads.is_some())]
+            {
                 if given {
                     return Err(unsupported(
                         name,
@@ -215,16 +179,6 @@ impl Modes {
             }
             _ => (),
         }
-        if let Some(bytes) = self.fragment_bytes {
-            // One fragment in a datagram: with more room Cyclone would put several into it, and the
-            // level would change little.
-            let message_bytes = bytes + (LARGEST_MESSAGE_BYTES - LARGEST_FRAGMENT_BYTES);
-            general.push_str(&format!("<MaxMessageSize>{message_bytes}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>"));
-        }
-        if let Some(bytes) = self.socket_buffer_bytes {
-            internal
-                .push_str(&format!("<SocketReceiveBufferSize max=\"{bytes}B\"/><SocketSendBufferSize min=\"default\" max=\"{bytes}B\"/>"));
-        }
         if let Some(threads) = self.threads {
             internal.push_str(&format!(
                 "<MultipleReceiveThreads>{}</MultipleReceiveThreads>",
@@ -243,13 +197,12 @@ impl Modes {
         format!("<CycloneDDS xmlns=\"https://cdds.io/config\"><Domain Id=\"any\">{groups}</Domain></CycloneDDS>")
     }
 
-    /// Refuses what the kernel or Cyclone did not grant: a level that is not in force would be
+    /// Refuses what Cyclone did not grant: a level that is not in force would be
     /// measured under a wrong name.
     ///
     /// `receive_threads` counts them: they take their names themselves, soon after they began.
     pub fn check_granted(
         &self,
-        made: &[Socket],
         receive_threads: impl Fn() -> usize,
         joined_groups: bool,
     ) -> Result<(), Error> {
@@ -263,16 +216,6 @@ impl Modes {
                 "discovery",
                 format!("{level}: the interface that Cyclone DDS picked here does no multicast"),
             ));
-        }
-        if let Some(asked) = self.socket_buffer_bytes {
-            let most = |bytes: fn(&Socket) -> i32| {
-                usize::try_from(made.iter().map(bytes).max().unwrap_or(0)).unwrap_or(0)
-            };
-            check_socket_buffers(
-                asked as usize,
-                most(|s| s.receive_bytes),
-                most(|s| s.send_bytes),
-            )?;
         }
         let Some(asked) = self.threads.map(|n| n as usize) else { return Ok(()) };
         let (begun, mut made, mut since) = (Instant::now(), receive_threads(), Instant::now());
@@ -326,7 +269,7 @@ fn addresses() -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::Profile;
+    use rmwbench_conformance::pair;
     use serde_json::{json, Value};
 
     use super::*;
@@ -335,20 +278,7 @@ mod tests {
     const UNTOUCHED: &str = include_str!("../profiles/untouched.xml");
 
     fn asked(modes: &[(&str, Value)]) -> Result<Modes, Error> {
-        let profile = Profile {
-            name: "p".into(),
-            format: "xml".into(),
-            text: String::new(),
-            summary: String::new(),
-        };
-        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Modes::asked(&SessionConfig {
-            profile,
-            options: BTreeMap::new(),
-            modes,
-            domain_id: 0,
-            trial_nonce: 1,
-        })
+        Modes::asked(&pair::asked(&pair::profile("xml", ""), modes))
     }
 
     fn applied(mode: &str, level: Value, profile: &str) -> String {
@@ -383,8 +313,6 @@ mod tests {
             ("transport", json!("unix"), "Unix sockets"),
             ("discovery", json!("server"), "no discovery server"),
             ("security", json!(true), "without DDS Security"),
-            ("fragment_bytes", json!(65_501), "65000"),
-            ("fragment_bytes", json!(12), "1024"),
             ("threads", json!(4), "no other number"),
         ] {
             let error = asked(&[(mode, level)]).unwrap_err();
@@ -401,34 +329,17 @@ mod tests {
     }
 
     #[test]
-    fn a_level_that_the_kernel_cut_is_refused() {
-        let modes = asked(&[("socket_buffer_bytes", json!(100_000))]).unwrap();
-        let socket =
-            |receive_bytes, send_bytes| Socket { fd: 0, address: None, receive_bytes, send_bytes };
-        assert!(modes
-            .check_granted(&[socket(10, 200_000), socket(200_000, 10)], || 1, false)
-            .is_ok());
-        for (sockets, words) in [
-            (vec![socket(199_998, 200_000)], "rmem_max"),
-            (vec![socket(200_000, 50)], "wmem_max"),
-            (vec![], "rmem_max"),
-        ] {
-            let error = modes.check_granted(&sockets, || 1, false).unwrap_err();
-            assert!(
-                error.kind == ErrorKind::Unsupported && error.message.contains(words),
-                "{error}"
-            );
-        }
+    fn a_level_that_is_not_in_force_is_refused() {
         let threads = asked(&[("threads", json!(3))]).unwrap();
-        assert!(threads.check_granted(&[], || 3, false).is_ok());
+        assert!(threads.check_granted(|| 3, false).is_ok());
         for level in ["multicast", "spdp"] {
             let asked = asked(&[("discovery", json!(level))]).unwrap();
-            assert!(asked.check_granted(&[], || 1, true).is_ok());
-            let error = asked.check_granted(&[], || 1, false).unwrap_err();
+            assert!(asked.check_granted(|| 1, true).is_ok());
+            let error = asked.check_granted(|| 1, false).unwrap_err();
             assert!(error.message.starts_with(&format!("{level}: ")), "{error}");
         }
         assert!(threads
-            .check_granted(&[], || 2, false)
+            .check_granted(|| 2, false)
             .unwrap_err()
             .message
             .contains("made 2 receive threads"));

@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use rmwbench_harness::middleware::{Daemon, Error, SessionConfig};
 use rmwbench_roudi::{Few, Pool, Rules};
-pub use rmwbench_roudi::{MODES, NAME, POOLS};
+pub use rmwbench_roudi::{MODE, NAME, POOLS};
 
 /// Why a shared host has none: the names of its socket and segments are compiled into iceoryx.
 pub const ONE_PER_MACHINE: &str = "iceoryx has one RouDi under one name per machine, and applications of a robot here would join it";

@@ -63,24 +63,23 @@ impl domain::Settings for Settings {
     fn begin(&mut self, config: &SessionConfig) -> Result<(), Error> {
         if self.psmx {
             self.roudi = Some(roudi::serving().ok_or_else(|| without_roudi(config))?);
-        } else if let Some(mode) = pools_asked(config) {
+        } else if pools_asked(config) {
             let message = "nothing of this configuration uses shared memory (transport: shm or profile shm does)";
-            return Err(Error::unsupported(format!("mode {mode}"), message));
+            return Err(Error::unsupported(format!("mode {}", roudi::MODE), message));
         }
         self.receive_threads = receive_threads();
         self.memberships = sockets::multicast_memberships();
         Ok(())
     }
 
-    fn made(&self, config: &SessionConfig, sockets: &[Socket]) -> Result<Vec<String>, Error> {
+    fn made(&self, config: &SessionConfig, _: &[Socket]) -> Result<Vec<String>, Error> {
         self.modes.check_granted(
-            sockets,
             || receive_threads() - self.receive_threads,
             sockets::multicast_memberships() > self.memberships,
         )?;
         Ok(match pools_asked(config) {
-            Some(_) => vec![roudi::described(&roudi::pools(config)?)],
-            None => Vec::new(),
+            true => vec![roudi::described(&roudi::pools(config)?)],
+            false => Vec::new(),
         })
     }
 }
@@ -97,8 +96,8 @@ impl Settings {
     }
 }
 
-fn pools_asked(config: &SessionConfig) -> Option<&'static str> {
-    roudi::MODES.into_iter().find(|mode| config.modes.contains_key(*mode))
+fn pools_asked(config: &SessionConfig) -> bool {
+    config.modes.contains_key(roudi::MODE)
 }
 
 /// Shared memory was asked where no RouDi runs; by a mode it is then not to be had here, by a

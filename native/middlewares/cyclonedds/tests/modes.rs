@@ -123,57 +123,6 @@ fn multicast_joins_its_group_or_is_refused() {
 }
 
 #[test]
-fn a_large_message_takes_as_many_datagrams_as_its_fragments() {
-    isolated("a_large_message_takes_as_many_datagrams_as_its_fragments", || {
-        const MESSAGE: u64 = 600_000;
-        for fragment in [1_200_u64, 8_000, 60_000] {
-            let mut pair =
-                Pair::open(&[("fragment_bytes", json!(fragment)), ("discovery", json!("peers"))]);
-            let (mut publisher, _subscription, heard) =
-                pair.endpoints(&endpoint("large", MESSAGE as u32));
-            let before = (heard.len(), lo_packets());
-            for _ in 0..5 {
-                publisher.publish(&vec![1; MESSAGE as usize]).unwrap();
-                std::thread::sleep(Duration::from_millis(60));
-            }
-            heard.wait_for(before.0 + 5);
-            let packets = lo_packets() - before.1;
-            let fragments = 5 * MESSAGE.div_ceil(fragment);
-            // Acknowledgements and repairs come on top.
-            assert!(
-                (fragments..fragments * 3 / 2 + 100).contains(&packets),
-                "fragments of {fragment}: {packets}, expected {fragments}"
-            );
-        }
-    });
-}
-
-#[test]
-fn a_socket_buffer_is_as_large_as_asked_or_refused() {
-    isolated("a_socket_buffer_is_as_large_as_asked_or_refused", || {
-        let mut pair = Pair::open(&[("socket_buffer_bytes", json!(100_000))]);
-        let publisher = pair.talker.publisher(&endpoint("buffers", 10)).unwrap();
-        let notes = publisher.granted().notes.join("\n");
-        assert!(
-            notes.contains("receive 200000 bytes") && notes.contains("send 200000 bytes"),
-            "{notes}"
-        );
-        let error = refusal(&[("socket_buffer_bytes", json!(1_u64 << 31))]);
-        assert!(
-            error.object == "mode socket_buffer_bytes"
-                && error.message.contains("takes 2147483647 at most"),
-            "{error}"
-        );
-        let error = refusal(&[("socket_buffer_bytes", json!(1 << 30))]);
-        assert!(
-            error.object == "mode socket_buffer_bytes"
-                && error.message.contains("net.core.rmem_max"),
-            "{error}"
-        );
-    });
-}
-
-#[test]
 fn threads_receive_alone_or_one_for_each_socket() {
     isolated("threads_receive_alone_or_one_for_each_socket", || {
         let network = Network::new();
@@ -293,10 +242,7 @@ fn shared_memory_comes_and_goes_with_the_mode() {
             "{error}"
         );
 
-        let modes = [
-            ("shm_layout".to_string(), json!("unified")),
-            ("shm_pool_bytes".to_string(), json!(50 << 20)),
-        ];
+        let modes = [("shm_pool_bytes".to_string(), json!(50 << 20))];
         let _roudi = Daemons::start_with_modes(
             WORKER,
             &CycloneDds,

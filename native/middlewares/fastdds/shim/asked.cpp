@@ -121,17 +121,7 @@ Asked::Asked(const rmwbench_pair *modes, size_t mode_count, const rmwbench_pair 
          congestion =
              s.one_of<Congestion>({{"drop", Congestion::drop}, {"block", Congestion::block}});
        }},
-      {"fragment_bytes", [this](const Setting &s) { fragment_bytes = s.count(1000); }},
-      {"socket_buffer_bytes", [this](const Setting &s) { socket_buffer_bytes = s.count(1); }},
       {"shm_pool_bytes", [this](const Setting &s) { shm_pool_bytes = s.count(1); }},
-      {"shm_layout",
-       [](const Setting &s) {
-         if (s.value == "tiered")
-           s.unsupported(
-               "a Fast DDS participant has one shared-memory segment, from which all sizes are "
-               "cut");
-         s.one_of<bool>({{"unified", true}});
-       }},
       {"security", [this](const Setting &s) { security = s.yes(); }},
   };
   take("mode", modes, mode_count, known_modes);

@@ -38,7 +38,7 @@ struct Asked {
   std::optional<Transport> transport;
   std::optional<Discovery> discovery;
   std::optional<Congestion> congestion;
-  std::optional<uint32_t> fragment_bytes, socket_buffer_bytes, shm_pool_bytes;
+  std::optional<uint32_t> shm_pool_bytes;
   bool security = false;
 
   std::optional<Flow> flow;

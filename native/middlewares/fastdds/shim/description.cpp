@@ -39,10 +39,7 @@ constexpr char security[] = "no: this Fast DDS was built without DDS-Security (H
 const rmwbench_pair modes[] = {
     {"transport", "udp|tcp|shm|intra_process"},
     {"congestion", "drop|block"},
-    {"fragment_bytes", "N"},
-    {"socket_buffer_bytes", "N"},
     {"shm_pool_bytes", "N"},
-    {"shm_layout", "unified"},
     {"discovery", "multicast|peers|server"},
     {"security", security},
     {"compression", "no: Fast DDS compresses nothing"},

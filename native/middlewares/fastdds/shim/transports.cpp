@@ -21,8 +21,6 @@ using Udp = transports::UDPv4TransportDescriptor;
 using Tcp = transports::TCPv4TransportDescriptor;
 using SharedMemory = transports::SharedMemTransportDescriptor;
 
-constexpr uint32_t default_segment_bytes = 512 * 1024;  // what Fast DDS takes for 0
-
 template <typename Kind>
 Kind *as(const Descriptor &descriptor) {
   return dynamic_cast<Kind *>(descriptor.get());
@@ -143,58 +141,19 @@ void choose(const Asked &asked, fd::DomainParticipantQos &qos) {
               std::string("this arm has no ") + kind + " transport to size"};
 }
 
-// A submessage's length has 16 bits; the profile `shm` makes the same difference (src/profiles.rs).
-constexpr bool has_long_pieces = RMWBENCH_FASTDDS_MAJOR != 3 || RMWBENCH_FASTDDS_MINOR > 2;
-constexpr uint32_t longest_submessage = 65500;
-
-void size_messages(const Asked &asked, fd::TransportConfigQos &config) {
-  constexpr uint32_t largest_datagram = 65500;
-  if (has<Udp>(config.user_transports) && *asked.fragment_bytes > largest_datagram) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
-                "a UDP datagram of Fast DDS holds at most 65500 bytes, and fragments have one size "
-                "over all transports of a "
-                "participant; larger ones need transport: shm"};
-  }
-  if (!has_long_pieces && *asked.fragment_bytes > longest_submessage) {
-    throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode fragment_bytes",
-                "Fast DDS 3.0 to 3.2 truncates what is longer than 65500 bytes in one piece, "
-                "without an error"};
-  }
-  for (const Descriptor &each : config.user_transports) {
-    each->maxMessageSize = *asked.fragment_bytes;
-    auto *shared_memory = as<SharedMemory>(each);
-    if (shared_memory == nullptr) continue;
-    const uint32_t segment =
-        shared_memory->segment_size() == 0 ? default_segment_bytes : shared_memory->segment_size();
-    if (segment < *asked.fragment_bytes) {
-      throw Fault{RMWBENCH_ERROR_INVALID, "mode fragment_bytes",
-                  "expected at most the shared-memory segment's " + std::to_string(segment) +
-                      " bytes, found " + std::to_string(*asked.fragment_bytes) +
-                      "; ask for more with shm_pool_bytes"};
-    }
-  }
-}
-
 }  // namespace
 
 bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
-  if (!asked.transport && !asked.congestion && !asked.fragment_bytes &&
-      !asked.socket_buffer_bytes && !asked.shm_pool_bytes)
-    return false;
+  if (!asked.transport && !asked.congestion && !asked.shm_pool_bytes) return false;
   fd::TransportConfigQos &config = qos.transport();
   write_out_builtin(config);
   copy_descriptors(config);
   if (asked.transport) choose(asked, qos);
-  bool sockets = false, memory = false, datagrams = false;
+  bool memory = false, datagrams = false;
   for (const Descriptor &each : config.user_transports) {
     if (auto *shared_memory = as<SharedMemory>(each)) {
       memory = true;
       if (asked.shm_pool_bytes) shared_memory->segment_size(*asked.shm_pool_bytes);
-    }
-    if (auto *socket = as<transports::SocketTransportDescriptor>(each)) {
-      sockets = true;
-      if (asked.socket_buffer_bytes)
-        socket->sendBufferSize = socket->receiveBufferSize = *asked.socket_buffer_bytes;
     }
     if (auto *udp = as<Udp>(each)) {
       datagrams = true;
@@ -202,15 +161,13 @@ bool apply_transports(const Asked &asked, fd::DomainParticipantQos &qos) {
     }
   }
   if (asked.shm_pool_bytes && !memory) no_such_transport("shm_pool_bytes", "shared-memory");
-  if (asked.socket_buffer_bytes && !sockets) no_such_transport("socket_buffer_bytes", "socket");
   if (asked.congestion && (!datagrams || asked.transport == Transport::tcp)) {
     throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode congestion",
                 "Fast DDS can choose between dropping and blocking on a full socket with UDP only; "
                 "its shared memory always drops and "
                 "repairs, its TCP always blocks"};
   }
-  if (asked.fragment_bytes) size_messages(asked, config);
-  return memory && (asked.congestion || asked.socket_buffer_bytes);
+  return memory && asked.congestion;
 }
 
 void keep_to_loopback(fd::DomainParticipantQos &qos) {
@@ -256,21 +213,6 @@ Buffers granted_buffers() {
     take(fd, SO_SNDBUF, least.send);
   }
   return least;
-}
-
-void check_buffers(const Asked &asked) {
-  if (!asked.socket_buffer_bytes) return;
-  const Buffers granted = granted_buffers();
-  if (granted.receive == 0) return;
-  const std::string bytes = std::to_string(*asked.socket_buffer_bytes);
-  std::string limits;
-  if (granted.receive < *asked.socket_buffer_bytes) limits += " net.core.rmem_max=" + bytes;
-  if (granted.send < *asked.socket_buffer_bytes) limits += " net.core.wmem_max=" + bytes;
-  if (limits.empty()) return;
-  throw Fault{RMWBENCH_ERROR_UNSUPPORTED, "mode socket_buffer_bytes",
-              "asked for " + bytes + " bytes, and the kernel granted " +
-                  std::to_string(granted.receive) + " to receive and " +
-                  std::to_string(granted.send) + " to send; as root: sysctl -w" + limits};
 }
 
 }  // namespace rmwbench

@@ -1,5 +1,4 @@
-// The modes that choose and size transports: transport, congestion, fragment_bytes,
-// socket_buffer_bytes, shm_pool_bytes.
+// The modes that choose and size transports: transport, congestion, shm_pool_bytes.
 //
 // A profile's own transports are kept where the mode keeps their kind, so that `tuned` with
 // `transport: udp` still has tuned sockets. As installed Fast DDS has a UDP and a shared-memory
@@ -33,8 +32,5 @@ struct Buffers {
   uint32_t receive = 0, send = 0;
 };
 Buffers granted_buffers();
-
-// Throws Fault: UNSUPPORTED where the kernel gave less than the mode asks for.
-void check_buffers(const Asked &asked);
 
 }  // namespace rmwbench

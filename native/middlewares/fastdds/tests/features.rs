@@ -122,30 +122,15 @@ fn intra_process_uses_no_transport() {
 #[test]
 fn sizes_are_granted_as_asked() {
     isolated("sizes_are_granted_as_asked", || {
-        let sizes =
-            json!({"transport": "shm", "shm_pool_bytes": 8 << 20, "fragment_bytes": 2_000_000});
-        if !has_long_pieces(&FastDds::new().describe().version) {
-            let refused = refusal(sizes, json!({}));
-            assert!(refused.to_string().contains("truncates"), "{refused}");
-            return;
-        }
-        let session = open("", sizes, json!({}));
+        let session = open("", json!({"transport": "shm", "shm_pool_bytes": 8 << 20}), json!({}));
         let text = text_of(&*session);
-        assert!(
-            text.contains("<segment_size>8388608<") && text.contains("<maxMessageSize>2000000<"),
-            "{text}"
-        );
+        assert!(text.contains("<segment_size>8388608<"), "{text}");
         let segments =
             fs::read_dir("/dev/shm").unwrap().map(|e| e.unwrap().metadata().unwrap().len());
         assert!(segments.max().unwrap() >= 8 << 20);
         drop(session);
-        let session = open(
-            "",
-            json!({"transport": "udp", "socket_buffer_bytes": 100_000, "congestion": "drop"}),
-            json!({}),
-        );
+        let session = open("", json!({"transport": "udp", "congestion": "drop"}), json!({}));
         let text = text_of(&*session);
-        assert!(text.contains("receive buffer 100000 bytes, send buffer 100000 bytes"), "{text}");
         assert!(text.contains("<non_blocking_send>true<"), "{text}");
     });
 }
@@ -155,17 +140,10 @@ fn what_fast_dds_cannot_is_unsupported_with_a_reason() {
     isolated("what_fast_dds_cannot_is_unsupported_with_a_reason", || {
         for (modes, object, words) in [
             (json!({"transport": "unix"}), "mode transport", "Unix-domain"),
-            (json!({"shm_layout": "tiered"}), "mode shm_layout", "one shared-memory segment"),
-            (json!({"fragment_bytes": 1 << 20}), "mode fragment_bytes", "65500"),
             (
                 json!({"transport": "udp", "shm_pool_bytes": 1 << 20}),
                 "mode shm_pool_bytes",
                 "no shared-memory transport",
-            ),
-            (
-                json!({"transport": "udp", "socket_buffer_bytes": 2_000_000_000}),
-                "mode socket_buffer_bytes",
-                "net.core.rmem_max",
             ),
             (json!({"transport": "tcp", "congestion": "drop"}), "mode congestion", "UDP only"),
             (
@@ -264,7 +242,7 @@ fn shared_memory_beside_udp_carries_an_image_in_the_pieces_of_datagrams() {
 #[test]
 fn the_configuration_in_force_is_a_profile_that_gives_itself() {
     isolated("the_configuration_in_force_is_a_profile_that_gives_itself", || {
-        let modes = json!({"transport": "udp", "fragment_bytes": 9000, "socket_buffer_bytes": 100_000, "discovery": "peers"});
+        let modes = json!({"transport": "udp", "discovery": "peers"});
         let session = open("", modes, json!({"heartbeat_period_ms": 1.5}));
         let told = text_of(&*session);
         drop(session);
@@ -690,7 +668,6 @@ fn what_has_no_effect_beside_shared_memory_is_told() {
     isolated("what_has_no_effect_beside_shared_memory_is_told", || {
         for (modes, told) in [
             (json!({"congestion": "drop"}), true),
-            (json!({"socket_buffer_bytes": 100_000}), true),
             (json!({"congestion": "drop", "transport": "udp"}), false),
             (json!({}), false),
         ] {

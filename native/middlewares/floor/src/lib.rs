@@ -84,12 +84,9 @@ impl Middleware for Floor {
             ]),
             modes: modes(&[
                 ("transport", "udp|tcp|unix|shm"),
-                ("socket_buffer_bytes", "N"),
                 ("batching", "no: each message is a system call or a ring entry of its own"),
                 ("congestion", "no: the QoS decides: reliable blocks, best_effort drops"),
-                ("fragment_bytes", "no: streams have no fragments, and datagrams are cut into 60000 bytes"),
                 ("shm_pool_bytes", "no: a publisher's pool has the slots that its depth needs (option slots)"),
-                ("shm_layout", "no: a pool has one type's slots"),
                 ("discovery", "no: there is one rendezvous, a directory of this machine"),
                 ("threads", "no: one thread waits for all subscriptions of a session"),
                 ("executor", "no: raw primitives have no executor"),
@@ -120,9 +117,6 @@ impl Middleware for Floor {
             ));
         }
         let options = Options::read(config)?;
-        if config.modes.contains_key("socket_buffer_bytes") {
-            sockets::check_buffers(&options)?;
-        }
         Ok(Box::new(session::FloorSession::open(config.domain_id, options)?))
     }
 }

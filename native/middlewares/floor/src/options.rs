@@ -103,7 +103,7 @@ fn transport_mode(config: &SessionConfig) -> Result<Option<Transport>, Error> {
 impl Options {
     pub fn read(config: &SessionConfig) -> Result<Options, Error> {
         config.only_options(&OPTION_NAMES)?;
-        config.only_modes(&["transport", "socket_buffer_bytes"])?;
+        config.only_modes(&["transport"])?;
         let default = Options::default();
         let options = Options {
             transport: transport_mode(config)?
@@ -111,20 +111,10 @@ impl Options {
             slots: config.option("slots", default.slots)?,
             inline_bytes: config.option("inline_bytes", default.inline_bytes)?,
             zero_copy: config.option("zero_copy", default.zero_copy)?,
-            socket_buffer_bytes: match config.mode("socket_buffer_bytes")? {
-                Some(bytes) => Some(bytes),
-                None => config.option("socket_buffer_bytes", default.socket_buffer_bytes)?,
-            },
+            socket_buffer_bytes: config
+                .option("socket_buffer_bytes", default.socket_buffer_bytes)?,
             publish_timeout_ns: config.option("publish_timeout_ns", default.publish_timeout_ns)?,
         };
-        if options.transport == Transport::ShmRing
-            && config.modes.contains_key("socket_buffer_bytes")
-        {
-            return Err(Error::unsupported(
-                "mode socket_buffer_bytes",
-                "transport shm_ring has no sockets",
-            ));
-        }
         let out_of_range = |key: &str, expected: &str, found: String| {
             Err(Error::invalid(
                 format!("option {key}"),

@@ -11,8 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use rmwbench_harness::clock::now_ns;
-use rmwbench_harness::middleware::{Error, PublishError};
-use rmwbench_harness::modes::check_socket_buffers;
+use rmwbench_harness::middleware::PublishError;
 use rustix::event::{poll, PollFd, PollFlags};
 use rustix::io::Errno;
 use rustix::net::{
@@ -247,12 +246,4 @@ fn force_send_buffer(socket: impl AsFd, bytes: usize) -> Result<(), Errno> {
 pub fn granted_buffers(options: &Options) -> Result<(usize, usize), Errno> {
     let (ours, theirs) = pair(options.transport, options.buffer_bytes())?;
     Ok((sockopt::socket_send_buffer_size(&ours)?, sockopt::socket_recv_buffer_size(&theirs)?))
-}
-
-/// Errors: the kernel grants less than the mode asks for, as with every other middleware.
-pub fn check_buffers(options: &Options) -> Result<(), Error> {
-    let asked = options.socket_buffer_bytes.unwrap_or(0) as usize;
-    let (send, receive) =
-        granted_buffers(options).map_err(|e| Error::failed("mode socket_buffer_bytes", e))?;
-    check_socket_buffers(asked, receive, send)
 }

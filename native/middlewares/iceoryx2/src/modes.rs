@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::Arc;
 
 use rmwbench_harness::middleware::{modes, Error, SessionConfig};
-use serde::Deserialize;
 
 /// What stands in a chunk beside the payload: iceoryx2's header and the alignment.
 const HEADER_BYTES: u64 = 64;
@@ -16,19 +15,10 @@ const HEADER_BYTES: u64 = 64;
 const SHM_ONLY: &str = "iceoryx2 moves messages through shared memory alone";
 const SAME_MEMORY: &str = "intra_process: between nodes of one process iceoryx2 uses the same shared memory as between processes; \
                            its process-local services (local::Service) are another kind, which this worker does not make";
-const ONE_SIZE: &str =
-    "tiered: a publisher's data segment has chunks of one size, that of its messages";
 const NO_BATCHING: &str =
     "true: iceoryx2 hands over every message by itself; there is nothing to pack";
 const NO_SECURITY: &str =
     "true: iceoryx2 0.10 has no authentication and no encryption, only the permissions of files";
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Layout {
-    Unified,
-    Tiered,
-}
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Modes {
@@ -41,10 +31,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("transport", "shm"),
         ("batching", "false"),
         ("congestion", "no: reliability and history decide: reliable waits for room, best effort drops"),
-        ("fragment_bytes", "no: a message is one chunk of shared memory"),
-        ("socket_buffer_bytes", "no: no message goes through a socket"),
         ("shm_pool_bytes", "N"),
-        ("shm_layout", "unified"),
         ("discovery", "no: services are files in directories that the processes of one host share; nothing is announced"),
         ("threads", "no: iceoryx2 has no threads of its own"),
         ("executor", "no: executors are rclcpp's; here `wait` says how a subscription learns of data"),
@@ -61,9 +48,6 @@ impl Modes {
             None | Some("shm") => (),
             Some("intra_process") => return unsupported("transport", SAME_MEMORY),
             Some(other) => return unsupported("transport", &format!("{other}: {SHM_ONLY}")),
-        }
-        if config.mode("shm_layout")? == Some(Layout::Tiered) {
-            return unsupported("shm_layout", ONE_SIZE);
         }
         if config.mode("batching")? == Some(true) {
             return unsupported("batching", NO_BATCHING);
@@ -126,26 +110,14 @@ impl Pool {
 
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use rmwbench_conformance::pair;
+    use rmwbench_harness::middleware::ErrorKind;
     use serde_json::{json, Value};
 
     use super::*;
 
     fn asked(mode: &str, level: Value) -> Result<Modes, Error> {
-        let profile = Profile {
-            name: "p".into(),
-            format: "toml".into(),
-            text: String::new(),
-            summary: String::new(),
-        };
-        let modes = [(mode.to_string(), level)].into();
-        Modes::asked(&SessionConfig {
-            profile,
-            options: BTreeMap::new(),
-            modes,
-            domain_id: 0,
-            trial_nonce: 1,
-        })
+        Modes::asked(&pair::asked(&pair::profile("toml", ""), &[(mode, level)]))
     }
 
     #[test]
@@ -153,7 +125,6 @@ mod tests {
         for (mode, level, words) in [
             ("transport", json!("udp"), "udp: iceoryx2 moves messages through shared memory alone"),
             ("transport", json!("intra_process"), "the same shared memory"),
-            ("shm_layout", json!("tiered"), "chunks of one size"),
             ("batching", json!(true), "by itself"),
             ("security", json!(true), "no authentication"),
         ] {
@@ -164,12 +135,9 @@ mod tests {
             );
             assert!(error.message.contains(words), "{}", error.message);
         }
-        for (mode, level) in [
-            ("transport", json!("shm")),
-            ("shm_layout", json!("unified")),
-            ("batching", json!(false)),
-            ("security", json!(false)),
-        ] {
+        for (mode, level) in
+            [("transport", json!("shm")), ("batching", json!(false)), ("security", json!(false))]
+        {
             assert!(asked(mode, level).is_ok(), "{mode}");
         }
         assert!(described().values().all(|answer| !answer.contains("not mapped")));

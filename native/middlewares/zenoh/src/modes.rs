@@ -1,14 +1,11 @@
 //! The portable modes in Zenoh's terms: each becomes settings of the configuration, in place of
 //! what the profile says.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use rmwbench_harness::keystore::Keystore;
 use rmwbench_harness::middleware::{modes, Error, SessionConfig};
-use rmwbench_harness::modes::check_socket_buffers;
-use rustix::io::Errno;
-use rustix::net::{socket, sockopt, AddressFamily, SocketType};
 use serde::de::DeserializeOwned;
 use serde::Deserialize;
 use serde_json::{json, Value};
@@ -28,10 +25,7 @@ pub fn described() -> BTreeMap<String, String> {
         ("transport", "udp|tcp|unix|shm|intra_process"),
         ("batching", "true|false"),
         ("congestion", "drop|block"),
-        ("fragment_bytes", "N"),
-        ("socket_buffer_bytes", "N"),
         ("shm_pool_bytes", "N"),
-        ("shm_layout", "unified"),
         ("discovery", "multicast|peers|server"),
         ("threads", "N"),
         ("executor", "no: Zenoh has no executors, its own threads call back; wait block, poll and callback are the choices"),
@@ -64,8 +58,6 @@ pub struct Modes {
     pub discovery: Option<Discovery>,
     pub congestion: Option<CongestionControl>,
     batching: Option<bool>,
-    fragment_bytes: Option<u16>,
-    socket_buffer_bytes: Option<u32>,
     pub shm_pool_bytes: Option<usize>,
     threads: Option<usize>,
     pub security: bool,
@@ -87,30 +79,11 @@ impl Modes {
                 format!("expected drop or block, found {other}"),
             )),
         });
-        if config.mode::<String>("shm_layout")?.is_some_and(|layout| layout != "unified") {
-            return unsupported(
-                "shm_layout",
-                "tiered: Zenoh's shared memory is one pool for messages of every size",
-            );
-        }
         let modes = Modes {
             transport: named(config, "transport")?,
             discovery: named(config, "discovery")?,
             congestion: congestion.transpose()?,
             batching: config.mode("batching")?,
-            fragment_bytes: match config.mode::<u64>("fragment_bytes")? {
-                None => None,
-                Some(bytes) => match u16::try_from(bytes) {
-                    Ok(bytes) => Some(bytes),
-                    Err(_) => {
-                        return unsupported(
-                            "fragment_bytes",
-                            format!("{bytes}: Zenoh's batches, which fragments fill, have at most 65535 bytes"),
-                        )
-                    }
-                },
-            },
-            socket_buffer_bytes: config.mode("socket_buffer_bytes")?,
             shm_pool_bytes: config.mode("shm_pool_bytes")?,
             threads: config.mode("threads")?,
             security: config.mode("security")?.unwrap_or(false),
@@ -241,23 +214,6 @@ impl Modes {
             // Ours to set, by endpoint: the profile should not overwrite it.
             set.publications(|settings| drop(settings.remove("congestion_control")))?;
         }
-        if let Some(bytes) = self.fragment_bytes {
-            set.json("transport/link/tx/batch_size", json!(bytes))?;
-        }
-        if let Some(bytes) = self.socket_buffer_bytes {
-            let links = protocols(set.0);
-            if links.iter().any(|link| link != "tcp" && link != "tls") {
-                return unsupported(
-                    "socket_buffer_bytes",
-                    "Zenoh sets the buffers of TCP and TLS sockets only",
-                );
-            }
-            check_buffers(bytes)?;
-            for link in ["tcp", "tls"] {
-                set.json(&format!("transport/link/{link}/so_sndbuf"), json!(bytes))?;
-                set.json(&format!("transport/link/{link}/so_rcvbuf"), json!(bytes))?;
-            }
-        }
         if let Some(bytes) = self.shm_pool_bytes {
             if set
                 .0
@@ -280,19 +236,6 @@ impl Modes {
             format!("// environment: ZENOH_RUNTIME='{}'\n", runtime(threads))
         })
     }
-}
-
-/// Zenoh asks for buffers and does not look at what it got. Errors: the kernel grants less.
-fn check_buffers(bytes: u32) -> Result<(), Error> {
-    let granted = || -> Result<(usize, usize), Errno> {
-        let socket = socket(AddressFamily::INET, SocketType::STREAM, None)?;
-        sockopt::set_socket_send_buffer_size(&socket, bytes as usize)?;
-        sockopt::set_socket_recv_buffer_size(&socket, bytes as usize)?;
-        let send = sockopt::socket_send_buffer_size(&socket)?;
-        Ok((send, sockopt::socket_recv_buffer_size(&socket)?))
-    };
-    let (send, receive) = granted().map_err(|e| Error::failed("mode socket_buffer_bytes", e))?;
-    check_socket_buffers(bytes as usize, receive, send)
 }
 
 fn named<T: DeserializeOwned>(config: &SessionConfig, name: &str) -> Result<Option<T>, Error> {
@@ -427,12 +370,6 @@ pub fn endpoints(config: &Config, key: &str) -> Vec<String> {
         .flatten()
         .filter_map(|endpoint| endpoint.as_str().map(str::to_string))
         .collect()
-}
-
-/// The links that a configuration names.
-fn protocols(config: &Config) -> BTreeSet<String> {
-    let all = endpoints(config, "listen").into_iter().chain(endpoints(config, "connect"));
-    all.filter_map(|endpoint| endpoint.split('/').next().map(str::to_string)).collect()
 }
 
 /// Zenoh's threads belong to the process and read their number from the environment when the first

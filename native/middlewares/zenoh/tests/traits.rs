@@ -571,54 +571,24 @@ fn modes_stand_in_the_configuration_that_is_told() {
         let text = Zenoh.open(&config).unwrap().configuration().unwrap().text;
         serde_json::from_str(&text).unwrap()
     };
-    let implicit = told(
-        "implicit",
-        &[
-            ("fragment_bytes", json!(9000)),
-            ("batching", json!(true)),
-            ("shm_pool_bytes", json!(1 << 20)),
-        ],
-    );
-    assert_eq!(implicit["transport"]["link"]["tx"]["batch_size"], 9000);
+    let implicit =
+        told("implicit", &[("batching", json!(true)), ("shm_pool_bytes", json!(1 << 20))]);
     assert_eq!(implicit["qos"]["publication"][0]["config"]["express"], false);
     assert_eq!(
         implicit["transport"]["shared_memory"]["transport_optimization"]["pool_size"],
         1 << 20
     );
-    // Zenoh itself would run with less, and say nothing.
-    let limit = |name| {
-        std::fs::read_to_string(format!("/proc/sys/net/core/{name}"))
-            .map_or(1 << 22, |text| text.trim().parse().unwrap())
-    };
-    let (rmem, wmem): (u32, u32) = (limit("rmem_max"), limit("wmem_max"));
-    let beyond_the_kernels_limit = rmem.min(wmem) + 1;
-    let tcp = told(
-        "tcp",
-        &[
-            ("socket_buffer_bytes", json!(100_000)),
-            ("batching", json!(false)),
-            ("compression", json!(true)),
-        ],
-    );
+    let tcp = told("tcp", &[("batching", json!(false)), ("compression", json!(true))]);
     assert_eq!(tcp["transport"]["unicast"]["compression"]["enabled"], true);
-    assert_eq!(tcp["transport"]["link"]["tcp"]["so_sndbuf"], 100_000);
     assert_eq!(tcp["transport"]["link"]["tx"]["queue"]["batching"]["enabled"], false);
     assert_eq!(tcp["qos"]["publication"][0]["config"]["express"], true);
     for (profile, modes, object) in [
-        ("unixsock", vec![("socket_buffer_bytes", json!(300_000))], "mode socket_buffer_bytes"),
-        (
-            "tcp",
-            vec![("socket_buffer_bytes", json!(beyond_the_kernels_limit))],
-            "mode socket_buffer_bytes",
-        ),
         ("tcp", vec![("shm_pool_bytes", json!(1 << 20))], "mode shm_pool_bytes"),
         (
             "implicit",
             vec![("shm_pool_bytes", json!(1 << 20)), ("transport", json!("tcp"))],
             "mode shm_pool_bytes",
         ),
-        ("tcp", vec![("fragment_bytes", json!(65_536))], "mode fragment_bytes"),
-        ("tcp", vec![("shm_layout", json!("tiered"))], "mode shm_layout"),
         (
             "tcp",
             vec![("transport", json!("intra_process")), ("discovery", json!("peers"))],

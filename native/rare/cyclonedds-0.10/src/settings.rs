@@ -12,24 +12,17 @@ use rmwbench_iceoryx::roudi;
 use crate::security;
 
 /// For the description.
-pub const MODES: [(&str, &str); 12] = [
+pub const MODES: [(&str, &str); 9] = [
     ("transport", "udp|shm"),
     ("batching", "no: with its WriteBatch, Cyclone DDS 0.10 keeps messages until a datagram is full or the application flushes"),
     ("congestion", "no: a reliable writer waits at its high-water mark, a best-effort one never does; that is QoS"),
-    ("fragment_bytes", "N"),
-    ("socket_buffer_bytes", "N"),
     ("shm_pool_bytes", "N"),
-    ("shm_layout", "unified|tiered"),
     ("discovery", "multicast|peers"),
     ("threads", "no: Cyclone DDS has a receive thread per socket and no setting for their number"),
     ("executor", "no: this is the DDS itself, without an executor"),
     ("security", "true|false"),
     ("compression", "no: Cyclone DDS compresses nothing"),
 ];
-
-/// Around a fragment of data in a datagram: RTPS's and UDP's headers, generously.
-const HEADERS_BYTES: u32 = 200;
-const LARGEST_DATAGRAM: u32 = 65_500;
 
 /// What a session opens with.
 pub struct Settings {
@@ -49,7 +42,7 @@ impl domain::Settings for Settings {
     fn asked(config: &SessionConfig) -> Result<Settings, Error> {
         let profile = &config.profile;
         let mut shared_memory = enables_shared_memory(&profile.text);
-        let (mut domain, mut general, mut internal) = (String::new(), String::new(), String::new());
+        let (mut domain, mut general) = (String::new(), String::new());
         match config.mode::<String>("transport")?.as_deref() {
             None => {}
             Some("udp") => shared_memory = false,
@@ -64,23 +57,6 @@ impl domain::Settings for Settings {
         }
         if config.modes.contains_key("transport") {
             domain += &format!("<SharedMemory><Enable>{shared_memory}</Enable><LogLevel>warn</LogLevel></SharedMemory>");
-        }
-        if let Some(bytes) = config.mode::<u32>("fragment_bytes")? {
-            if bytes > LARGEST_DATAGRAM - HEADERS_BYTES {
-                let message = format!(
-                    "{bytes}: a fragment must fit a datagram, at most {} bytes",
-                    LARGEST_DATAGRAM - HEADERS_BYTES
-                );
-                return Err(Error::unsupported("mode fragment_bytes", message));
-            }
-            let datagram = bytes + HEADERS_BYTES;
-            general += &format!(
-                "<MaxMessageSize>{datagram}B</MaxMessageSize><FragmentSize>{bytes}B</FragmentSize>"
-            );
-        }
-        if let Some(bytes) = config.mode::<u32>("socket_buffer_bytes")? {
-            // Only "max": the kernel may grant less, and an unmet "min" is fatal to Cyclone.
-            internal += &format!("<SocketReceiveBufferSize max=\"{bytes}B\"/><SocketSendBufferSize max=\"{bytes}B\"/>");
         }
         match config.mode::<String>("discovery")?.as_deref() {
             None => {}
@@ -102,20 +78,13 @@ impl domain::Settings for Settings {
             }
             domain += &security::fragment(config)?;
         }
-        let known = ["transport", "fragment_bytes", "socket_buffer_bytes", "discovery", "security"];
-        config.only_modes(&[&known[..], &roudi::MODES].concat())?;
-        if let Some(name) = roudi::MODES
-            .iter()
-            .find(|name| config.modes.contains_key(**name))
-            .filter(|_| !shared_memory)
-        {
+        config.only_modes(&["transport", "discovery", "security", roudi::MODE])?;
+        if config.modes.contains_key(roudi::MODE) && !shared_memory {
             let message = "it sizes shared memory, which this profile does not configure: ask for transport shm";
-            return Err(Error::unsupported(format!("mode {name}"), message));
+            return Err(Error::unsupported(format!("mode {}", roudi::MODE), message));
         }
-        for (element, content) in [("General", general), ("Internal", internal)] {
-            if !content.is_empty() {
-                domain += &format!("<{element}>{content}</{element}>");
-            }
+        if !general.is_empty() {
+            domain += &format!("<General>{general}</General>");
         }
         let mut text = profile.text.trim().to_string();
         if !domain.is_empty() {
@@ -176,27 +145,15 @@ fn without_comments(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use rmwbench_conformance::pair;
     use rmwbench_cyclone::domain::Settings as _;
-    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use rmwbench_harness::middleware::ErrorKind;
     use serde_json::{json, Value};
 
     use super::*;
 
     fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        let profile = Profile {
-            name: "p".into(),
-            format: "xml".into(),
-            text: text.into(),
-            summary: String::new(),
-        };
-        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::asked(&SessionConfig {
-            profile,
-            options: Default::default(),
-            modes,
-            domain_id: 0,
-            trial_nonce: 1,
-        })
+        Settings::asked(&pair::asked(&pair::profile("xml", text), modes))
     }
 
     #[test]
@@ -218,8 +175,7 @@ mod tests {
         for (name, level, kind) in [
             ("transport", json!("tcp"), ErrorKind::Unsupported),
             ("discovery", json!("server"), ErrorKind::Unsupported),
-            ("fragment_bytes", json!(65_400), ErrorKind::Unsupported),
-            ("shm_layout", json!("tiered"), ErrorKind::Unsupported),
+            ("shm_pool_bytes", json!(1 << 30), ErrorKind::Unsupported),
         ] {
             let error = asked("<CycloneDDS/>", &[(name, level)]).err().unwrap();
             assert_eq!(

@@ -75,10 +75,7 @@ impl Middleware for Iceoryx {
                 ("transport", "shm"),
                 ("batching", "no: every message is a chunk of its own"),
                 ("congestion", "drop|block"),
-                ("fragment_bytes", "no: a message is one chunk"),
-                ("socket_buffer_bytes", "no: messages do not pass sockets"),
                 ("shm_pool_bytes", "N"),
-                ("shm_layout", "unified|tiered"),
                 ("discovery", "no: RouDi knows every endpoint of its host, and there is no other way"),
                 ("threads", "no: iceoryx has no threads in the path of a message"),
                 ("executor", "no: iceoryx has no executor; its WaitSet and Listener are waits (block, callback)"),
@@ -94,7 +91,7 @@ impl Middleware for Iceoryx {
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[roudi::POOLS])?;
-        config.only_modes(&[&["transport", "congestion"], &roudi::MODES[..]].concat())?;
+        config.only_modes(&["transport", "congestion", roudi::MODE])?;
         if let Some(other) =
             config.mode::<String>("transport")?.filter(|transport| transport != "shm")
         {

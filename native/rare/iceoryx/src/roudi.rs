@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use rmwbench_harness::middleware::{Configuration, Daemon, Error, SessionConfig};
 use rmwbench_roudi::installed::{written, RULES, SOCKET};
 use rmwbench_roudi::Pool;
-pub use rmwbench_roudi::{MODES, NAME, POOLS};
+pub use rmwbench_roudi::{MODE, NAME, POOLS};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -114,25 +114,13 @@ fn of_pools(pools: &[Pool]) -> Configuration {
 
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::Profile;
+    use rmwbench_conformance::pair;
 
     use super::*;
 
     #[test]
     fn a_profile_of_roudis_own_is_taken_as_it_is() {
-        let profile = Profile {
-            name: "p".into(),
-            format: "toml".into(),
-            text: String::new(),
-            summary: String::new(),
-        };
-        let mut own = SessionConfig {
-            profile,
-            options: Default::default(),
-            modes: Default::default(),
-            domain_id: 0,
-            trial_nonce: 1,
-        };
+        let mut own = pair::session(&pair::profile("toml", ""), 0);
         assert_eq!(configuration(&own).unwrap(), None, "as installed");
         own.profile.text = "[general]".into();
         assert_eq!(configuration(&own).unwrap().unwrap().text, "[general]");

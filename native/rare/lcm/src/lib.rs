@@ -91,10 +91,7 @@ impl Middleware for Lcm {
                 ("transport", "udp"),
                 ("batching", SENT_WHOLE),
                 ("congestion", "no: a full socket makes sendmsg wait, and a full reader loses"),
-                ("fragment_bytes", "no: 65 487 bytes, which is built in"),
-                ("socket_buffer_bytes", "N"),
                 ("shm_pool_bytes", NOTHING_SHARED),
-                ("shm_layout", NOTHING_SHARED),
                 ("discovery", "multicast"),
                 ("threads", "no: one receives from the socket, and the program's own calls lcm_handle"),
                 ("executor", "no: LCM has no executor"),
@@ -119,7 +116,7 @@ impl Middleware for Lcm {
 
     fn open(&self, config: &SessionConfig) -> Result<Box<dyn Session>, Error> {
         config.only_options(&[])?;
-        config.only_modes(&["transport", "socket_buffer_bytes", "discovery"])?;
+        config.only_modes(&["transport", "discovery"])?;
         let address = Address::of(config)?;
         let sending = Instance::open(&address.url(0))?;
         let presence = Presence::start(&address.url(1))?;
@@ -177,22 +174,13 @@ impl Address {
             .map(|(k, v)| (k.into(), v.into()))
             .collect();
         let mut address = Address { group: group.into(), port, options, note: None };
-        let asked = config.mode::<usize>("socket_buffer_bytes")?;
-        if let Some(bytes) = asked {
-            address.options.insert("recv_buf_size".into(), bytes.to_string());
-        }
         if let Some(bytes) =
             address.options.get("recv_buf_size").and_then(|bytes| bytes.parse::<usize>().ok())
         {
             let granted =
                 sys::granted_receive_buffer(bytes).map_err(|e| Error::failed("socket", e))?;
             let short = format!("of {bytes} bytes for recv_buf_size the kernel grants {granted}: sysctl -w net.core.rmem_max={bytes}");
-            match (granted < bytes, asked) {
-                (true, Some(_)) => {
-                    return Err(Error::unsupported("mode socket_buffer_bytes", short))
-                }
-                (less, _) => address.note = less.then_some(short),
-            }
+            address.note = (granted < bytes).then_some(short);
         }
         Ok(address)
     }
@@ -525,22 +513,12 @@ impl WaitSet<Reader> for Handled {
 
 #[cfg(test)]
 mod tests {
+    use rmwbench_conformance::pair;
+
     use super::*;
 
     fn address(url: &str, domain_id: u32) -> Result<Address, Error> {
-        let profile = Profile {
-            name: "mine".into(),
-            format: "url".into(),
-            text: url.into(),
-            summary: String::new(),
-        };
-        Address::of(&SessionConfig {
-            profile,
-            options: BTreeMap::new(),
-            modes: BTreeMap::new(),
-            domain_id,
-            trial_nonce: 0,
-        })
+        Address::of(&pair::session(&pair::profile("url", url), domain_id))
     }
 
     #[test]

@@ -23,16 +23,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn of(config: &SessionConfig) -> Result<Self, Error> {
-        let profile = &config.profile;
-        let object = || format!("profile {}", profile.name);
-        if profile.format != "json" {
-            return Err(Error::invalid(
-                object(),
-                format!("this worker reads json, the profile is {}", profile.format),
-            ));
-        }
-        let mut settings: Settings = serde_json::from_str(&profile.text)
-            .map_err(|e| Error::invalid(object(), e.to_string()))?;
+        let mut settings: Settings = config.profile.json()?;
         match config.mode::<String>("transport")?.as_deref() {
             None => {}
             Some("tcp") => settings.udp = false,
@@ -65,35 +56,20 @@ impl Settings {
 
     /// What is in force, as a profile that would bring it about.
     pub fn configuration(&self) -> Configuration {
-        Configuration {
-            format: "json".into(),
-            text: serde_json::to_string(self).expect("plain data"),
-        }
+        Configuration::json(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use rmwbench_conformance::pair;
+    use rmwbench_harness::middleware::ErrorKind;
     use serde_json::{json, Value};
 
     use super::*;
 
     fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        let profile = Profile {
-            name: "p".into(),
-            format: "json".into(),
-            text: text.into(),
-            summary: String::new(),
-        };
-        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::of(&SessionConfig {
-            profile,
-            options: Default::default(),
-            modes,
-            domain_id: 0,
-            trial_nonce: 1,
-        })
+        Settings::of(&pair::asked(&pair::profile("json", text), modes))
     }
 
     #[test]

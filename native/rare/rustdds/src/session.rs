@@ -57,8 +57,8 @@ pub struct RustDdsSession {
 
 impl RustDdsSession {
     pub fn open(config: &SessionConfig) -> Result<Self, Error> {
-        config.only_options(&[&qos::OPTIONS[..], &["services"]].concat())?;
-        config.only_modes(&["transport", "congestion", "socket_buffer_bytes", "discovery"])?;
+        config.only_options(&[&qos::OPTIONS[..], &["services", "socket_buffer_bytes"]].concat())?;
+        config.only_modes(&["transport", "congestion", "discovery"])?;
         let profile = &config.profile;
         if !profile.text.trim().is_empty() {
             return Err(Error::invalid(
@@ -80,9 +80,10 @@ impl RustDdsSession {
             "RustDDS finds others by multicast, and on its own host by the well-known ports of 127.0.0.1; it takes no peers",
         )?;
         let may_block = config.mode::<String>("congestion")?.map(|level| level == "block");
-        let socket_buffer_bytes: Option<usize> = config.mode("socket_buffer_bytes")?;
-        let buffer_bytes = socket_buffer_bytes
-            .unwrap_or(DomainParticipantBuilder::DEFAULT_SOCKET_RECEIVE_BUFFER_SIZE);
+        let buffer_bytes = config.option(
+            "socket_buffer_bytes",
+            DomainParticipantBuilder::DEFAULT_SOCKET_RECEIVE_BUFFER_SIZE,
+        )?;
         let mapping = config.option("services", Mapping::Header)?;
         let limits = Limits::asked(config)?;
         let failed = |e: &dyn std::fmt::Display| Error::failed("participant", e);

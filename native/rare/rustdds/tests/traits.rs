@@ -250,7 +250,7 @@ fn a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm() {
     isolated("a_message_beyond_the_sockets_buffer_is_repaired_slowly_and_in_a_storm", || {
         let took = |domain_id, buffer: u64, overflows: bool| {
             let config =
-                SessionConfig { domain_id, ..with(&[], &[("socket_buffer_bytes", json!(buffer))]) };
+                SessionConfig { domain_id, ..with(&[("socket_buffer_bytes", json!(buffer))], &[]) };
             let (mut there, mut here) =
                 (RustDds.open(&config).unwrap(), RustDds.open(&config).unwrap());
             let (mut far, mut near) = (there.node("far").unwrap(), here.node("near").unwrap());

@@ -51,16 +51,7 @@ pub struct Settings {
 
 impl Settings {
     pub fn of(config: &SessionConfig) -> Result<Self, Error> {
-        let profile = &config.profile;
-        let object = || format!("profile {}", profile.name);
-        if profile.format != "json" {
-            return Err(Error::invalid(
-                object(),
-                format!("this worker reads json, the profile is {}", profile.format),
-            ));
-        }
-        let mut settings: Settings = serde_json::from_str(&profile.text)
-            .map_err(|e| Error::invalid(object(), e.to_string()))?;
+        let mut settings: Settings = config.profile.json()?;
         match config.mode::<String>("transport")?.as_deref() {
             None => {}
             Some("tcp") => settings.transport = Transport::Tcp,
@@ -71,56 +62,36 @@ impl Settings {
                 return Err(Error::unsupported("mode transport", message));
             }
         }
-        if let Some(bytes) = config.mode("socket_buffer_bytes")? {
-            settings.socket_buffer_bytes = Some(bytes);
-        }
         if let Some(threads) = config.mode("threads")? {
             settings.threads = Some(threads);
         }
         if let Some(congestion) = config.mode("congestion")? {
             settings.congestion = Some(congestion);
         }
-        config.only_modes(&["transport", "socket_buffer_bytes", "threads", "congestion"])?;
+        config.only_modes(&["transport", "threads", "congestion"])?;
         if settings.socket_buffer_bytes.is_some() && settings.transport == Transport::IntraProcess {
-            return Err(Error::unsupported(
-                "mode socket_buffer_bytes",
-                "inproc has no sockets of the kernel",
-            ));
+            let message = "socket_buffer_bytes: inproc has no sockets of the kernel";
+            return Err(Error::unsupported(format!("profile {}", config.profile.name), message));
         }
         Ok(settings)
     }
 
     /// What is in force, as a profile that would bring it about.
     pub fn configuration(&self) -> Configuration {
-        Configuration {
-            format: "json".into(),
-            text: serde_json::to_string(self).expect("plain data"),
-        }
+        Configuration::json(self)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use rmwbench_harness::middleware::{ErrorKind, Profile};
+    use rmwbench_conformance::pair;
+    use rmwbench_harness::middleware::ErrorKind;
     use serde_json::{json, Value};
 
     use super::*;
 
     fn asked(text: &str, modes: &[(&str, Value)]) -> Result<Settings, Error> {
-        let profile = Profile {
-            name: "p".into(),
-            format: "json".into(),
-            text: text.into(),
-            summary: String::new(),
-        };
-        let modes = modes.iter().map(|(name, level)| (name.to_string(), level.clone())).collect();
-        Settings::of(&SessionConfig {
-            profile,
-            options: Default::default(),
-            modes,
-            domain_id: 0,
-            trial_nonce: 1,
-        })
+        Settings::of(&pair::asked(&pair::profile("json", text), modes))
     }
 
     #[test]
@@ -153,10 +124,8 @@ mod tests {
             ErrorKind::Unsupported
         );
         let inproc = ("transport", json!("intra_process"));
-        assert_eq!(
-            asked("{}", &[inproc, ("socket_buffer_bytes", json!(1))]).unwrap_err().object,
-            "mode socket_buffer_bytes"
-        );
+        let error = asked(r#"{"socket_buffer_bytes": 1}"#, &[inproc]).unwrap_err();
+        assert_eq!((error.kind, error.object.as_str()), (ErrorKind::Unsupported, "profile test"));
         assert_eq!(asked(r#"{"speed": 1}"#, &[]).unwrap_err().kind, ErrorKind::Invalid);
         assert_eq!(
             asked("{}", &[("threads", json!(70_000))]).unwrap_err().kind,

@@ -12,16 +12,13 @@ use std::io::ErrorKind;
 use std::os::unix::net::UnixDatagram;
 
 use rmwbench_harness::middleware::{Error, SessionConfig};
-use serde::Deserialize;
 
 /// Of the daemon, for [`rmwbench_harness::middleware::Middleware::daemons`].
 pub const NAME: &str = "roudi";
 /// The option that sizes its pools one by one.
 pub const POOLS: &str = "roudi_pools";
-/// The modes that size them in a portable way.
-pub const POOL_BYTES: &str = "shm_pool_bytes";
-pub const LAYOUT: &str = "shm_layout";
-pub const MODES: [&str; 2] = [POOL_BYTES, LAYOUT];
+/// The mode that sizes them in a portable way.
+pub const MODE: &str = "shm_pool_bytes";
 /// Message size and count: 468 MiB. A reader that does not take holds its history's depth in
 /// iceoryx and may hold as many in its middleware's cache: 24 of a size is one of ROS 2's default
 /// depth, and the writer's next messages.
@@ -42,15 +39,6 @@ impl Pool {
     pub fn bytes(&self) -> u64 {
         self.chunk_bytes * u64::from(self.chunks)
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum Layout {
-    /// One pool, of chunks for the largest messages of the default.
-    Unified,
-    /// The default's sizes, in the default's proportions.
-    Tiered,
 }
 
 /// How a release of iceoryx has its pools.
@@ -103,55 +91,44 @@ impl Rules {
         self.listed(DEFAULT_POOLS).expect("written here")
     }
 
-    /// The pools that option or modes ask for, smallest first; None where neither does.
+    /// The pools that option or mode asks for, smallest first; None where neither does.
     pub fn asked(&self, config: &SessionConfig) -> Result<Option<Vec<Pool>>, Error> {
         let text: Option<String> = config.option(POOLS, None)?;
-        let (bytes, layout) = (config.mode(POOL_BYTES)?, config.mode(LAYOUT)?);
-        match (text, bytes.is_some() || layout.is_some()) {
-            (Some(_), true) => Err(Error::invalid(
+        match (text, config.mode(MODE)?) {
+            (Some(_), Some(_)) => Err(Error::invalid(
                 format!("option {POOLS}"),
-                format!("it says what the modes {POOL_BYTES} and {LAYOUT} say: give one of them"),
+                format!("it says what the mode {MODE} says: give one of them"),
             )),
-            (None, true) => self.laid_out(layout.unwrap_or(Layout::Tiered), bytes).map(Some),
-            (Some(text), false) => self.listed(&text).map(Some),
-            (None, false) => Ok(None),
+            (None, Some(bytes)) => self.scaled(bytes).map(Some),
+            (Some(text), None) => self.listed(&text).map(Some),
+            (None, None) => Ok(None),
         }
     }
 
-    /// Pools of `bytes` in all, headers included, or less by what no whole chunk fits in; as large
-    /// as the default where that is None.
-    fn laid_out(&self, layout: Layout, bytes: Option<u64>) -> Result<Vec<Pool>, Error> {
+    /// The default's sizes in the default's proportions: `bytes` in all, headers included, or less
+    /// by what no whole chunk fits in.
+    fn scaled(&self, bytes: u64) -> Result<Vec<Pool>, Error> {
         let mut pools = self.default_pools();
         let whole: u64 = pools.iter().map(Pool::bytes).sum();
-        let bytes = bytes.unwrap_or(whole);
-        let least = match layout {
-            Layout::Tiered => {
-                let least = pools.iter().map(|p| whole.div_ceil(u64::from(p.chunks))).max();
-                for pool in &mut pools {
-                    let scaled = u128::from(pool.chunks) * u128::from(bytes) / u128::from(whole);
-                    pool.chunks = scaled as u32;
-                }
-                least.unwrap_or(0)
-            }
-            Layout::Unified => {
-                pools.drain(..pools.len() - 1);
-                pools[0].chunks = u32::try_from(bytes / pools[0].chunk_bytes).unwrap_or(u32::MAX);
-                pools[0].chunk_bytes
-            }
-        };
+        let chunks = pools.iter().map(|pool| u64::from(pool.chunks));
+        let least = chunks.map(|chunks| whole.div_ceil(chunks)).max().unwrap_or(0);
+        for pool in &mut pools {
+            let scaled = u128::from(pool.chunks) * u128::from(bytes) / u128::from(whole);
+            pool.chunks = scaled as u32;
+        }
         match self.few {
             Few::Refused if bytes < least => {
                 let message = format!(
                     "{bytes}: RouDi's pools need at least {least} bytes for a chunk of each size"
                 );
-                Err(Error::unsupported(format!("mode {POOL_BYTES}"), message))
+                Err(Error::unsupported(format!("mode {MODE}"), message))
             }
             Few::Refused => Ok(pools),
             Few::LeftOut => {
                 pools.retain(|pool| pool.chunks > 0);
                 if pools.is_empty() {
                     let message = format!("{bytes} bytes hold no chunk");
-                    return Err(Error::invalid(format!("mode {POOL_BYTES}"), message));
+                    return Err(Error::invalid(format!("mode {MODE}"), message));
                 }
                 Ok(pools)
             }
@@ -236,29 +213,25 @@ mod tests {
     }
 
     #[test]
-    fn modes_scale_the_tiers_or_make_one_of_all() {
+    fn the_mode_scales_the_default() {
         let half = 234_u64 << 20;
         for rules in [REFUSED, LEFT_OUT] {
             let pools = |modes: &[(&str, Value)]| rules.asked(&asked(None, modes)).unwrap();
             let default = rules.default_pools();
             assert_eq!((default.len(), bytes(&default) >> 20), (9, 468));
             assert_eq!(pools(&[]), None);
-            assert_eq!(pools(&[(LAYOUT, json!("tiered"))]), Some(default));
-            let tiered = pools(&[(POOL_BYTES, json!(half))]).unwrap();
-            assert_eq!(tiered.len(), 9);
-            assert!((half * 9 / 10..=half).contains(&bytes(&tiered)), "{tiered:?}");
-            let unified = [(LAYOUT, json!("unified")), (POOL_BYTES, json!(half))];
-            let one = Pool { chunk_bytes: (8 << 20) + 1024, chunks: 29 };
-            assert_eq!(pools(&unified), Some(vec![one]));
-            let twice = asked(Some("1M:3"), &[(LAYOUT, json!("tiered"))]);
+            let scaled = pools(&[(MODE, json!(half))]).unwrap();
+            assert_eq!(scaled.len(), 9);
+            assert!((half * 9 / 10..=half).contains(&bytes(&scaled)), "{scaled:?}");
+            let twice = asked(Some("1M:3"), &[(MODE, json!(half))]);
             assert_eq!(rules.asked(&twice).unwrap_err().kind, ErrorKind::Invalid);
         }
     }
 
     #[test]
     fn too_few_bytes_are_refused_or_leave_pools_out() {
-        let few = [(POOL_BYTES, json!(1 << 20))];
-        let none = [(LAYOUT, json!("unified")), (POOL_BYTES, json!(8 << 20))];
+        let few = [(MODE, json!(1 << 20))];
+        let none = [(MODE, json!(1 << 10))];
         for (rules, modes, kind) in [
             (REFUSED, &few[..], ErrorKind::Unsupported),
             (REFUSED, &none[..], ErrorKind::Unsupported),

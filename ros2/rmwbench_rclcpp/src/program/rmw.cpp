@@ -123,15 +123,12 @@ Rmw cyclonedds() {
   rmw.modes = modes({
       {"transport", roudi ? "udp|shm|intra_process" : "udp|intra_process"},
       {"discovery", "multicast|spdp|peers"},
-      {"fragment_bytes", "N"},
-      {"socket_buffer_bytes", "N"},
       {"batching",
        "no: Cyclone DDS batches on request of the writer only, which rmw_cyclonedds_cpp never "
        "makes"},
       {"compression", "no: Cyclone DDS compresses nothing"},
       {"congestion", congestion_of_dds},
       {"shm_pool_bytes", pools_of_roudi},
-      {"shm_layout", pools_of_roudi},
       {"security", cyclonedds_security()},
   });
   rmw.profiles = {
@@ -141,8 +138,7 @@ Rmw cyclonedds() {
        "one machine, large messages: loopback, 64 kB fragments, larger buffers",
        {},
        {},
-       "it uses loopback alone; take untouched with the modes fragment_bytes and "
-       "socket_buffer_bytes, or a file of your own"},
+       "it uses loopback alone; take untouched, or a file of your own"},
   };
   if (roudi) {
     rmw.profiles.push_back(
@@ -194,13 +190,10 @@ Rmw fastrtps(const std::string &name) {
   rmw.modes = modes({
       {"transport", builtin ? "udp|tcp|shm|intra_process" : "intra_process"},
       {"discovery", "multicast|peers|server"},
-      {"fragment_bytes", profile_file_only},
-      {"socket_buffer_bytes", profile_file_only},
       {"batching", "no: Fast DDS sends each message by itself"},
       {"compression", "no: Fast DDS compresses nothing"},
       {"congestion", congestion_of_dds},
       {"shm_pool_bytes", profile_file_only},
-      {"shm_layout", "no: Fast DDS has one segment for each participant"},
       {"security", fastdds_security},
   });
   rmw.profiles = {
@@ -254,9 +247,6 @@ Rmw zenoh() {
       {"compression", "true|false"},
       {"congestion", "drop|block"},
       {"shm_pool_bytes", "N"},
-      {"shm_layout", "no: rmw_zenoh_cpp has one pool for each session"},
-      {"fragment_bytes", "no: Zenoh fragments at the link's batch size, 64 kB"},
-      {"socket_buffer_bytes", "N"},
       {"security", "true|false"},
   });
   rmw.profiles = {

@@ -1,9 +1,5 @@
 #include "rmw_modes.hpp"
 
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <climits>
 #include <cstdlib>
 #include <regex>
 
@@ -44,36 +40,6 @@ void discovery_of_dds(const std::string &asked, Pairs &environment) {
   }
 }
 
-// Bounds of the mode fragment_bytes, as the worker on Cyclone DDS itself has them
-// (native/middlewares/ cyclonedds/src/modes.rs). A fragment goes in one datagram behind the headers
-// of RTPS, which 500 bytes hold with much to spare, and UDP over IPv4 carries 65507.
-constexpr uint64_t SMALLEST_FRAGMENT_BYTES = 1'024;
-constexpr uint64_t LARGEST_FRAGMENT_BYTES = 65'000;
-constexpr uint64_t FRAGMENT_HEADERS_BYTES = 500;
-
-// What the kernel grants a socket; it doubles what it was asked for, and caps it without a word.
-bool grants(int option, uint64_t bytes) {
-  const int probe = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-  const int asked = static_cast<int>(bytes);
-  int granted = 0;
-  socklen_t size = sizeof granted;
-  setsockopt(probe, SOL_SOCKET, option, &asked, sizeof asked);
-  const bool told = getsockopt(probe, SOL_SOCKET, option, &granted, &size) == 0;
-  close(probe);
-  return told && granted >= 0 && static_cast<uint64_t>(granted) >= 2 * bytes;
-}
-
-void check_socket_buffers(const std::string &bytes) {
-  const uint64_t wanted = std::strtoull(bytes.c_str(), nullptr, 10);
-  const bool small = wanted <= INT_MAX / 2;
-  const char *limit = !small || !grants(SO_RCVBUF, wanted) ? "net.core.rmem_max"
-                      : !grants(SO_SNDBUF, wanted)         ? "net.core.wmem_max"
-                                                           : nullptr;
-  if (limit != nullptr)
-    cannot("socket_buffer_bytes",
-           bytes + ": the kernel grants less; sysctl -w " + limit + "=" + bytes);
-}
-
 Pairs of_cyclonedds(const std::map<std::string, std::string> &modes,
                     const std::string &profile_text) {
   Pairs environment;
@@ -90,22 +56,6 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes,
     domain(iceoryx_on());
   else if (!transport.empty() && transport != "udp" && transport != "intra_process")
     cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
-  if (const std::string &bytes = level(modes, "fragment_bytes"); !bytes.empty()) {
-    const uint64_t wanted = std::strtoull(bytes.c_str(), nullptr, 10);
-    if (wanted < SMALLEST_FRAGMENT_BYTES || wanted > LARGEST_FRAGMENT_BYTES) {
-      cannot("fragment_bytes",
-             bytes + ": Cyclone DDS takes " + std::to_string(SMALLEST_FRAGMENT_BYTES) + " to " +
-                 std::to_string(LARGEST_FRAGMENT_BYTES) + " bytes, what fits a UDP datagram");
-    }
-    const std::string message = std::to_string(wanted + FRAGMENT_HEADERS_BYTES);
-    domain("<General><MaxMessageSize>" + message + "B</MaxMessageSize><FragmentSize>" + bytes +
-           "B</FragmentSize></General>");
-  }
-  if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
-    check_socket_buffers(bytes);
-    domain("<Internal><SocketReceiveBufferSize max=\"" + bytes +
-           "B\"/><SocketSendBufferSize max=\"" + bytes + "B\"/></Internal>");
-  }
   if (level(modes, "discovery") == "spdp")
     domain("<General><AllowMulticast>spdp</AllowMulticast></General>");
   if (!own.empty()) environment.emplace_back("+CYCLONEDDS_URI", own);
@@ -230,11 +180,6 @@ Pairs of_zenoh(const std::map<std::string, std::string> &modes, const std::strin
   // Of routers too, since both ends of a link must ask for it.
   if (const std::string &compression = level(modes, "compression"); !compression.empty()) {
     add("transport/unicast/compression/enabled=" + compression);
-  }
-  if (const std::string &bytes = level(modes, "socket_buffer_bytes"); !bytes.empty()) {
-    check_socket_buffers(bytes);
-    add("transport/link/tcp/so_sndbuf=" + bytes);
-    add("transport/link/tcp/so_rcvbuf=" + bytes);
   }
   if (!override.empty()) environment.emplace_back("ZENOH_CONFIG_OVERRIDE", override);
   if (const std::string &bytes = level(modes, "shm_pool_bytes"); !bytes.empty()) {
