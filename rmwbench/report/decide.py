@@ -51,7 +51,7 @@ def _limits(limits: Iterable[AtMost]) -> str:
 
 
 def _machine(machine: Machine) -> Section:
-    candidates = [
+    candidates: list[list[Cell | str]] = [
         [
             one.arm,
             _outcome(one),
@@ -99,7 +99,7 @@ def _met(met: Met, several: bool) -> str:
 def _cases(machine: Machine) -> Table:
     """Which case each candidate meets."""
     arms = [one.arm for one in machine.candidates]
-    rows = []
+    rows: list[list[Cell | str]] = []
     for case in machine.cases:
         by = {one.arm: one for one in case.candidates}
         rows.append([case.case, *(_short(by.get(arm)) for arm in arms)])

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rmwbench.report.view import Block, Html, Items, On, Section, Table, Text
+from rmwbench.report.view import Block, Html, Items, On, Section, Table, Text, Tone
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +30,7 @@ class Evaluated:
         decided = ("holds", "does not hold")
         for answer, mark in zip(decided, "✓✗", strict=True):
             texts = [text for found, text in self.lines if found == answer]
-            tone = "good" if answer == "holds" else "bad"
+            tone: Tone = "good" if answer == "holds" else "bad"
             if texts:
                 blocks.append(Items(texts, tone, mark, on=On.TERMINAL))
         rest = sum(answer not in decided for answer, _ in self.lines)

@@ -6,7 +6,7 @@ renderer has no place for is left out there: a terminal has no pictures, and onl
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Flag
 from typing import Any, Literal
 
@@ -167,6 +167,7 @@ class Picture(Block):
     title: str
     reading: str
     spec: Spec | None
+    _: KW_ONLY
     narrow: Spec | None = None
     wide: bool = False
     keys: Sequence[Key] = ()
@@ -221,8 +222,10 @@ class View:
     tool_version: str = ""
 
 
-def cell(value: Cell | str) -> Cell:
-    return Cell(value) if isinstance(value, str) else value
+def cell(value: Cell | Code | str) -> Cell:
+    if isinstance(value, Cell):
+        return value
+    return Cell(value if isinstance(value, str) else value.text)
 
 
 def row(value: Row | Sequence[Cell | str]) -> Row:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report.chart import charts, over_time, style
+from rmwbench.report.chart import bring_up, charts, idle, over_time, style
 from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.explain.figures import explained
 from rmwbench.results.model import Estimate
@@ -38,6 +38,16 @@ def test_every_specification_is_plain_json(shown):
             for spec in (figure.spec, figure.narrow):
                 if spec:
                     assert "NaN" not in json.dumps(spec, allow_nan=False)
+
+
+@pytest.mark.parametrize("kind", [bring_up, idle])
+def test_what_a_phone_has_is_a_specification_too(shown, kind):
+    """A page and Markdown read it: what is none would end the report."""
+    workload = replace(shown.workloads[0], primary_metric="pss")
+    drawn = [*kind.figures(workload, phone=True)]
+    assert any(one.narrow for one in drawn)
+    assert all(one.narrow is None or "datasets" in one.narrow for one in drawn)
+    assert all(one.narrow is None for one in kind.figures(workload, phone=False))
 
 
 def test_a_colour_of_a_chart_has_a_dark_counterpart(shown):

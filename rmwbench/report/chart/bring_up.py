@@ -47,7 +47,8 @@ def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
             if phone
             else None
         )
-        yield Picture(key, title, f"Manager and daemons included. {_READING}", spec, True, narrow)
+        reading = f"Manager and daemons included. {_READING}"
+        yield Picture(key, title, reading, spec, narrow=narrow, wide=True)
 
 
 def up(workload: Workload) -> Spec | None:

@@ -10,8 +10,8 @@ import altair as alt
 from rmwbench.report.chart import charts, style
 from rmwbench.report.chart.charts import Spec
 from rmwbench.report.explain.figures import numbers, with_legend
-from rmwbench.report.explain.shares import COUNTED, INFERRED, KINDS, Key, percent
-from rmwbench.report.view import Picture
+from rmwbench.report.explain.shares import COUNTED, INFERRED, KINDS, percent
+from rmwbench.report.view import Key, Picture
 from rmwbench.results.explain.model import Chain
 from rmwbench.results.shown import Workload
 from rmwbench.words import numbers as fmt

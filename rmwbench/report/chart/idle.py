@@ -52,6 +52,6 @@ def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
             title,
             f"{what} {_READING}",
             spec,
-            True,
-            narrow,
+            narrow=narrow,
+            wide=True,
         )

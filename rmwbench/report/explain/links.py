@@ -7,8 +7,8 @@ from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import numbers, with_legend
-from rmwbench.report.explain.shares import COUNTED, Bar, Key, Part, percent
-from rmwbench.report.view import Picture, Table
+from rmwbench.report.explain.shares import COUNTED, Bar, Part, percent
+from rmwbench.report.view import Key, Picture, Table
 from rmwbench.results.shown import Arm, Workload
 from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.words import numbers as fmt

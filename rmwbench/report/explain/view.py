@@ -3,11 +3,12 @@ messages went missing, and why the slowest were slow; a line where there is litt
 
 from collections.abc import Iterator, Sequence
 
+from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
 from rmwbench.report.explain.shares import KINDS, percent
 from rmwbench.report.view import Block, Cell, Facts, Section, Text, View
-from rmwbench.results.explain.model import Chain, Explanation, Layer, Losses, Tail, Topic
+from rmwbench.results.explain.model import Chain, Explanation, Layer, Tail, Topic
 from rmwbench.results.workload.losses import slow_of
 from rmwbench.words import numbers as fmt
 

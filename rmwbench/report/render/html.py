@@ -1,6 +1,6 @@
 """A view as one HTML file that needs nothing else: styles, scripts, Vega and all data are inside."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def _sections(blocks: Iterable[Block]) -> list[Section]:
     return [inner for one in found for inner in (one, *_sections(one.blocks))]
 
 
-FILTERS = {
+FILTERS: dict[str, Callable[..., Any]] = {
     "cell": shown.cell,
     "row": shown.row,
     "column": shown.column,

@@ -160,7 +160,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     yield ""
 
 
-def _cell(value: Cell | str) -> str:
+def _cell(value: Cell | Code | str) -> str:
     cell = shown.cell(value)
     text = escape(cell.text)
     if cell.link.startswith("http"):

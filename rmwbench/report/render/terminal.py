@@ -126,7 +126,7 @@ def _facts(block: Facts, console: Console) -> None:
 
 def _plain(text: str) -> str:
     """As one types it at a prompt, without control characters."""
-    return printable(as_typed(fmt.plain(text)))
+    return str(printable(as_typed(fmt.plain(text))))
 
 
 def _paragraph(

@@ -26,7 +26,7 @@ def conditions(doc: Shown) -> Iterator[Section]:
         *(Column(arm, detail="below") for arm in found.arms),
         Column("all together", detail="below", key="whole"),
     ]
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             *row.labels,
             *(Cell("") if one is None else _cell(one) for one in row.cells),

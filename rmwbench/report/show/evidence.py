@@ -18,6 +18,7 @@ from rmwbench.report.view import (
     Row,
     Section,
     Table,
+    Tone,
 )
 from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.model import Estimate
@@ -31,6 +32,7 @@ METRICS = (
     Column("from", key="basis"),
     Column("trials", key="trials"),
 )
+_STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
 SETTINGS = (
     *("path", "publish_mode", "take", "when_full", "schedule"),
     *("qos", "touch", "conditions"),
@@ -151,7 +153,7 @@ def _metrics(doc: Shown, arm: Arm, key: str) -> Table:
     for name, entry in arm.metrics.items():
         shown = fmt.metric(entry)
         title = doc.glossary[name].title if name in doc.glossary else name
-        tone = {"never": "bad", "absent": "muted"}.get(shown.state, "")
+        tone = _STATES.get(shown.state, "")
         bars = tuple(_bars(entry, arm.per_trial.get(name, ())))
         rows.append(
             Row(

@@ -93,7 +93,7 @@ def recorded(doc: Shown) -> Iterator[Section]:
     columns = [Column(head, right=n > 1) for n, head in enumerate(found.heads)]
     blocks: list[Block] = []
     for part in found.parts:
-        rows = [
+        rows: list[list[Cell | str]] = [
             [
                 row.cells[0],
                 Cell(row.cells[1], TONES.get(row.answer, "muted"), why=row.reason),

@@ -7,6 +7,7 @@ stands in `rmwbench explain` and on the page.
 
 from collections.abc import Iterator
 from dataclasses import replace
+from math import inf
 
 from markupsafe import Markup
 
@@ -32,7 +33,7 @@ from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import Headline, conditions, headline
-from rmwbench.results.shown import Shown, Workload
+from rmwbench.results.shown import Arm, Shown, Workload
 from rmwbench.words import numbers as fmt
 
 VERDICTS = {
@@ -174,19 +175,21 @@ def _cards(doc: Shown, draw: bool) -> Iterator[Block]:
 
 def _groups(workload: Workload) -> list[tuple[str, Cell | str]]:
     """The contenders by verdict, those that are worse each with what it is worse by."""
-    found = []
+    found: list[tuple[str, Cell | str]] = []
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
         if verdict == "worse":
-            arms.sort(key=lambda arm: _worse_by(arm.verdict.ratio and arm.verdict.ratio.value))
+            arms.sort(key=_worse_by)
         if arms:
             told = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)
             found.append((verdict, told))
     return found
 
 
-def _worse_by(ratio: float | None) -> float:
-    return float("inf") if fmt.finite(ratio) is None else float(ratio or 0.0)
+def _worse_by(arm: Arm) -> float:
+    ratio = arm.verdict.ratio
+    value = fmt.finite(ratio.value if ratio else None)
+    return inf if value is None else value
 
 
 def _last(doc: Shown) -> Iterator[Block]:
@@ -242,7 +245,7 @@ def _growth(doc: Shown) -> Iterator[Section]:
         Column("nodes", on=On.DOCUMENT),
         Column("it"),
     ]
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             row.arm,
             doc.glossary[row.metric].title,

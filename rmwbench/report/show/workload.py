@@ -182,7 +182,7 @@ def verdict_cell(arm: AnyArm, what: str, link: str = "") -> Cell:
     if isinstance(arm, Arm) and arm.not_supported:
         return Cell("not supported", "muted", why=arm.not_supported)
     verdict = arm.verdict
-    topic = verdict.topic if isinstance(arm, Arm) else None
+    topic = arm.verdict.topic if isinstance(arm, Arm) else None
     where = f"in {topic}" if topic and verdict.verdict in ("worse", "undecided") else ""
     detail = " ".join(filter(None, (what, where)))
     tone = VERDICTS.get(verdict.verdict, "")
@@ -328,7 +328,9 @@ def matrix(workload: Workload) -> Iterator[Block]:
     columns = [Column("talker ↓  listener →")]
     columns += [Column(listener, right=True) for listener in workload.matrix.listeners]
     found = interop.shown(workload)
-    rows = [[talker, *(_pair(cell) for cell in row)] for talker, row in found]
+    rows: list[list[Cell | str]] = [
+        [talker, *(_pair(cell) for cell in row)] for talker, row in found
+    ]
     there = {cell.outcome for _, row in found for cell in row if cell is not None}
     meanings = " ".join(
         f"{name}: {text}." for name, text in interop.OUTCOMES.items() if name in there
@@ -363,7 +365,7 @@ def _effects(doc: Shown, workload: Workload) -> Iterator[Block]:
     columns += [
         Column(doc.glossary[name].title, right=True, metric=name, detail="below") for name in shown
     ]
-    rows = []
+    rows: list[list[Cell | str]] = []
     for effect in workload.effects:
         ratios = [fmt.ratio(effect.ratios.get(name)) for name in shown]
         cells = [
