@@ -24,7 +24,8 @@ import sys
 from pathlib import Path
 from rmwbench.bundle import Bundle
 from rich.console import Console
-from rmwbench.report.terminal import print_show
+from rmwbench.report.render.terminal import print_view
+from rmwbench.report.show.view import view
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from rmwbench.suite.limits import KEYS
@@ -37,7 +38,7 @@ shown = summarise(Bundle(path))
 told = document(shown)
 assert told["glossary"]["dummy"]["text"] == "What it is."
 assert told["workloads"][0]["arms"][0]["metrics"]["dummy"]["value"] == 7.0
-print_show(shown, Console(width=200))
+print_view(view(shown), Console(width=200))
 """
 
 

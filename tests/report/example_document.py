@@ -159,7 +159,7 @@ def _workload(
         for place, (row, median, sigma, verdict) in enumerate(rows)
     ]
     return {
-        "workload": name, "title": title, "description": description, "primary_metric": "response_latency_p50", "arms": arms,
+        "workload": name, "name": name, "levels": {}, "title": title, "description": description, "primary_metric": "response_latency_p50", "arms": arms,
         "resolution": {
             "blocks": 6, "comparisons": 6, "log_ratio_sd": 0.12, "resolvable_ratio": 1.24,
             "text": "6 blocks, 6 comparisons, log-ratio sd 0.12: differences above about 1.24× "

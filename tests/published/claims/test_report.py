@@ -94,7 +94,7 @@ def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown)
     links = set(re.findall(r'<a class="num" href="#([^"]+)"', section))
     assert links >= {f"m-0-0-{METRIC}", f"m-0-1-{METRIC}"}
     assert all(f'id="{link}"' in page for link in links), "every link has its evidence"
-    assert re.search(r'<nav[^>]*>\s*<a href="#claims">', page)
+    assert re.search(r'<nav.*<a href="#claims">', page)
 
 
 def test_the_short_forms_say_the_same(shown):
