@@ -428,7 +428,7 @@ def test_a_look_that_no_campaign_would_decide_promises_no_time():
         }
     }
     look = seen(plan(), 2, 0.01, False, found)
-    assert look.minutes_to_decide is None and look.line(plan(), None)["minutes_to_decide"] is None
+    assert look.minutes_to_decide is None and look.line(plan(), None).minutes_to_decide is None
 
 
 SYNTHETIC = """

@@ -4,6 +4,7 @@ else."""
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.journal_lines import ResourceCreated
 from rmwbench.campaign.clean import settle
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
@@ -68,7 +69,7 @@ def test_the_bag_of_a_campaign_that_runs_in_a_container_stays(tmp_path):
     bag = tmp_path / "campaign" / "bag-000003.partial"
     inside = marker.of_this_process("")._replace(pid_namespace="pid:[1]").text()
     with BundleWriter.create(tmp_path / "campaign", {"campaign": "c"}) as running:
-        running.append({"type": "created", "resource": {"kind": "hosts", "marker": inside}})
+        running.append(ResourceCreated(resource={"kind": "hosts", "marker": inside}))
         bag.mkdir()
         with pytest.raises(UserError, match="another rmwbench is writing"):
             settle(tmp_path / "campaign", dry_run=False)
