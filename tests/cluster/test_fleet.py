@@ -28,7 +28,7 @@ def remote(name, boot=None, kernel=None) -> Remote:
 @pytest.fixture
 def fleet():
     made = object.__new__(Fleet)
-    made.address, made.machines, made.left_out, made.copy_to = "head:6379", [], [], None
+    made.address, made.machines, made.left_out, made.copy = "head:6379", [], [], None
     return made
 
 
@@ -84,7 +84,9 @@ def test_a_campaign_on_one_machine_takes_its_calibration_and_one_on_several_take
 def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
     monkeypatch.setattr(on_machine, "_as_a_shell_would", lambda: None)
     monkeypatch.setattr(
-        on_machine.store, "for_campaign", lambda card: {"aa_floor": 0.1, "of": card["summary"]}
+        on_machine.calibrations,
+        "for_campaign",
+        lambda card: {"aa_floor": 0.1, "of": card["summary"]},
     )
     assert on_machine.Machine().card()["calibration"] == {"aa_floor": 0.1, "of": CARD["summary"]}
 

@@ -185,7 +185,7 @@ def test_a_plan_on_gangs_counts_all_machines():
 @pytest.fixture
 def fleet(monkeypatch):
     made = object.__new__(PlacedFleet)
-    made.address, made.machines, made.left_out, made.copy_to = "head:6379", [], [], None
+    made.address, made.machines, made.left_out, made.copy = "head:6379", [], [], None
     made.placing, made._gangs, made._losses, made._size, made._token = Placing(), [], 0, 2, "word"
     made.ports, made._before = {}, {}
     monkeypatch.setattr("rmwbench.cluster.fleet.Remote.ask", lambda self, *a, **k: self.name)

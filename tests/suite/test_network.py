@@ -552,7 +552,7 @@ def test_the_page_lists_the_vocabulary():
     )[0]
     spec, whole = (
         re.findall(r"`(\w+)`", " ".join(part.split("|")[1] for part in table))
-        for table in tables(section)
+        for table in tables(section)[:2]
     )
     told = set(spec) | {"jitter_correlation_ms"}  # with its jitter
     assert (
