@@ -229,9 +229,9 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         assert {one.get_attribute("data-state") for one in seen.all()} == {"holds"}
         assert (
             page.locator(".filter output").inner_text()
-            == f"{seen.count()} of {made['summary']['claims']}"
+            == f"{seen.count()} of {made.summary.claims}"
         )
-        page.locator(f"#c-{found['id']} .trials > summary").first.click()
+        page.locator(f"#c-{found.claim.id} .trials > summary").first.click()
         evidence = page.locator("#evidence-body")
         text = evidence.inner_text()
         today = found.today[0]
