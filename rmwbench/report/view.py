@@ -76,7 +76,7 @@ class Column:
     """`right`: of numbers, which are never broken in two. `metric`: whose glossary entry explains
     the heading. `detail`: where a terminal has the cells' details, which it leaves out otherwise.
     `on`: who has the column at all. `key`: its name in a page's style and script. `ticks`: of the
-    axis that its intervals share, (place in per cent, text)."""
+    axis that its intervals share, (place in per cent, text). `link`: of its heading on a page."""
 
     title: str
     right: bool = False
@@ -85,6 +85,7 @@ class Column:
     on: On = On.EVERYWHERE
     key: str = ""
     ticks: Sequence[tuple[float, str]] = ()
+    link: str = ""
 
 
 @dataclass(frozen=True)

@@ -150,6 +150,10 @@ def test_a_number_opens_what_it_rests_on(visit):
     assert dialog.locator(".pertrial tbody tr").count() == 6
     page.mouse.click(5, 5)
     assert not dialog.is_visible()
+    page.locator("#w-0 .results tbody td[data-label='× floor'] a.num").first.click()
+    dialog.locator("a[href='#machine']").click()
+    assert not dialog.is_visible()
+    assert page.evaluate("document.querySelector(':target > h2').textContent") == "The machine"
 
 
 def test_a_number_opens_by_keyboard_and_gives_focus_back(visit):
@@ -246,10 +250,9 @@ def test_a_robots_topics_fit_and_their_charts_are_drawn(browser, tmp_path_factor
     )
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("table.topics tbody tr").count() == 3
-    assert page.locator("h3[id^=t-]").all_inner_texts() == [
-        "Topic imu",
-        "Topic front",
-        "Topic commands",
-    ]
+    topics = page.locator("section[id^=t-] > h3")
+    assert topics.all_inner_texts() == ["Topic imu", "Topic front", "Topic commands"]
+    page.locator("table.topics thead a", has_text="front").evaluate("link => link.click()")
+    assert page.evaluate("document.querySelector(':target > h3').textContent") == "Topic front"
     assert seen.said == []
     seen.context.close()

@@ -23,7 +23,7 @@ def conditions(doc: Shown) -> Iterator[Section]:
         return
     columns = [
         *(Column(head) for head in found.heads),
-        *(Column(arm, detail="below") for arm in found.arms),
+        *(Column(arm, detail="below", key="arm") for arm in found.arms),
         Column("all together", detail="below", key="whole"),
     ]
     rows: list[list[Cell | str]] = [

@@ -141,7 +141,7 @@ def _facts(doc: Shown, workload: Workload, arm: Arm) -> Iterator[tuple[str, Cell
     yield "profile", f"{arm.profile}{f' ({configuration.format})' if configuration else ''}"
     if configuration:
         yield "", Code(configuration.text or "")
-    yield "environment", Cell(doc.machine.summary)
+    yield "environment", Cell(doc.machine.summary, link="#machine")
     names = f"--workload {quote(workload.workload)} --arm {quote(arm.arm)}"
     yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
     query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'

@@ -55,7 +55,7 @@ def variables(doc: Shown) -> Iterator[Section]:
     columns = [
         Column("case", detail="beside"),
         Column("by the documentation"),
-        *(Column(head, detail="below") for head in found.heads),
+        *(Column(head, detail="below", key="arm") for head in found.heads),
     ]
     blocks: list[Block] = [Text(told.summary)]
     for part in found.parts:

@@ -168,7 +168,7 @@ def _cards(doc: Shown, draw: bool) -> Iterator[Block]:
         says += [Text(text) for text in (answer.rest, answer.detail) if text]
         says.append(Facts(_groups(workload), "groups"))
         title = Section(workload.title, says, look="says", link=f"#w-{number}", swatch=None)
-        beside: list[Block] = [*comparison(doc, workload, draw)]
+        beside: list[Block] = [*comparison(doc, workload, number, draw)]
         look = "answer by-topic" if workload.topics else "answer"
         yield Section("", [title, *beside], look=look, on=On.PAGE)
 

@@ -56,9 +56,9 @@ def workload_section(doc: Shown, workload: Workload, number: int, draw: bool) ->
     blocks: list[Block] = [
         Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
         *_said(doc, workload),
-        *(replace(one, on=On.MARKDOWN) for one in comparison(doc, workload, draw)),
+        *(replace(one, on=On.MARKDOWN) for one in comparison(doc, workload, number, draw)),
         *matrix(workload),
-        *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload)),
+        *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
         results(workload, number),
         *_notes(workload),
         *_topics(doc, workload, number, draw),
@@ -91,11 +91,11 @@ def _said(doc: Shown, workload: Workload) -> Iterator[Block]:
     yield Text(answer.detail, lead=answer.answer, on=On.MARKDOWN)
 
 
-def comparison(doc: Shown, workload: Workload, draw: bool) -> Iterator[Block]:
+def comparison(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator[Block]:
     """What a card has beside its sentences: the picture of the primary metric, and the topics."""
     if draw:
         yield from evidence.comparison(doc, workload)
-    yield from topic_blocks(workload)
+    yield from topic_blocks(workload, number)
 
 
 def _key(number: int, place: int) -> str:
@@ -142,6 +142,7 @@ def results(workload: Workload, number: int) -> Table:
                         floor.text if measured else "–",
                         detail=floor.interval if measured else "",
                         why=floor.basis,
+                        link=f"#arm-{key}" if measured else "",
                     ),
                     verdict_cell(arm, facts.by_what_whole(arm), f"#arm-{key}"),
                 ],
@@ -251,14 +252,17 @@ def _range(counts: Sequence[int | None]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def topic_blocks(workload: Workload) -> Iterator[Block]:
+def topic_blocks(workload: Workload, number: int) -> Iterator[Block]:
     """Arms by topics; nothing where the workload has one, or topics that are alike."""
     found = workload.topics
     if not found:
         return
     looks = style.looks(workload.arms)
     columns = [Column("arm")]
-    columns += [Column(topic.topic, right=True, detail="below") for topic in found]
+    columns += [
+        Column(topic.topic, right=True, detail="below", link=f"#{_topic_anchor(number, place)}")
+        for place, topic in enumerate(found)
+    ]
     rows = []
     for place, arm in enumerate(workload.arms):
         cells = [topic_cell(topic, topic.arms[place]) for topic in found]
@@ -298,8 +302,12 @@ def _topics(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator
         blocks.append(_topic_table(workload, topic))
         if draw:
             blocks.append(evidence.topic_figures(doc, workload, topic))
-        anchor = f"t-{number}-{place}"
+        anchor = _topic_anchor(number, place)
         yield Section(f"Topic {topic.topic}", blocks, anchor=anchor, on=On.PAGE)
+
+
+def _topic_anchor(number: int, place: int) -> str:
+    return f"t-{number}-{place}"
 
 
 def _topic_table(workload: Workload, topic: Topic) -> Table:
@@ -336,7 +344,7 @@ def matrix(workload: Workload) -> Iterator[Block]:
         f"{name}: {text}." for name, text in interop.OUTCOMES.items() if name in there
     )
     about = "The median of the primary metric where messages arrived"
-    yield Table(columns, rows, look="matrix")
+    yield Table(columns, rows, title="Who talks to whom", look="matrix")
     yield Text(
         f"{about}; from green to red, up to ten times the fastest pair. {meanings}",
         "muted",

@@ -131,9 +131,10 @@
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    if (link.classList.contains("num")) {
-      const target = document.getElementById(link.hash.slice(1));
-      if (target?.closest("details.arm")) { event.preventDefault(); open(target); } else reveal(link.hash);
+    const target = link.classList.contains("num") && document.getElementById(link.hash.slice(1));
+    if (target && target.closest("details.arm")) {
+      event.preventDefault();
+      open(target);
     } else {
       if (dialog.open) dialog.close();
       reveal(link.hash);
