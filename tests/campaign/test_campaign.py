@@ -183,11 +183,8 @@ def test_a_campaign_runs_in_plan_order_and_is_finished(bench):
     ]
     assert len({row["nonce"] for row in bundle.rows("trials")}) == 8
     document = bundle.campaign
-    assert (
-        document["plan"]["blocks"]["count"] == 2
-        and document["middlewares"][0]["middleware"] == "fake"
-    )
-    assert document["machine"]["facts"] and json.loads(bundle.rows("machine")[0]["end"])["time_utc"]
+    assert document.plan.blocks.count == 2 and document.middlewares[0].middleware == "fake"
+    assert document.machine.facts and json.loads(bundle.rows("machine")[0]["end"])["time_utc"]
     assert bundle.journal.left_behind() == []
     rows = bundle.rows("cells")
     assert {(row["workload"], row["arm"]) for row in rows} == {

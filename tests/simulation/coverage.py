@@ -13,7 +13,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.analysis.verdicts.ratio import ratio
-from rmwbench.analysis.verdicts.verdict import Ratio
+from rmwbench.analysis.verdicts.verdict import BlockRatio
 from tests.simulation.laws import SCENES, Scene, first_arm, trial_quantiles, true_log_quantiles
 from tests.simulation.methods import METHODS
 
@@ -51,7 +51,7 @@ def block_ratios(campaigns: int) -> Iterator[Row]:
         logs, truth = log_quantiles(scene, campaigns, seed=100 + number, blocks=BLOCKS)
         for at, q in enumerate(QUANTILES):
             found = [
-                r if isinstance(r := ratio(_blocks(a), _blocks(b)), Ratio) else None
+                r if isinstance(r := ratio(_blocks(a), _blocks(b)), BlockRatio) else None
                 for a, b in zip(np.exp(logs[:, :, 0, at]), np.exp(logs[:, :, 1, at]), strict=True)
             ]
             true = math.exp(truth[0, at] - truth[1, at])
