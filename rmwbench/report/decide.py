@@ -17,7 +17,7 @@ CANDIDATES = (
     Column("all limits"),
     Column("P(all)", right=True),
     Column("blocks", right=True),
-    Column("because"),
+    Column("because", key="sentence"),
 )
 
 
@@ -72,7 +72,7 @@ def _machine(machine: Machine) -> Section:
     ]
     blocks: list[Block] = [
         Text(", ".join(machine.campaigns), "muted"),
-        Table(CANDIDATES, candidates),
+        Table(CANDIDATES, candidates, look="results"),
         *every,
     ]
     if several:
