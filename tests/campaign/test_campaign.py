@@ -248,7 +248,7 @@ def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, mon
     (cut,) = bundle.trials("void")
     assert cut.trial == 1 and "the campaign was stopped within it" in cut.reason
     assert sorted((trial.cell, trial.block) for trial in bundle.trials("done")) == sorted(
-        (trial["cell"], trial["block"]) for trial in stored["plan"]["trials"]
+        (trial.cell, trial.block) for trial in stored.plan.trials
     )
     assert (
         "Not run within 3.5 s: 1 of 2 comparisons" in show_document(bundle)["campaign"]["not_run"]
