@@ -95,7 +95,6 @@ def test_it_says_how_long_it_will_take_and_stores_what_it_found(run):
         )
 
 
-@pytest.mark.smoke
 def test_what_is_ours_is_measured_and_small(run):
     own = run[1]["own_cost"]
     for name in ("latency", "cpu_per_message", "clock_read", "record"):
