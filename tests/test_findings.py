@@ -24,7 +24,9 @@ from tests.support.command import rmwbench
 
 PAGE = Path(__file__).parents[1] / "docs/findings.md"
 COMMANDS = list(dict.fromkeys(re.findall(r"`(rmwbench [^`]+)`", PAGE.read_text(encoding="utf-8"))))
-ELSEWHERE = re.compile(r"rmwbench (run|claims run|explain)\b|rmwbench \S+ (SOURCE|PATH)\b")
+ELSEWHERE = re.compile(
+    r"rmwbench (run|published claims run|explain)\b|rmwbench published \S+ (SOURCE|PATH)\b"
+)
 DATA = {
     "2020-10-23_10-47-36.tar.gz": (
         "tsc-galactic-2020",
