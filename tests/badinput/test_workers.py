@@ -84,7 +84,7 @@ def test_an_arm_of_ones_own_that_never_came_to_its_end_is_said_first_and_no_succ
     done = user.types("run", "mini.yaml", "--out", "out")
     assert done.returncode == 2
     said = done.stdout.splitlines()
-    assert said[1] == "a test" and said[2].startswith("mine failed in every trial: worker ")
+    assert said[1] == "a test" and said[2].startswith("! mine failed in every trial: worker ")
     user.types("report", "out", "--format", "markdown")
     for report in ("report.html", "report.md"):
         page = (user.path / "out" / report).read_text()
@@ -106,8 +106,9 @@ def test_an_arm_of_ones_own_that_never_came_to_its_end_is_said_first_and_no_succ
     ],
 )
 def test_whose_arm_it_is_and_whether_it_ever_worked(arm, suite, statuses, is_own):
-    plan = {"cells": [{"cell": 1, "arm": {"name": arm}}]}
+    plan = SimpleNamespace(cells=[{"cell": 1, "arm": {"name": arm}}])
     request = {"suite_file": str(suites_directory() / suite)}
     trials = [SimpleNamespace(cell=1, status=one) for one in statuses]
-    bundle = SimpleNamespace(campaign={"plan": plan, "request": request}, trials=lambda: trials)
+    campaign = SimpleNamespace(plan=plan, request=request)
+    bundle = SimpleNamespace(campaign=campaign, trials=lambda: trials)
     assert own_failed(bundle) is is_own
