@@ -92,4 +92,4 @@ def test_a_search_that_is_stopped_leaves_a_valid_bundle(user):
     bundle = Bundle(user.path / "c")
     bundle.check()
     assert bundle.trials() and not bundle.journal.finished and not bundle.journal.left_behind()
-    assert "stopped by SIGINT" in err and "not finished" in out
+    assert "stopped by SIGINT" in err and "Not finished." in out
