@@ -173,8 +173,8 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
         and 'href="planted/report.html#m-0-' in page
     )
     shown = summarise(bundle)
-    assert shown.campaign.blocks_complete == shown.campaign.blocks_planned == lines[0]["blocks"]
-    assert shown.campaign.trials.planned == 2 * lines[0]["blocks"]
+    assert shown.campaign.blocks_complete == shown.campaign.blocks_planned == lines[0].blocks
+    assert shown.campaign.trials.planned == 2 * lines[0].blocks
     code, text, _ = cli(
         capsys,
         "published",
