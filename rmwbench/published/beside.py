@@ -8,7 +8,6 @@ from typing import Any
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign, of_shown
 from rmwbench.published.claims.render.short import lines, table
-from rmwbench.published.claims.state import ANSWERS
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.shown import Shown
 from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
@@ -32,6 +31,7 @@ def evaluated(shown: Shown) -> Evaluated:
 
 def _markup(section: Mapping[str, Any] | None) -> str:
     from rmwbench.published.claims.render.page import style
+    from rmwbench.published.claims.state import ANSWERS
     from rmwbench.report.page import fragment
 
     return fragment(

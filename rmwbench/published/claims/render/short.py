@@ -1,9 +1,10 @@
 """Claims in the short forms of a report: lines for the terminal, a table for Markdown."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rmwbench.published.claims.claims_file import Judged
+if TYPE_CHECKING:
+    from rmwbench.published.claims.claims_file import Judged
 
 
 def lines(section: Mapping[str, Any] | None) -> list[tuple[str, str]]:
@@ -43,5 +44,5 @@ def _here(item: Mapping[str, Any]) -> str:
     return f"{name}{' (proxy)' if item['proxy'] else ''}, {today.layer}{seen}"
 
 
-def _of_the_data(judged: Judged | None) -> str:
+def _of_the_data(judged: "Judged | None") -> str:
     return "" if judged is None else judged.verdict
