@@ -416,7 +416,7 @@ def test_a_summary_advises_nobody_where_every_candidate_loses_its_messages(repor
     (camera,) = part.answer.workloads
 
     def losing(arm):
-        lost = dataclasses.replace(arm.metrics["undelivered"], value=0.5)
+        lost = dataclasses.replace(arm.metrics["undelivered"], value=0.5, low=0.4, high=0.6)
         metrics = {**arm.metrics, **dict.fromkeys(("loss", "undelivered"), lost)}
         return dataclasses.replace(arm, metrics=metrics)
 
