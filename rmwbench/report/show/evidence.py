@@ -1,7 +1,7 @@
 """What the numbers of a workload rest on: its pictures, why arms are what they are, and of each arm
 how it was set up, every metric, and the values of its trials."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 from shlex import quote
@@ -32,6 +32,8 @@ METRICS = (
     Column("from", key="basis"),
     Column("trials", key="trials"),
 )
+COMPARISON = "comparison"
+"""The key of the picture that compares the arms by the primary metric."""
 _STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
 SETTINGS = (
     *("path", "publish_mode", "take", "when_full", "schedule"),
@@ -39,12 +41,16 @@ SETTINGS = (
 )
 
 
-def comparison(doc: Shown, workload: Workload) -> Iterator[Picture]:
+def drawn(doc: Shown, workload: Workload) -> list[Picture]:
+    """The pictures of a workload that have data, each drawn once; `comparison` stands beside the
+    sentences, and the others in their own section."""
     from rmwbench.report.chart.workload import figures
 
-    for one in figures(workload, phone=True):
-        if one.key == "comparison" and one.spec is not None:
-            yield _carded(doc, workload, one)
+    return [
+        _carded(doc, workload, one, On.EVERYWHERE if one.key == COMPARISON else On.DOCUMENT)
+        for one in figures(workload, phone=True)
+        if one.spec is not None or one.key == "loss"
+    ]
 
 
 def _carded(
@@ -57,19 +63,14 @@ def _carded(
     return replace(picture, of=of, card=card(doc, workload), on=on)
 
 
-def figures(doc: Shown, workload: Workload) -> Iterator[Section]:
+def figures(doc: Shown, workload: Workload, pictures: Sequence[Picture]) -> Iterator[Section]:
     """The pictures of a workload but the first, and those that explain its arms."""
-    from rmwbench.report.chart import workload as charts
     from rmwbench.report.chart.chain import chains
     from rmwbench.report.explain.figures import explained
     from rmwbench.report.explain.links import links
 
-    drawn = [
-        _carded(doc, workload, one, On.DOCUMENT)
-        for one in charts.figures(workload, phone=True)
-        if one.key != "comparison" and (one.spec is not None or one.key == "loss")
-    ]
-    yield Section("", drawn, look="figures")
+    others = [one for one in pictures if one.key != COMPARISON]
+    yield Section("", others, look="figures")
     why = [
         _carded(doc, workload, one, On.PAGE)
         for find in (chains, explained, links)

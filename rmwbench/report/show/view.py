@@ -5,7 +5,7 @@ A terminal says of the machine and of single arms only that there is more: what 
 stands in `rmwbench explain` and on the page.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 
 from rmwbench.report import machine
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
-from rmwbench.report.show import notes, ros
+from rmwbench.report.show import evidence, notes, ros
 from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.workload import TONES, comparison, workload_section
 from rmwbench.report.view import (
@@ -24,6 +24,7 @@ from rmwbench.report.view import (
     Html,
     Items,
     On,
+    Picture,
     Section,
     Table,
     Text,
@@ -94,8 +95,9 @@ def view(
     campaign = doc.campaign
     whole = [*condition_table(doc), *ros.sections(doc)]
     tables = [_on(section, On.TERMINAL) for section in whole]
+    pictures = [evidence.drawn(doc, workload) if draw else None for workload in doc.workloads]
     workloads = [
-        workload_section(doc, workload, number, draw)
+        workload_section(doc, workload, number, pictures[number])
         for number, workload in enumerate(doc.workloads)
     ]
     return View(
@@ -103,7 +105,7 @@ def view(
         about=[*_about(doc, redrawn)],
         answer=[
             *(_on(section, On.DOCUMENT) for section in whole),
-            *_cards(doc, draw),
+            *_cards(doc, pictures),
             *_last(doc),
         ],
         sections=[
@@ -158,7 +160,7 @@ def _answers(doc: Shown) -> list[tuple[Workload, Headline]]:
     return [(one, headline(one, limits.get(one.workload))) for one in doc.workloads]
 
 
-def _cards(doc: Shown, draw: bool) -> Iterator[Block]:
+def _cards(doc: Shown, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
     """A workload's sentence, who got which verdict, and the picture of them, for a page."""
     for number, (workload, answer) in enumerate(_answers(doc)):
         says: list[Block] = []
@@ -168,7 +170,7 @@ def _cards(doc: Shown, draw: bool) -> Iterator[Block]:
         says += [Text(text) for text in (answer.rest, answer.detail) if text]
         says.append(Facts(_groups(workload), "groups"))
         title = Section(workload.title, says, look="says", link=f"#w-{number}", swatch=None)
-        beside: list[Block] = [*comparison(doc, workload, number, draw)]
+        beside: list[Block] = [*comparison(workload, number, pictures[number])]
         look = "answer by-topic" if workload.topics else "answer"
         yield Section("", [title, *beside], look=look, on=On.PAGE)
 

@@ -15,6 +15,7 @@ from rmwbench.report.view import (
     Facts,
     Items,
     On,
+    Picture,
     Row,
     Section,
     Table,
@@ -50,24 +51,26 @@ MARKS = {"best": "★", "equivalent": "=", "worse": "✗", "undecided": "?", "no
 KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 
 
-def workload_section(doc: Shown, workload: Workload, number: int, draw: bool) -> Section:
+def workload_section(
+    doc: Shown, workload: Workload, number: int, pictures: Sequence[Picture] | None
+) -> Section:
     name, title = workload.workload, workload.title
     description = f"{workload.description.rstrip('.')}. " if workload.description else ""
     blocks: list[Block] = [
         Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
         *_said(doc, workload),
-        *(replace(one, on=On.MARKDOWN) for one in comparison(doc, workload, number, draw)),
+        *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
         *matrix(workload),
         *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
         results(workload, number),
         *_notes(workload),
-        *_topics(doc, workload, number, draw),
+        *_topics(doc, workload, number, pictures is not None),
         *_effects(doc, workload),
         *_groups(workload, number),
         *_failures(workload),
     ]
-    if draw:
-        blocks += evidence.figures(doc, workload)
+    if pictures is not None:
+        blocks += evidence.figures(doc, workload, pictures)
         blocks += evidence.arms(doc, workload, number)
     return Section(
         title,
@@ -91,10 +94,11 @@ def _said(doc: Shown, workload: Workload) -> Iterator[Block]:
     yield Text(answer.detail, lead=answer.answer, on=On.MARKDOWN)
 
 
-def comparison(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator[Block]:
+def comparison(
+    workload: Workload, number: int, pictures: Sequence[Picture] | None
+) -> Iterator[Block]:
     """What a card has beside its sentences: the picture of the primary metric, and the topics."""
-    if draw:
-        yield from evidence.comparison(doc, workload)
+    yield from (one for one in pictures or () if one.key == evidence.COMPARISON)
     yield from topic_blocks(workload, number)
 
 
