@@ -219,6 +219,8 @@ def _become(request: dict[str, Any], streams: list[int]) -> None:
     os.chdir(request["cwd"])
     sys.argv[1:] = request["arguments"]
     if request["most_file_bytes"] is not None:
+        # Python leaves a module's cached bytecode cut off at the limit, and then nobody can import it.
+        sys.dont_write_bytecode = True
         resource.setrlimit(resource.RLIMIT_FSIZE, (request["most_file_bytes"],) * 2)
     random.seed()
 
