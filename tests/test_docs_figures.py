@@ -34,10 +34,9 @@ HAND_CHECKED = {
     "degraded": {
         "Discovery or delivery, 54 Mbit/s, 10 % per interface and direction": OF_SENT,
         "A cold start of RViz over WiFi": OF_FRAMES,
-        "Further interfaces": OF_FRAMES,
         "Two live networks, one of them bad": OF_FRAMES,
     },
-    "evaluations": {"mininet": "the losses of links that name a condition, and rates"},
+    "evaluations": {},
     "findings": {
         '3. Most of the "loss" of 2020 is discovery': OTHERS,
         '4. "20 % loss" is 36 %': OTHERS,
