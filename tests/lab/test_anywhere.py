@@ -184,5 +184,6 @@ def test_a_clone_below_tmp_runs_every_kind_of_worker_in_its_trials(below_tmp):
     ended = [(out, process.communicate(timeout=300)[1]) for out, process in running]
     for out, said in ended:
         assert Bundle(out).journal.finished, said
-        found = [(trial.status, trial.reason) for trial in Bundle(out).trials()]
+        # what the machine spoilt runs again
+        found = [(one.status, one.reason) for one in Bundle(out).trials() if one.cause != "machine"]
         assert found == [("done", None)] * 4

@@ -27,9 +27,11 @@ def test_an_honest_middleware_is_attested(campaign, arm, path):
 )
 def test_another_path_than_asked_voids_the_trial_whatever_the_middleware_says(campaign, arm, asked):
     found = campaign.arm(arm)
-    assert found["trials"]["done"] == 0 and found["trials"]["void"] == 2
-    for failure in found["trials"]["failures"]:
-        assert f"path: asked for {asked}, but only 0 %" in failure["reason"]
+    assert found["trials"]["done"] == 0
+    # one that only the machine spoilt ran again
+    failures = [one["reason"] for one in found["trials"]["failures"] if "path:" in one["reason"]]
+    assert len(failures) == 2
+    assert all(f"path: asked for {asked}, but only 0 %" in reason for reason in failures)
     assert found["verdict"]["verdict"] == "no data"
     assert "no_data" in found["metrics"]["response_latency_p50"]
 

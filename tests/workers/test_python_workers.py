@@ -34,7 +34,7 @@ TOPIC = "{name: x, message: Bytes(20000), rate_hz: 50, qos: {history: keep_last,
 LEAVES = """{name: x, message: Bytes(20000), rate_hz: 100, nodes: [
     {name: t, process: a, publishers: [{topic: x}]},
     {name: stays, process: b, subscriptions: [{topic: x}]},
-    {name: leaves, process: b, subscriptions: [{topic: x}], leaves_s: 0.2, restarts_s: 0.4}],
+    {name: leaves, process: b, subscriptions: [{topic: x}], leaves_s: 0.4, restarts_s: 0.5}],
     qos: {history: keep_last, depth: 100}}"""
 CALLS = "{name: add, clients: 2, request: Bytes(64), reply: Bytes(1024), rate_hz: 50}"
 

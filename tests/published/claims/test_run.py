@@ -153,9 +153,8 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
     monkeypatch.setattr(here, "run_trial", stopping)
     code, _, err = cli(capsys, "published", "claims", "run", claims, "--budget", "2m", "--out", out)
     assert code == 130 and f"rmwbench resume {out}" in err
-    assert 1 <= len(Bundle(out / "planted").trials("done")) <= 3, (
-        "three began; a busy machine may void one"
-    )
+    begun = Bundle(out / "planted").trials()
+    assert len(begun) == 3 and {trial.status for trial in begun} <= {"done", "void"}
     monkeypatch.setattr(here, "run_trial", original)
     code, text, err = cli(capsys, "resume", out)
     assert code == 0, err
