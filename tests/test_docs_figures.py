@@ -1,14 +1,14 @@
 """What pages say was lost or never sent, against the measured files that ship.
 
-After a table or paragraph a page names where its figures are from:
+`figures_of_pages.txt` names where the figures of a section are from:
 
-    <!-- figures of suites/published/SOURCE/measured/FILE.json
-    "| 54 Mbit/s | {} lost |": loss of ARM in WORKLOAD
-    -->
+    # PAGE: SECTION
+    suites/published/SOURCE/measured/FILE.json
+      "| 54 Mbit/s | {} lost |": loss of ARM in WORKLOAD
 
-The braces stand for the figure: computed again from the file, it must stand at that place in the
-text before the comment. Shares of what was lost that no comment covers are in a section that
-`HAND_CHECKED` names, with what makes its word right.
+The braces stand for the figure: computed again from the file, it must stand at that place in a
+table or paragraph of the section. Shares of what was lost in any other table or paragraph are in a
+section that `HAND_CHECKED` names, with what makes its word right.
 """
 
 import json
@@ -22,7 +22,6 @@ from rmwbench.words import numbers as fmt
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("degraded", "evaluations", "findings")
-COMMENT = re.compile(r"<!-- figures of (\S+)\n(.*?)-->\n", re.DOTALL)
 LINE = re.compile(r'"(?P<quote>.*\{\}.*)": (?P<metric>\S+) of (?P<arm>.+?) in (?P<workload>.+)')
 SHARE = re.compile(r"\d[\d.]* % (?:of the \w+ )?(?:are |were )?(?:lost|never sent)\b")
 WORD = re.compile(r"\b(lost|lose|loses|losses|never sent)\b", re.IGNORECASE)
@@ -51,45 +50,44 @@ HAND_CHECKED = {
 
 @dataclass(frozen=True)
 class Figure:
+    page: str
+    section: str
+    file: str
     quote: str
     metric: str
     arm: str
     workload: str
-    file: str
 
 
 @dataclass(frozen=True)
 class Block:
-    """A table or a paragraph of a section, with the figures of the comments that follow it."""
+    """A table or a paragraph of a section."""
 
     page: str
     section: str
     text: str
-    figures: tuple[Figure, ...]
 
 
 def blocks(page):
-    text = (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")
-    found, section = [], ""
-    for part in re.split(r"\n\s*\n", text):
+    section = ""
+    for part in re.split(r"\n\s*\n", (ROOT / f"docs/{page}.md").read_text(encoding="utf-8")):
         if heading := re.match(r"#+ (.+)", part):
             section = heading[1]
-        comments = list(COMMENT.finditer(part + "\n"))
-        if comments and part.startswith("<!--"):
-            last = found.pop()
-            figures = (*last.figures, *_figures(comments))
-            found.append(Block(page, last.section, last.text, figures))
-        else:
-            found.append(Block(page, section, part, ()))
-    return found
+        yield Block(page, section, part)
 
 
-def _figures(comments):
-    for comment in comments:
-        for line in comment[2].strip().splitlines():
+def figures():
+    page = section = file = ""
+    text = Path(__file__).with_name("figures_of_pages.txt").read_text(encoding="utf-8")
+    for line in filter(None, text.splitlines()):
+        if line.startswith("# "):
+            page, section = line[2:].split(": ", maxsplit=1)
+        elif line.startswith("  "):
             match = LINE.fullmatch(line.strip())
             assert match, f"not a figure: {line}"
-            yield Figure(file=comment[1], **match.groupdict())
+            yield Figure(page, section, file, **match.groupdict())
+        else:
+            file = line
 
 
 def arms_in(file, workload, arm):
@@ -125,17 +123,26 @@ def again(figure):
     return fmt.percent(value) if figure.metric == "loss" else fmt.significant(value)
 
 
+def said(figure):
+    return figure.quote.replace("{}", again(figure))
+
+
 BLOCKS = [block for page in PAGES for block in blocks(page)]
-FIGURES = [
-    pytest.param(block, figure, id=f"{block.page}-{n}")
-    for n, (block, figure) in enumerate((b, f) for b in BLOCKS for f in b.figures)
-]
+FIGURES = list(figures())
 
 
-@pytest.mark.parametrize(("block", "figure"), FIGURES)
-def test_a_figure_is_what_its_measured_file_says(block, figure):
-    said = figure.quote.replace("{}", again(figure))
-    assert said in block.text, f"docs/{block.page}.md, {block.section}: no `{said}`"
+def figures_of(block):
+    """What the figures of the block's section say in this block."""
+    own = [f for f in FIGURES if (f.page, f.section) == (block.page, block.section)]
+    return [text for text in map(said, own) if text in block.text]
+
+
+@pytest.mark.parametrize("figure", FIGURES, ids=lambda figure: f"{figure.page}-{figure.metric}")
+def test_a_figure_is_what_its_measured_file_says(figure):
+    own = [b for b in BLOCKS if (b.page, b.section) == (figure.page, figure.section)]
+    assert any(said(figure) in block.text for block in own), (
+        f"docs/{figure.page}.md, {figure.section}: no `{said(figure)}`"
+    )
 
 
 def tells_a_share(text):
@@ -149,14 +156,15 @@ def tells_a_share(text):
 @pytest.mark.parametrize("page", PAGES)
 def test_every_share_of_what_was_lost_has_its_file_or_was_checked_by_hand(page):
     own = [b for b in BLOCKS if b.page == page]
-    loose = {b.section for b in own if tells_a_share(b.text) and not b.figures}
+    loose = {b.section for b in own if tells_a_share(b.text) and not figures_of(b)}
     unknown = loose - HAND_CHECKED[page].keys()
     assert not unknown, f"docs/{page}.md: neither a file nor a check by hand: {sorted(unknown)}"
     assert HAND_CHECKED[page].keys() <= loose, "checked by hand, and nothing is left to check"
 
 
-@pytest.mark.parametrize("block", [b for b in BLOCKS if b.figures], ids=lambda b: b.section[:30])
-def test_of_a_block_with_a_file_every_share_is_one_of_its_figures(block):
-    said = [figure.quote.replace("{}", again(figure)) for figure in block.figures]
-    for share in SHARE.findall(block.text):
-        assert any(share in one for one in said), f"{share} of {block.section} is of no figure"
+def test_of_a_block_with_figures_every_share_is_one_of_them():
+    for block in BLOCKS:
+        texts = figures_of(block)
+        shares = SHARE.findall(block.text) if texts else []
+        missing = [share for share in shares if not any(share in text for text in texts)]
+        assert not missing, f"{missing} of {block.section} are of no figure"
