@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.analysis.metrics.aggregate import Trial
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import unit
+from rmwbench.analysis.metrics.topics import noun, unit
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.analysis.verdicts import best, gains, sequential
@@ -143,7 +143,8 @@ def _workload(
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
     lost = {t: {a.name: _lost(a.judged[t]) for a in arms} for t in by_topic}
     of_family = {a.name: a.family for a in arms}
-    overall = over_topics(by_topic, lost, words(w.primary_metric), of_family)
+    what = noun(topics.topics(arms))
+    overall = over_topics(by_topic, lost, words(w.primary_metric), of_family, what)
     shown = tuple(
         a.shown(
             overall[a.name].verdict if by_topic else verdicts[None][a.name],

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
+from rmwbench.analysis.metrics.readers import DiffersIn, Shared
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts.gains import Gain
@@ -414,13 +415,30 @@ class Charts(LatencyCharts):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Readers:
+    """Readers of a topic that are alike, and not as its others: in what, `differ` says. `qos`: as
+    asked; `hold_ns`: how long they keep each message; `joins`: whether they come late; `process`: with how many of
+    those who write to them they share it."""
+
+    nodes: tuple[str, ...]
+    hosts: tuple[str, ...]
+    differ: tuple[DiffersIn, ...]
+    qos: str
+    process: Shared
+    hold_ns: int
+    joins: bool
+
+
+@dataclass(frozen=True, kw_only=True)
 class Topic:
     """Of a workload whose topics are unlike; `members` are those that are alike and told together.
-    `judged` is False where the workload is judged by a metric that is not one of messages."""
+    `readers`: whom it is of, where a topic's readers differ. `judged` is False where the workload
+    is judged by a metric that is not one of messages."""
 
     topic: str
     title: str
     members: tuple[str, ...]
+    readers: Readers | None = absent()
     message: str | None
     payload_bytes: int | None
     rate_hz: float | None

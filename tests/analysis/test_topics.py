@@ -26,11 +26,14 @@ def endpoint(
     asked = {"qos": {"reliability": reliability, "history": "keep_last", "depth": 5}}
     asked |= {"arrival": more.pop("arrival", arrival)} if kind in ("publisher", "client") else {}
     row = {"endpoint": number, "topic": topic, "kind": kind, "type": message, "payload_bytes": size}
+    row |= {"node": f"node_{number}", "process": f"node_{number}", "host": "local"}
     return row | {"asked": json.dumps(asked), "granted": None} | more
 
 
 def names(*rows, focus=()):
-    return [(one.name, len(one.members)) for one in judged_topics(rows, focus)]
+    return [
+        (one.name, len(one.members)) for one in judged_topics(rows, {"workload": {"focus": focus}})
+    ]
 
 
 def test_one_topic_and_topics_that_are_alike_have_one_number():

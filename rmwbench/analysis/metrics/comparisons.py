@@ -113,6 +113,12 @@ def loads(text: str | None) -> Any:
         return {}
 
 
+def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
+    """The topics and services that a cell's latencies and losses are of; empty for all."""
+    workload = definition.get("workload")
+    return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
+
+
 def _comparison(name: str, planned: Planned | None, cells: list[Row]) -> Comparison:
     again = Counter(c["arm"] for c in cells)
     primary = (planned and planned.primary_metric) or PRIMARY

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rmwbench.analysis.metrics.comparisons import is_reliable, kept, loads
+from rmwbench.analysis.metrics.comparisons import focus_of, is_reliable, kept, loads
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.frame_counts import FrameCounts, counts_of
@@ -159,12 +159,6 @@ def _may_share_its_thread(endpoint: Row) -> bool:
     arrival = loads(endpoint["asked"]).get("arrival")
     relays = isinstance(arrival, Mapping) and arrival.get("kind") == "relay"
     return not relays and loads(endpoint["granted"]).get("schedule") != "own"
-
-
-def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """The topics and services that a cell's latencies and losses are of; empty for all."""
-    workload = definition.get("workload")
-    return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
 
 
 def _is_within(event: Row, row: Row) -> bool:

@@ -1,38 +1,48 @@
-"""Which topics of a workload are judged one by one; over_topics.py has what becomes of an arm over
-all of them.
+"""Which topics of a workload, and which readers of a topic, are judged one by one; over_topics.py has
+what becomes of an arm over all of them.
 
 A robot's topics are not one number: the median over an IMU at 1 kHz and a camera at 30 Hz is that
 of the IMU. So unlike topics are measured and judged apart. Topics that are alike (`scan_1` …
 `scan_8`: one name with a number behind it, the same type, QoS and rate, as a graph of many nodes
 has them) stay one sample: a verdict for each of a hundred would cost all of them their power.
+
+So it is with the readers of one topic: where they differ (`readers.alike`), each group of them is
+what a topic is otherwise, with its writers, and called as its node (`control`).
 """
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Literal
 
-from rmwbench.analysis.metrics.comparisons import is_reliable, loads
+from rmwbench.analysis.metrics import readers
+from rmwbench.analysis.metrics.comparisons import focus_of, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import METRICS, Topics
+from rmwbench.analysis.metrics.readers import Group
 from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
+NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 POOLED = frozenset(m.name for m in METRICS if m.topics is Topics.APART)
-"""Metrics whose value over unlike topics together is the value of none of them."""
+"""Metrics whose value over unlike topics or readers together is the value of none of them."""
 OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not Topics.WHOLE)
 """What is measured of each topic."""
-WHY_NOT_POOLED = "the workload has unlike topics: each has a value of its own"
 
 _NUMBERED = re.compile(r"(.+?)_?\d+")
 _SENDS = ("publisher", "client")
+TO = " → "
+"""Between a topic and a reader of it."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A topic that is judged by itself, or several alike under one name (`scan_*`). `rate_hz`:
-    messages due per second of each member over all its publishers; None where no rate is asked
-    for."""
+    """A topic that is judged by itself, several alike under one name (`scan_*`), or the `readers`
+    of one that differ from its others (None: all its readers). `rate_hz`: messages due per second
+    of each member over all its publishers; None where no rate is asked for. `endpoints`: the
+    numbers of those that it is measured by; `nodes`: of all its readers."""
 
     name: str
     members: tuple[str, ...]
@@ -40,12 +50,38 @@ class Topic:
     payload_bytes: int
     rate_hz: float | None
     reliable: bool
+    readers: Group | None = None
+    endpoints: frozenset[int]
+    nodes: tuple[str, ...]
+
+    @property
+    def limited_by(self) -> tuple[str, ...]:
+        """The names under which it may have limits of its own; what a later one says counts."""
+        called = (self.name, *self.members) if self.readers is None else (*self.members, self.name)
+        return (*called, *_of_readers(self.members, self.nodes))
 
 
-def judged_topics(endpoints: Sequence[Row], focus: Collection[str] = ()) -> list[Topic]:
-    """The topics of a trial's `endpoints` rows in their order; empty where all are alike, because
-    then the workload has one number. `focus`: the topics that latencies and losses are of, empty
-    for all."""
+def limited_by(endpoints: Sequence[Row], focus: Collection[str] = ()) -> tuple[str, ...]:
+    """The names under which a workload with one number may have limits of its own: those of its
+    topics, and of their readers."""
+    judged = [row for row in endpoints if not focus or row["topic"] in focus]
+    topics = tuple(dict.fromkeys(row["topic"] for row in judged))
+    return (*topics, *_of_readers(topics, _nodes(judged)))
+
+
+def _of_readers(topics: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
+    return (*nodes, *(f"{topic}{TO}{node}" for topic in topics for node in nodes))
+
+
+def _nodes(rows: Iterable[Row]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(r["node"] for r in rows if r["kind"] == "subscription"))
+
+
+def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTHING) -> list[Topic]:
+    """The topics of a trial's `endpoints` rows in their order, and the readers of one that differ;
+    empty where all are alike, because then the workload has one number. `definition`: of the cell,
+    with the topics that latencies and losses are of (`focus`)."""
+    focus = focus_of(definition)
     rows: dict[str, list[Row]] = {}
     for row in endpoints:
         if not focus or row["topic"] in focus:
@@ -62,26 +98,83 @@ def judged_topics(endpoints: Sequence[Row], focus: Collection[str] = ()) -> list
             frozenset((r["kind"], *_promise(r)) for r in found),
         )
         alike.setdefault(key, []).append(topic)
-    if len(alike) < 2:
-        return []
-    names = {key: found[0] if len(found) == 1 else f"{key[0]}_*" for key, found in alike.items()}
-    return [
-        Topic(
-            names[key] if list(names.values()).count(names[key]) == 1 else ",".join(members),
-            tuple(members),
-            key[1],
-            key[2],
-            key[3],
-            is_reliable(r for member in members for r in rows[member]),
+    names = _names(alike.values())
+    parts = [
+        part
+        for name, (key, members) in zip(names, alike.items(), strict=True)
+        for part in _parts(
+            Topic(
+                name=name,
+                members=tuple(members),
+                message=key[1],
+                payload_bytes=key[2],
+                rate_hz=key[3],
+                reliable=is_reliable(r for member in members for r in rows[member]),
+                endpoints=frozenset(r["endpoint"] for member in members for r in rows[member]),
+                nodes=_nodes(r for member in members for r in rows[member]),
+            ),
+            [r for member in members for r in rows[member]],
+            definition,
+            alone=len(alike) == 1,
         )
-        for key, members in alike.items()
     ]
+    return parts if len(parts) > 1 else []
+
+
+def _parts(
+    topic: Topic, rows: Sequence[Row], definition: Mapping[str, Any], *, alone: bool
+) -> Iterator[Topic]:
+    """The topic, or the groups of its readers that differ, with who writes to them. `alone`: the
+    workload has no other topic, so that the reader's name says which is meant."""
+    groups = readers.alike(rows, definition)
+    if len(groups) < 2 or any(_relays(r) for r in rows):  # the hops of a chain stay together
+        yield topic
+        return
+    names = _names([group.nodes for group in groups])
+    short = alone and not {*names} & {*topic.members, topic.name}
+    for name, group in zip(names, groups, strict=True):
+        heard = {r["topic"] for r in group.rows}
+        writing = [r for r in rows if r["kind"] in _SENDS and r["topic"] in heard]
+        own = [*writing, *group.rows]
+        yield replace(
+            topic,
+            name=name if short else f"{topic.name}{TO}{name}",
+            members=tuple(one for one in topic.members if one in heard),
+            reliable=is_reliable(own),
+            readers=group,
+            endpoints=frozenset(r["endpoint"] for r in own),
+            nodes=group.nodes,
+        )
+
+
+def _names(groups: Iterable[Sequence[str]]) -> list[str]:
+    """What each of these is called: its one name, `scan_*`, or all where two would be called the
+    same."""
+    listed = list(groups)
+    short = [_called(found) for found in listed]
+    again = Counter(short)
+    return [
+        name if again[name] == 1 else ",".join(found)
+        for name, found in zip(short, listed, strict=True)
+    ]
+
+
+def _called(names: Sequence[str]) -> str:
+    stems = {_stem(name) for name in names}
+    if len(names) == 1:
+        return names[0]
+    return f"{stems.pop()}_*" if len(stems) == 1 else ",".join(names)
 
 
 def _stem(topic: str) -> str:
     """`scan` of `scan_3`."""
     found = _NUMBERED.fullmatch(topic)
     return found.group(1) if found else topic
+
+
+def _relays(row: Row) -> bool:
+    arrival = loads(row.get("asked")).get("arrival") or {}
+    return bool(arrival.get("kind") == "relay")
 
 
 def _promise(row: Row) -> tuple[Any, Any, Any]:
@@ -120,6 +213,22 @@ def _rate_hz(arrival: Mapping[str, Any]) -> float | None:
     return None
 
 
+Noun = Literal["topic", "reader"]
+
+
+def noun(parts: Sequence[Any]) -> Noun:
+    """What sentences call these parts of a workload, each of which says its `readers`: topics, also
+    where some of them are readers of one."""
+    return "reader" if parts and all(one.readers for one in parts) else "topic"
+
+
+def why_not_pooled(parts: Sequence[Any]) -> str:
+    """Why the whole workload has no value of a metric of `POOLED`."""
+    return f"the workload has unlike {noun(parts)}s: each has a value of its own"
+
+
+WHERE: Mapping[Noun, str] = {"topic": "in", "reader": "for"}
+"""The word before such a part."""
 UNIT = " · "
 
 

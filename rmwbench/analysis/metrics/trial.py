@@ -94,8 +94,8 @@ class _Records:
             else messages,
             {
                 topic.name: (own, measured(own))
-                for topic in judged_topics(context.evidence.endpoints, context.focus)
-                for own in [[e for e in context.judged if e.topic in topic.members]]
+                for topic in judged_topics(context.evidence.endpoints, context.definition)
+                for own in [[e for e in context.judged if e.endpoint in topic.endpoints]]
             },
             network(context),
             chains,

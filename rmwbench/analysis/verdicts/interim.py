@@ -25,11 +25,12 @@ from rmwbench.analysis.metrics.comparisons import (
     Comparison,
     Planned,
     comparisons,
+    focus_of,
     is_floor,
     is_reliable,
     loads,
 )
-from rmwbench.analysis.metrics.context import Evidence, Row, focus_of
+from rmwbench.analysis.metrics.context import Evidence, Row
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import Counts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
@@ -135,12 +136,11 @@ class Looks:
             trial = measure_trial(evidence)
             self._seen.add(trial.trial)
             known = self._found.setdefault(evidence.cell, Found())
-            focus = focus_of(loads(evidence.definition))
             known.add(
                 trial,
                 self._primary[evidence.cell],
                 evidence.endpoints,
-                focus,
+                loads(evidence.definition),
                 is_bound(evidence.events),
             )
         self.comparison_of, out = {}, {}
@@ -173,7 +173,7 @@ class Found:
         trial: Trial,
         primary: str,
         endpoints: Sequence[Row],
-        focus: Sequence[str] = (),
+        definition: Mapping[str, Any] = MappingProxyType({}),
         bound: bool = False,
     ) -> None:
         self.order = words(primary)
@@ -181,10 +181,12 @@ class Found:
         self.blocks.setdefault(None, []).append(facts(trial, primary))
         in_time = GLOSSARY[primary].clocks is Clocks.ONE_WAY  # another metric may rest on a ramp
         self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
+        focus = focus_of(definition)
         judged = [row for row in endpoints if not focus or row["topic"] in focus]
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)
         if trial.topics:
-            self.reliable |= {one.name: one.reliable for one in judged_topics(endpoints, focus)}
+            parts = judged_topics(endpoints, definition)
+            self.reliable |= {one.name: one.reliable for one in parts}
         for name, of_topic in trial.topics.items():
             self.blocks.setdefault(name, []).append(facts(of_topic, primary))
             drift = of_topic.messages.drift if in_time else None

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
+from rmwbench.analysis.metrics.topics import WHERE, Noun
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, Verdict
@@ -29,12 +30,14 @@ def over_topics(
     lost: Lost | None = None,
     order: Words = TIME,
     families: Mapping[str, Family] = MappingProxyType({}),
+    what: Noun = "topic",
 ) -> dict[str, Overall]:
     """Topic -> arm -> verdict, to arm -> verdict of the workload. Worse where an arm is worse in
     any topic, because a robot needs all of them; undecided where any is open; else equivalent, or
     best where every other contender is worse in some topic. It claims nothing that is not claimed
     of a topic, so it costs no error of its own. `lost` only says which topic is the worst, `order`
-    what is smaller in words; `families`: arm -> whom it is compared with, by copy if not named."""
+    what is smaller in words; `families`: arm -> whom it is compared with, by copy if not named;
+    `what`: how a topic is called."""
     arms = list(dict.fromkeys(arm for by_arm in found.values() for arm in by_arm))
     per = {arm: {t: by[arm] for t, by in found.items() if arm in by} for arm in arms}
     contenders = [a for a in arms if any(v.verdict in _CONTENDS for v in per[a].values())]
@@ -50,6 +53,7 @@ def over_topics(
             ),
             gone[arm],
             order,
+            what,
         )
         for arm in arms
     }
@@ -59,44 +63,52 @@ _CONTENDS = ("best", "equivalent", "worse", "undecided", "alone")
 
 
 def _overall(
-    per: Mapping[str, Verdict], others_are_worse: bool, lost: Mapping[str, float], order: Words
+    per: Mapping[str, Verdict],
+    others_are_worse: bool,
+    lost: Mapping[str, float],
+    order: Words,
+    what: Noun,
 ) -> Overall:
     kinds = {v.verdict for v in per.values()}
     if len(kinds) == 1 and kinds & {"reference", "no data", "alone"}:
         return Overall(next(iter(per.values())), None)
     for kind, pick in (("worse", _worst), ("undecided", _furthest)):
         if kind in kinds:
-            return pick({t: v for t, v in per.items() if v.verdict == kind}, len(per), lost)
+            of = f"{WHERE[what]} {{}} of {len(per)} {what}s"
+            return pick({t: v for t, v in per.items() if v.verdict == kind}, of, lost)
     if "no data" in kinds:
         topic = next(t for t, v in per.items() if v.verdict == "no data")
-        return Overall(Verdict("undecided", None, None, f"no data in {topic}"), topic)
+        return Overall(Verdict("undecided", None, None, f"no data {WHERE[what]} {topic}"), topic)
     topic = max(per, key=lambda t: _size(per[t]))
     known = per[topic]
     if others_are_worse:
-        reason = "worse in no topic, and every other contender is decided to be worse in one"
+        reason = (
+            f"worse {WHERE[what]} no {what}, and every other contender is decided to be worse "
+            f"{WHERE[what]} one"
+        )
         return Overall(Verdict("best", known.against, known.ratio, reason), topic)
     reason = (
-        f"in none of {len(per)} topics {order.than} any other arm that delivers as much by more than "
+        f"{WHERE[what]} none of {len(per)} {what}s {order.than} any other arm that delivers as much by more than "
         "the margin"
     )
     return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)
 
 
-def _worst(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
+def _worst(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:
     """Loss is judged first; then the largest ratio."""
     by_loss = {t: v for t, v in per.items() if v.by is By.DELIVERY}
     topic = max(by_loss or per, key=lambda t: (lost.get(t, 0.0) if by_loss else 0.0, _size(per[t])))
     v = per[topic]
-    reason = f"worse in {len(per)} of {of} topics, most in {topic}: {v.reason}"
+    reason = f"worse {of.format(len(per))}, most {of.split()[0]} {topic}: {v.reason}"
     return Overall(Verdict("worse", v.against, v.ratio, reason, by=v.by, fates=v.fates), topic)
 
 
-def _furthest(per: Mapping[str, Verdict], of: int, lost: Mapping[str, float]) -> Overall:
+def _furthest(per: Mapping[str, Verdict], of: str, lost: Mapping[str, float]) -> Overall:
     waits = complete(v.minutes_to_decide for v in per.values())
     minutes = None if waits is None else max(waits)
     topic = max(per, key=lambda t: (lost.get(t, 0.0), _size(per[t])))
     v = per[topic]
-    reason = f"open in {len(per)} of {of} topics, most in {topic}: {v.reason}"
+    reason = f"open {of.format(len(per))}, most {of.split()[0]} {topic}: {v.reason}"
     return Overall(Verdict("undecided", v.against, v.ratio, reason, minutes), topic)
 
 

@@ -50,9 +50,9 @@ def steady_messages(cell: Cell, topic: str | None) -> int:
     of the whole workload where `topic` is None, and 0 where the workload does not have it."""
     if topic is None:
         return cell.steady_messages
-    members = next((one.members for one in _of_cell(cell) if one.name == topic), ())
+    own = next((one.endpoints for one in _of_cell(cell) if one.name == topic), frozenset())
     return min(
-        (e.steady_messages for e in cell.endpoints if e.reads and e.topic in members), default=0
+        (e.steady_messages for e in cell.endpoints if e.reads and e.endpoint in own), default=0
     )
 
 
@@ -112,12 +112,16 @@ def _of_cell(cell: Cell) -> list[Topic]:
         {
             "endpoint": endpoint.endpoint,
             "kind": endpoint.kind,
+            "node": endpoint.node,
+            "process": endpoint.process,
+            "host": endpoint.host,
             "topic": endpoint.topic,
             "type": endpoint.type.name,
             "payload_bytes": endpoint.type.payload_bytes,
             "asked": json.dumps(endpoint.wire(cell.arm, 0)),
             "granted": None,
+            "joins_ns": endpoint.life.begin_s,
         }
         for endpoint in cell.endpoints
     ]
-    return judged_topics(rows, cell.workload.focus)
+    return judged_topics(rows, cell.definition())

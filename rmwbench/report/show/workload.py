@@ -4,6 +4,7 @@ of metrics, its pictures, and the evidence of each arm."""
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rmwbench.analysis.metrics.topics import WHERE, noun
 from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.report import columns as choice
 from rmwbench.report.chart import style
@@ -123,6 +124,7 @@ def results(workload: Workload, number: int) -> Table:
     ]
     looks = style.looks(workload.arms)
     letters = list(notes.by_text(workload))
+    before = WHERE[noun(workload.topics)]
     rows = []
     for place, arm in enumerate(workload.arms):
         key = _key(number, place)
@@ -139,7 +141,7 @@ def results(workload: Workload, number: int) -> Table:
                         note=",".join(notes.letter(letters, flag) for flag in arm.flags),
                     ),
                     *(metric_cell(arm, metric, key) for _, metric in first),
-                    verdict_cell(arm, facts.by_what(arm)),
+                    verdict_cell(arm, facts.by_what(arm), before=before),
                     *(metric_cell(arm, metric, key) for _, metric in others),
                     Cell((arm.release_date or "–")[:7], "muted", why=arm.release_date or ""),
                     Cell(
@@ -148,7 +150,7 @@ def results(workload: Workload, number: int) -> Table:
                         why=floor.basis,
                         link=f"#arm-{key}" if measured else "",
                     ),
-                    verdict_cell(arm, facts.by_what_whole(arm), f"#arm-{key}"),
+                    verdict_cell(arm, facts.by_what_whole(arm), f"#arm-{key}", before),
                 ],
                 heading=choice.family_begins(workload, place),
                 tone="muted" if arm.role == "floor" else "",
@@ -181,14 +183,14 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> Cell:
     )
 
 
-def verdict_cell(arm: AnyArm, what: str, link: str = "") -> Cell:
+def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> Cell:
     """`worse 1.84×`, `worse by loss`: `what` stands only beside a verdict that says there is a
-    difference."""
+    difference, `before` before the topic that it rests on."""
     if isinstance(arm, Arm) and arm.not_supported:
         return Cell("not supported", "muted", why=arm.not_supported)
     verdict = arm.verdict
     topic = arm.verdict.topic if isinstance(arm, Arm) else None
-    where = f"in {topic}" if topic and verdict.verdict in ("worse", "undecided") else ""
+    where = f"{before} {topic}" if topic and verdict.verdict in ("worse", "undecided") else ""
     detail = " ".join(filter(None, (what, where)))
     tone = VERDICTS.get(verdict.verdict, "")
     return Cell(verdict.verdict, tone, detail, verdict.reason, link, badge=True)
@@ -277,7 +279,7 @@ def topic_blocks(workload: Workload, number: int) -> Iterator[Block]:
     judged = any(topic.judged for topic in found)
     key = KEY if judged else "shown and not judged: the workload is judged by another metric"
     told = "; ".join(f"{topic.topic}: {topics.facts(topic)}" for topic in found)
-    yield Text(f"By topic: {metric}, and what did not arrive; {key}. {told}.", "muted")
+    yield Text(f"By {noun(found)}: {metric}, and what did not arrive; {key}. {told}.", "muted")
 
 
 def topic_cell(topic: Topic, arm: TopicArm) -> Cell:
@@ -307,7 +309,9 @@ def _topics(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator
         if draw:
             blocks.append(evidence.topic_figures(doc, workload, topic))
         anchor = _topic_anchor(number, place)
-        yield Section(f"Topic {topic.topic}", blocks, anchor=anchor, on=On.PAGE)
+        yield Section(
+            f"{noun([topic]).capitalize()} {topic.topic}", blocks, anchor=anchor, on=On.PAGE
+        )
 
 
 def _topic_anchor(number: int, place: int) -> str:

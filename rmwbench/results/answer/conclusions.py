@@ -167,7 +167,9 @@ def _undelivered(found: Sequence[tuple[AnyArm, Fates]]) -> list[Said]:
     best_effort: list[str] = []
     for a, fates in found:
         if fates.lost:
-            group = reliable if str(a.qos).startswith("reliable") else best_effort
+            asked = str(a.qos)  # one best-effort end, of a reliable one too, is allowed to lose
+            both = asked.startswith("reliable") and "best_effort" not in asked
+            group = reliable if both else best_effort
             group.append(f"{a.arm} {fmt.percent(fates.lost)}")
     lines: list[Said] = []
     if unsent := [(a.arm, fates) for a, fates in found if fates.never_sent]:

@@ -14,6 +14,7 @@ from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
+from rmwbench.analysis.metrics.topics import WHERE, Noun, noun
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.limits import MEETS, MISSES, NONE, NOT_SUPPORTED, OPEN, UNKNOWN
 from rmwbench.analysis.verdicts.ordered_by import Words
@@ -346,19 +347,22 @@ class Unable:
 @dataclass(frozen=True)
 class OverTopics:
     """In no topic decided to be worse, while every other contender is worse in one. `open_in`:
-    topics in which it is itself not decided."""
+    topics in which it is itself not decided; `what`: how one of them is called."""
 
     arm: str
     open_in: tuple[str, ...] = ()
+    what: Noun = "topic"
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} is the only arm that is worse in no topic{self._still()}"
+        return f"{self.arm} {self._only()}"
 
     def advice(self, order: Words) -> str:
-        return f"take {self.arm}: it is the only arm that is worse in no topic{self._still()}"
+        return f"take {self.arm}: it {self._only()}"
 
-    def _still(self) -> str:
-        return f", and is open in {names(self.open_in)}" if self.open_in else ""
+    def _only(self) -> str:
+        where = WHERE[self.what]
+        still = f", and is open {where} {names(self.open_in)}" if self.open_in else ""
+        return f"is the only arm that is worse {where} no {self.what}{still}"
 
 
 @dataclass(frozen=True)
@@ -366,10 +370,13 @@ class NoneInAll:
     """Every contender is worse in some topic; (arm, the topics in which it is the best)."""
 
     best_in: tuple[tuple[str, tuple[str, ...]], ...]
+    what: Noun = "topic"
 
     def clause(self, order: Words) -> str:
-        found = ", ".join(f"{arm} in {names(topics)}" for arm, topics in self.best_in)
-        return "no arm is the best in every topic" + (f": {order.best} is {found}" if found else "")
+        where = WHERE[self.what]
+        found = ", ".join(f"{arm} {where} {names(topics)}" for arm, topics in self.best_in)
+        best = f": {order.best} is {found}" if found else ""
+        return f"no arm is the best {where} every {self.what}{best}"
 
 
 @dataclass(frozen=True)
@@ -381,15 +388,17 @@ class AtWorst:
     topic: str
     ratio: float | None
     fates: Fates | None
+    what: Noun = "topic"
 
     def clause(self, order: Words) -> str:
-        if self.fates is not None:
+        where = f"{WHERE[self.what]} {self.topic}"
+        if self.fates is not None and self.what == "topic":
             return f"{self.arm} {self.fates.verbs(self.topic)}"
+        if self.fates is not None:
+            return f"{where} {self.arm} {self.fates.verbs()}"
         if self.ratio is not None:
-            return (
-                f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} (in {self.topic})"
-            )
-        return f"{self.arm} is {order.than} another (in {self.topic})"
+            return f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} ({where})"
+        return f"{self.arm} is {order.than} another ({where})"
 
 
 @dataclass(frozen=True)
@@ -732,7 +741,8 @@ def _over_topics(workload: Workload) -> list[Fact]:
         return _alone(by["alone"][0], by, workload)
     facts: list[Fact] = []
     if len(standing) == 1 and worse:
-        facts.append(OverTopics(standing[0].arm, _open_in(workload, standing[0].arm)))
+        open_in = _open_in(workload, standing[0].arm)
+        facts.append(OverTopics(standing[0].arm, open_in, noun(workload.topics)))
     elif standing:
         open_ = tuple(arm.arm for arm in standing if verdict_of(arm) == "undecided")
         equal = [arm for arm in standing if verdict_of(arm) != "undecided"]
@@ -742,7 +752,7 @@ def _over_topics(workload: Workload) -> list[Fact]:
         else:
             facts.append(Between(open_, not worse))
     elif worse:
-        facts.append(NoneInAll(_best_in(workload)))
+        facts.append(NoneInAll(_best_in(workload), noun(workload.topics)))
     running = [arm for arm in worse if not is_by_failure(arm)]
     facts += [_at_worst(arm, workload) for arm in sorted(running, key=_severity)]
     facts += _do_not_work(worse)
@@ -766,7 +776,7 @@ def _at_worst(arm: Arm, workload: Workload) -> AtWorst:
         (there,) = [t for t in workload.topics if t.topic == topic]
         (own,) = [a for a in there.arms if a.arm == arm.arm]
         fates = fates_of(own, there)
-    return AtWorst(arm.arm, topic, _ratio(arm), fates)
+    return AtWorst(arm.arm, topic, _ratio(arm), fates, noun(workload.topics))
 
 
 def _best_in(workload: Workload) -> tuple[tuple[str, tuple[str, ...]], ...]:

@@ -20,7 +20,6 @@ from rmwbench.analysis.metrics.aggregate import (
     under_way_of,
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
-from rmwbench.analysis.metrics.context import focus_of
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
 from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
 from rmwbench.analysis.metrics.trial import measure_trial
@@ -198,8 +197,7 @@ class _Gathering:
         for evidence in bundle.evidence((x for x in lines if x.status == "done"), small):
             case, seen = wanted[evidence.cell]
             trial = measure_trial(evidence)
-            focus = focus_of(loads(evidence.definition))
-            topics = judged_topics(evidence.endpoints, focus)
+            topics = judged_topics(evidence.endpoints, loads(evidence.definition))
             names = list(dict.fromkeys(e["topic"] for e in evidence.endpoints))
             self._add(seen, trial, (number, trial.block), topics, names)
             flags = disturbed.disturbances([trial.trial], small.events)

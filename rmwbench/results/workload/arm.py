@@ -15,10 +15,9 @@ from rmwbench.analysis.metrics.aggregate import (
     fraction_of,
     trial_value,
 )
-from rmwbench.analysis.metrics.comparisons import is_floor, is_reliable, loads
-from rmwbench.analysis.metrics.context import focus_of
+from rmwbench.analysis.metrics.comparisons import focus_of, is_floor, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import POOLED, WHY_NOT_POOLED, judged_topics
+from rmwbench.analysis.metrics.topics import POOLED, judged_topics, why_not_pooled
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
@@ -97,7 +96,7 @@ class ArmReport:
         self.payload_bytes = max(
             (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
         )
-        self._of_topics = [(e["topic"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self._granted_qos = [(e["endpoint"], loads(e["granted"]).get("qos")) for e in endpoints]
         self._take_topics(small)
         self._take_granted(granted)
         self._take_disturbances(small)
@@ -110,10 +109,15 @@ class ArmReport:
     def _take_topics(self, small: Small) -> None:
         focus = focus_of(self.definition)
         first = small.endpoints[self.trials[0].trial] if self.trials else []
-        self.topics = judged_topics(first, focus) if self.trials else []
+        self.topics = judged_topics(first, self.definition) if self.trials else []
         """Those that are judged one by one; empty where all are alike."""
         self.topic_names = list(
-            dict.fromkeys(t for t, _ in self._of_topics if not focus or t in focus)
+            dict.fromkeys(
+                e["topic"]
+                for t in self.trials
+                for e in small.endpoints[t.trial]
+                if not focus or e["topic"] in focus
+            )
         )
         self.judged: dict[str | None, best.Arm] = {}
         """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
@@ -121,7 +125,9 @@ class ArmReport:
         self.found = interim.Found()
         for trial in self.trials:
             bound = interim.is_bound(small.events[trial.trial])
-            self.found.add(trial, self.primary, small.endpoints[trial.trial], focus, bound)
+            self.found.add(
+                trial, self.primary, small.endpoints[trial.trial], self.definition, bound
+            )
         self.values = {
             name: []
             if self.topics and name in POOLED
@@ -134,7 +140,7 @@ class ArmReport:
             g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
         )
         self.touch = _one(a.get("touch") for _, a, _ in granted)
-        self.qos = _one(_qos(g["qos"]) for _, _, g in granted if g.get("qos"))
+        self.qos = _one(qos_words(g["qos"]) for _, _, g in granted if g.get("qos"))
         self.take = taken_as(
             _one(g.get("take") for kind, _, g in granted if kind == "subscription"),
             sum(t.messages.lent for t in self.trials),
@@ -267,8 +273,10 @@ class ArmReport:
 
     def qos_of(self, topic: str) -> str | None:
         """What was granted to the topic's endpoints, in words; several joined where they differ."""
-        members = next((one.members for one in self.topics if one.name == topic), ())
-        return _one(_qos(qos) for name, qos in self._of_topics if name in members and qos)
+        own = next((one.endpoints for one in self.topics if one.name == topic), frozenset())
+        return _one(
+            qos_words(qos) for endpoint, qos in self._granted_qos if endpoint in own and qos
+        )
 
     def _configuration(self, bundle: Bundle) -> Configuration | None:
         own = self.arm.get("profile") or {}
@@ -381,7 +389,7 @@ class ArmReport:
         }
         if self.topics:
             found |= {
-                name: Estimate(unit=GLOSSARY[name].unit, no_data=WHY_NOT_POOLED)
+                name: Estimate(unit=GLOSSARY[name].unit, no_data=why_not_pooled(self.topics))
                 for name in sorted(POOLED)
             }
         return found
@@ -393,7 +401,7 @@ class ArmReport:
         if floor is self:
             return Ratio(no_data="this is the floor")
         if topic is None and self.topics and self.primary in POOLED:
-            return Ratio(no_data=WHY_NOT_POOLED)
+            return Ratio(no_data=why_not_pooled(self.topics))
         mine, its = self.judged[topic], floor.judged[topic]
         bounds = mine.bounds, its.bounds
         return best.ratio(mine.primary, its.primary, bounds=bounds)
@@ -472,7 +480,7 @@ def _path(paths: Sequence[PathShare]) -> tuple[str | None, str | None]:
     return ", ".join(texts), ordered[0][0]
 
 
-def _qos(qos: dict[str, Any]) -> str:
+def qos_words(qos: dict[str, Any]) -> str:
     depth = f" {qos['depth']}" if qos.get("history") == "keep_last" and "depth" in qos else ""
     return f"{qos.get('reliability')}, {qos.get('history')}{depth}, {qos.get('durability')}"
 

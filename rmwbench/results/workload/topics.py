@@ -3,18 +3,19 @@ shaped like a workload, so that whatever renders a workload (headline, table, ch
 topic too.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics import topics as measured
 from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Topic, TopicArm, TopicTrials
+from rmwbench.results.shown import Readers, Topic, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
-from rmwbench.results.workload.arm import ArmReport, floors, per_trial, unsent_by
+from rmwbench.results.workload.arm import ArmReport, floors, per_trial, qos_words, unsent_by
 from rmwbench.words import numbers as fmt
 
 Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
@@ -60,6 +61,7 @@ def _topic(
         topic=topic.name,
         title=topic.name,
         members=tuple(topic.members),
+        readers=_readers(topic),
         message=topic.message,
         payload_bytes=topic.payload_bytes,
         rate_hz=topic.rate_hz,
@@ -77,6 +79,20 @@ def _topic(
             for arm in arms
         ),
         charts=chart_points.curves(trials, primary),
+    )
+
+
+def _readers(topic: measured.Topic) -> Readers | None:
+    if topic.readers is None:
+        return None
+    return Readers(
+        nodes=topic.readers.nodes,
+        hosts=topic.readers.hosts,
+        differ=topic.readers.differ,
+        qos=qos_words(loads(topic.readers.asked.qos)),
+        process=topic.readers.asked.process,
+        hold_ns=topic.readers.asked.hold_ns,
+        joins=topic.readers.asked.joins,
     )
 
 
@@ -121,8 +137,8 @@ def _arm(
 
 
 def facts(topic: Topic) -> str:
-    """`PointCloud512k, 524 kB at 10 Hz, best effort`; `8 topics` where it is several that are
-    alike."""
+    """`524 kB at 10 Hz, best effort`; `8 topics` where it is several that are alike; of readers that
+    differ from others also in what, `keeps each message 50 ms`."""
     parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
     size = (
         fmt.quantity(topic.payload_bytes, "bytes")
@@ -131,5 +147,20 @@ def facts(topic: Topic) -> str:
     )
     rate = topic.rate_hz
     parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
-    parts.append("reliable" if topic.reliable else "best effort")
-    return ", ".join(parts)
+    readers = topic.readers
+    if readers and "qos" in readers.differ:
+        parts.append(readers.qos.replace("_", " "))
+    else:
+        parts.append("reliable" if topic.reliable else "best effort")
+    return ", ".join([*parts, *(_differing(readers) if readers else ())])
+
+
+def _differing(readers: Readers) -> Iterator[str]:
+    if {"link", "host"} & {*readers.differ}:
+        yield f"on {', '.join(readers.hosts)}"
+    if "process" in readers.differ:
+        yield "in the process that sends" if readers.process == "all" else "in another process"
+    if readers.hold_ns:
+        yield f"keeps each message {fmt.quantity(readers.hold_ns, 'ns')}"
+    if readers.joins:
+        yield "comes late"

@@ -1,0 +1,113 @@
+"""Which readers of a topic are alike: those of whom the same was asked, at the same place.
+
+A planner beside the camera and a viewer behind a thin link have no common median, nor has a reader
+that keeps each message 50 ms with one that does not. What was asked is known beforehand, and is the
+same in every arm and every trial, so it says which readers are judged apart; what turned out does
+not.
+"""
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from rmwbench.analysis.metrics.comparisons import loads
+
+Row = Mapping[str, Any]
+Shared = Literal["all", "some", "none"]
+DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "link"]
+"""The fields of `Asked`."""
+_TAKING = ("touch", "wait", "take")
+"""What is asked of each reader besides its QoS."""
+_EVERYWHERE = "all"
+"""The host of a change of every link."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What readers of one topic may differ in. `qos` and `taking` (way of waiting, what is read,
+    and into which memory) as JSON; `hold_ns`: how long each message is kept; `joins`: whether the
+    node comes late, or comes again; `host` and `process`: with how many of its writers the reader
+    shares them; `link`: what lies between its host and the others, as JSON."""
+
+    qos: str
+    taking: str
+    hold_ns: int
+    joins: bool
+    process: Shared
+    host: Shared
+    link: str
+
+
+@dataclass(frozen=True)
+class Group:
+    """Readers that are alike. `differ`: the fields of `asked` in which they are not as all others;
+    empty where there are no others."""
+
+    rows: tuple[Row, ...]
+    asked: Asked
+    differ: tuple[DiffersIn, ...] = ()
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row["node"] for row in self.rows))
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(row["host"] for row in self.rows))
+
+
+def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[Group]:
+    """The subscriptions among these `endpoints` rows of one topic, or of several that are alike, in
+    their order. `definition`: of the cell, which has how long a message is held, and the links."""
+    held = {one.get("endpoint"): one.get("hold_ns", 0) for one in definition.get("endpoints") or ()}
+    late = {(r["topic"], r["node"]) for r in rows if r.get("joins_ns") is not None}
+    found: dict[Asked, list[Row]] = {}
+    for row in (r for r in rows if r["kind"] == "subscription"):
+        writers = [r for r in rows if r["kind"] == "publisher" and r["topic"] == row["topic"]]
+        said = loads(row.get("asked"))
+        host = _shared("host", row, writers)
+        asked = Asked(
+            qos=_text(said.get("qos")),
+            taking=_text([said.get(name) for name in _TAKING]),
+            hold_ns=held.get(row["endpoint"], 0),
+            joins=(row["topic"], row["node"]) in late,
+            process=_shared("process", row, writers),
+            host=host,
+            link="" if host == "all" else _link(row["host"], definition.get("network") or {}),
+        )
+        found.setdefault(asked, []).append(row)
+    differ = tuple(
+        name for name in get_args(DiffersIn) if len({getattr(one, name) for one in found}) > 1
+    )
+    return [Group(tuple(own), asked, differ) for asked, own in found.items()]
+
+
+def _shared(what: str, row: Row, writers: Collection[Row]) -> Shared:
+    same = sum(writer[what] == row[what] for writer in writers)
+    return "none" if not same else "all" if same == len(writers) else "some"
+
+
+def _link(host: str, network: Mapping[str, Any]) -> str:
+    """As the cell's network resolves it: equal for two hosts with equal links, on the network and
+    on those beside it."""
+    return _text(
+        [
+            (network.get("links") or {}).get(host),
+            [one.get("name") for one in (network.get("interfaces") or {}).get(host) or ()],
+            {
+                port.removeprefix(f"{host} "): link
+                for port, link in (network.get("beside") or {}).items()
+                if port.startswith(f"{host} ")
+            },
+            [
+                {name: value for name, value in change.items() if name != "host"}
+                for change in network.get("changes") or ()
+                if change.get("host") in (host, _EVERYWHERE)
+            ],
+        ]
+    )
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)

@@ -1,0 +1,99 @@
+"""Which readers of a topic are judged apart, and what they are called."""
+
+from rmwbench.analysis.metrics.topics import judged_topics
+from tests.analysis.test_topics import endpoint
+
+FAST, THIN = {"down": {"rate_bps": 300_000_000}}, {"down": {"rate_bps": 5_000_000}}
+
+
+def reader(number, node, topic="image", **more):
+    return endpoint(number, topic, "subscription", node=node, **{"process": node} | more)
+
+
+CAMERA = endpoint(1, "image", host="robot")
+
+
+def parts(*rows, **definition):
+    return judged_topics(rows, definition)
+
+
+def names(*rows, **definition):
+    return [one.name for one in parts(*rows, **definition)]
+
+
+def test_a_symmetrical_fan_out_has_one_number():
+    rows = [CAMERA, *(reader(n, f"listener_{n}", host="base") for n in range(2, 7))]
+    assert names(*rows) == []
+    two_hosts = [CAMERA, reader(2, "a", host="base"), reader(3, "b", host="tablet")]
+    assert names(*two_hosts, network={"links": {"base": FAST, "tablet": FAST}}) == []
+
+
+def test_readers_are_apart_by_their_links_and_places():
+    far = [CAMERA, reader(2, "planner", host="base"), reader(3, "viewer", host="tablet")]
+    found = parts(*far, network={"links": {"base": FAST, "tablet": THIN}})
+    assert [(one.name, one.endpoints, one.readers.differ) for one in found] == [
+        ("planner", {1, 2}, ("link",)),
+        ("viewer", {1, 3}, ("link",)),
+    ]
+    change = {"at_s": 1.0, "host": "tablet", "change": "down"}
+    assert names(*far, network={"changes": [change]}) == ["planner", "viewer"]
+    near = [CAMERA, reader(2, "near", host="robot"), reader(3, "far", host="base")]
+    assert names(*near) == ["near", "far"]
+    inside = [CAMERA, reader(2, "in", process="node_1"), reader(3, "out")]
+    assert names(*inside) == ["in", "out"]
+
+
+def test_readers_are_apart_by_what_was_asked_of_them():
+    rows = [CAMERA, reader(2, "control"), reader(3, "logger")]
+    held = [{"endpoint": 2}, {"endpoint": 3, "hold_ns": 50_000_000}]
+    found = parts(*rows, endpoints=held)
+    assert [(one.name, one.readers.asked.hold_ns) for one in found] == [
+        ("control", 0),
+        ("logger", 50_000_000),
+    ]
+    assert found[0].readers.differ == ("hold_ns",)
+    late = reader(3, "late", joins_ns=1_000_000_000)
+    assert names(CAMERA, reader(2, "viewer"), late) == ["viewer", "late"]
+    lossy = reader(3, "lossy", reliability="best_effort")
+    found = parts(CAMERA, reader(2, "sure"), lossy)
+    assert [(one.name, one.reliable) for one in found] == [("sure", True), ("lossy", False)]
+
+
+def test_who_comes_again_is_one_reader():
+    again = [reader(3, "planner"), reader(4, "planner", joins_ns=2_000_000_000)]
+    found = parts(CAMERA, reader(2, "logger"), *again)
+    assert [(one.name, one.endpoints) for one in found] == [
+        ("logger", {1, 2}),
+        ("planner", {1, 3, 4}),
+    ]
+
+
+def test_names_say_the_topic_where_there_are_several_and_are_of_groups():
+    held = [{"endpoint": n, "hold_ns": 7} for n in (4, 5)]
+    rows = [CAMERA, *(reader(n, f"viewer_{n}") for n in (2, 3)), reader(4, "log"), reader(5, "bag")]
+    assert names(*rows, endpoints=held) == ["viewer_*", "log,bag"]
+    imu = [endpoint(8, "imu", rate_hz=200.0), reader(9, "control", "imu")]
+    assert names(*rows, *imu, endpoints=held) == ["image → viewer_*", "image → log,bag", "imu"]
+    # where a reader is called as its topic
+    assert names(CAMERA, reader(4, "image"), reader(6, "x"), endpoints=held) == [
+        "image → image",
+        "image → x",
+    ]
+    numbered = [CAMERA, *(reader(n, f"viewer_{n}") for n in (2, 3, 4, 5))]
+    assert names(*numbered, endpoints=held) == ["viewer_2,viewer_3", "viewer_4,viewer_5"]
+
+
+def test_the_hops_of_a_chain_stay_together():
+    rows = [
+        endpoint(1, "way", node="a", process="a"),
+        reader(2, "b", "way", process="a"),
+        endpoint(3, "way_1", node="b", process="a", arrival={"kind": "relay", "from": 2}),
+        reader(4, "c", "way_1"),
+    ]
+    assert names(*rows) == []
+
+
+def test_what_may_be_limited():
+    held = [{"endpoint": 3, "hold_ns": 7}]
+    _, logger = parts(CAMERA, reader(2, "control"), reader(3, "logger"), endpoints=held)
+    assert logger.limited_by == ("image", "logger", "logger", "image → logger")
