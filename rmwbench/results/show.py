@@ -66,6 +66,7 @@ def summarise(
     small, arms = found.small, found.arms
     level = replace(found.rules, alpha=found.at.alpha)
     here = machine(bundle)
+    called = {w.name: _called(arms[w.name]) for w in found.workloads}
     all_effects = effects.judged([effect for w in arms for effect in _effects(w, arms)], level)
     tuned = _tuning(arms, found.topics, level)
     own = here.calibration.own_cost
@@ -82,7 +83,9 @@ def summarise(
         machine=here,
         block_correlation=_correlation(found),
         workloads=workloads,
-        outcomes=outcomes.judged(_limits(found, limits), _limited(workloads, limits)),
+        outcomes=outcomes.judged(
+            _limits(found, limits), _limited(workloads, limits, called), called
+        ),
         **_features("of_campaign", bundle, found),
         conclusions=(),
         more=more(workloads, found.rules.minutes_per_block),
@@ -117,7 +120,20 @@ def _limits(found: JudgedCampaign, limits: "LimitsFile | None") -> outcomes.Acce
     return outcomes.declared(declared.document(), max(found.rules.min_blocks, minimum))
 
 
-def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequence[Workload]:
+def _called(arms: Sequence[ArmReport]) -> outcomes.Names:
+    """Of a workload, with the topics of each arm that has any."""
+    found: dict[str | None, tuple[str, ...]] = {}
+    for arm in arms:
+        if arm.trials:
+            found = {**arm.limited_by, **found}
+    return found
+
+
+def _limited(
+    workloads: Sequence[Workload],
+    limits: "LimitsFile | None",
+    called: Mapping[str, outcomes.Names],
+) -> Sequence[Workload]:
     """The workloads that the limits are of. Raises UserError where there is none."""
     if limits is None:
         return workloads
@@ -126,8 +142,7 @@ def _limited(workloads: Sequence[Workload], limits: "LimitsFile | None") -> Sequ
     found = [w for w in workloads if limits.of.has(w.name, w.levels)]
     if not found:
         raise no_such_case(limits, [w.workload for w in workloads])
-    topics = {t for w in workloads for t in w.topic_names}
-    check_topics(limits, topics | {one.topic for w in workloads for one in w.topics})
+    check_topics(limits, {n for w in called.values() for names in w.values() for n in names})
     return found
 
 

@@ -240,10 +240,14 @@ class Cell:
     @property
     def steady_messages(self) -> int:
         """The fewest messages that a reader should see in the steady state of one trial: what its
-        percentiles rest on. Of readers that come late or leave only where there are no others,
-        since all are pooled."""
+        percentiles rest on. Of readers that come late or leave only where there are no others:
+        they are measured apart, and with fewer messages."""
         focus = self.workload.focus
-        readers = [e for e in self.endpoints if e.reads and (not focus or e.topic in focus)]
+        readers = [
+            e
+            for e in self.endpoints
+            if e.reads and (not focus or e.topic in focus or e.node in focus)
+        ]
         whole = [e for e in readers if e.life.whole]
         return min((e.steady_messages for e in whole or readers), default=0)
 

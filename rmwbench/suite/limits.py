@@ -54,8 +54,9 @@ class Nothing(Strict):
 
 
 class Limits(Strict):
-    """`topics`: limits of single topics, which take the place of those of `acceptable` for the
-    same metric there; alike ones may be named together, as `scan_*`."""
+    """`topics`: limits of single topics, or of readers by their node's name, which take the place of
+    those of `acceptable` for the same metric there; alike ones may be named together, as
+    `scan_*`."""
 
     acceptable: dict[str, Annotated[float, Field(gt=0.0)]] = Field(default_factory=dict)
     topics: dict[str, dict[str, Annotated[float, Field(gt=0.0)]]] = Field(default_factory=dict)

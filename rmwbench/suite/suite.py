@@ -214,12 +214,19 @@ class Suite(Strict):
             raise unknown("network", name, list(self.networks), at=at)
 
     def _check_limited_topics(self, limits: Limits) -> None:
-        named = (t for w in self.workloads for node in w.written_out for t in node.topics)
-        topics = list(dict.fromkeys(named)) if limits.topics else []
+        """By a topic's name or a reader's, which is its node's, or both: `image → control`."""
+        if not limits.topics:
+            return
+        nodes = [node for workload in self.workloads for node in workload.written_out]
+        topics = dict.fromkeys(topic for node in nodes for topic in node.topics)
+        readers = dict.fromkeys(node.name for node in nodes if node.subscriptions)
+        both = [f"{s.topic} → {node.name}" for node in nodes for s in node.subscriptions]
         for name in limits.topics:
             begins = name.removesuffix("*")
-            if name not in topics and not any(t.startswith(begins) for t in topics if "*" in name):
-                raise unknown("topic", name, topics, at=("outcomes", "topics", name))
+            known = [*topics, *readers, *both]
+            if name not in known and not any(t.startswith(begins) for t in known if "*" in name):
+                listed = [*dict.fromkeys([*topics, *readers])]
+                raise unknown("topic or reader", name, listed, at=("outcomes", "topics", name))
 
     def _check_exclusions(self, arms: list[str], workloads: list[str]) -> None:
         axes: dict[str, list[Scalar]] = {

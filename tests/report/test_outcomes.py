@@ -59,7 +59,7 @@ def changed(shown, condition, arm, metrics=None, **changes):
             for one in workloads[condition].arms
         ),
     )
-    judged = outcomes.judged(outcomes.declared(DECLARED, 5), workloads)
+    judged = outcomes.judged(outcomes.declared(DECLARED, 5), workloads, {})
     return replace(shown, workloads=tuple(workloads), outcomes=judged)
 
 
@@ -105,7 +105,7 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(shown):
 def test_memory_and_its_limit_have_one_unit(shown):
     limit = {"metric": "pss", "at_most": 400 * 2**20}
     found = outcomes.judged(
-        outcomes.declared(DECLARED | {"acceptable": [limit]}, 5), shown.workloads
+        outcomes.declared(DECLARED | {"acceptable": [limit]}, 5), shown.workloads, {}
     )
     for condition in found.conditions:
         for arm in condition.arms:

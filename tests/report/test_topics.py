@@ -31,6 +31,7 @@ LIMITS = {
     "topics": {"front": [{"metric": "response_latency_p50", "at_most": 2e6}]},
     "none": {"metric": "undelivered", "at_least": 0.95},
 }
+CALLED = {"whole": {name: (name,) for name in FLOWS}}
 
 
 @pytest.fixture(scope="module")
@@ -164,13 +165,15 @@ def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
             )
             for one in workload.topics
         )
-        judged = outcomes.judged(outcomes.declared(LIMITS, 5), [replace(workload, topics=made)])
+        judged = outcomes.judged(
+            outcomes.declared(LIMITS, 5), [replace(workload, topics=made)], CALLED
+        )
         assert {arm.outcome for arm in judged.conditions[0].arms} == {outcome}
 
 
 def test_too_few_blocks_are_told_once(shown):
     limits = outcomes.declared(LIMITS, 9)
-    made = replace(shown, outcomes=outcomes.judged(limits, shown.workloads))
+    made = replace(shown, outcomes=outcomes.judged(limits, shown.workloads, CALLED))
     (row,) = outcomes.shown(made).rows
     assert [cell.value for cell in row.cells] == ["imu 8 of 9 blocks"] * 3
 

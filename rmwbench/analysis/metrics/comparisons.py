@@ -114,9 +114,24 @@ def loads(text: str | None) -> Any:
 
 
 def focus_of(definition: Mapping[str, Any]) -> tuple[str, ...]:
-    """The topics and services that a cell's latencies and losses are of; empty for all."""
+    """The topics, services and readers that a cell's latencies and losses are of; empty for all."""
     workload = definition.get("workload")
     return tuple(workload.get("focus") or ()) if isinstance(workload, Mapping) else ()
+
+
+def in_focus(endpoints: Iterable[Row], definition: Mapping[str, Any]) -> list[Row]:
+    """The rows of `endpoints` that these are of: of a topic all its endpoints, of a reader (by its
+    node's name) its subscriptions and who writes to them."""
+    focus, rows = focus_of(definition), list(endpoints)
+    if not focus:
+        return rows
+    read = {r["topic"] for r in rows if r["kind"] == "subscription" and r["node"] in focus}
+    return [
+        row
+        for row in rows
+        if row["topic"] in focus
+        or (row["topic"] in read and (row["kind"] != "subscription" or row["node"] in focus))
+    ]
 
 
 def _comparison(name: str, planned: Planned | None, cells: list[Row]) -> Comparison:

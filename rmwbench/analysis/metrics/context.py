@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from rmwbench.analysis.metrics.comparisons import focus_of, is_reliable, kept, loads
+from rmwbench.analysis.metrics.comparisons import focus_of, in_focus, is_reliable, kept, loads
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.columns import Columns, Endpoint, Window
 from rmwbench.analysis.records.frame_counts import FrameCounts, counts_of
@@ -111,7 +111,8 @@ class Context:
     @cached_property
     def judged(self) -> list[Endpoint]:
         """The endpoints that latencies and losses are of."""
-        return [e for e in self.endpoints if not self.focus or e.topic in self.focus]
+        own = {row["endpoint"] for row in in_focus(self.evidence.endpoints, self.definition)}
+        return [e for e in self.endpoints if e.endpoint in own]
 
     @cached_property
     def log(self) -> Mapping[str, Any] | None:

@@ -12,13 +12,13 @@ what a topic is otherwise, with its writers, and called as its node (`control`).
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
 from rmwbench.analysis.metrics import readers
-from rmwbench.analysis.metrics.comparisons import focus_of, is_reliable, loads
+from rmwbench.analysis.metrics.comparisons import in_focus, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import METRICS, Topics
 from rmwbench.analysis.metrics.readers import Group
 from rmwbench.analysis.stats.missing import total
@@ -61,10 +61,10 @@ class Topic:
         return (*called, *_of_readers(self.members, self.nodes))
 
 
-def limited_by(endpoints: Sequence[Row], focus: Collection[str] = ()) -> tuple[str, ...]:
+def limited_by(endpoints: Sequence[Row], definition: Mapping[str, Any]) -> tuple[str, ...]:
     """The names under which a workload with one number may have limits of its own: those of its
     topics, and of their readers."""
-    judged = [row for row in endpoints if not focus or row["topic"] in focus]
+    judged = in_focus(endpoints, definition)
     topics = tuple(dict.fromkeys(row["topic"] for row in judged))
     return (*topics, *_of_readers(topics, _nodes(judged)))
 
@@ -80,12 +80,10 @@ def _nodes(rows: Iterable[Row]) -> tuple[str, ...]:
 def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTHING) -> list[Topic]:
     """The topics of a trial's `endpoints` rows in their order, and the readers of one that differ;
     empty where all are alike, because then the workload has one number. `definition`: of the cell,
-    with the topics that latencies and losses are of (`focus`)."""
-    focus = focus_of(definition)
+    with what latencies and losses are of (`focus`)."""
     rows: dict[str, list[Row]] = {}
-    for row in endpoints:
-        if not focus or row["topic"] in focus:
-            rows.setdefault(row["topic"], []).append(row)
+    for row in in_focus(endpoints, definition):
+        rows.setdefault(row["topic"], []).append(row)
     rates = _rates(endpoints)
     alike: dict[tuple[Any, ...], list[str]] = {}
     for topic, found in rows.items():

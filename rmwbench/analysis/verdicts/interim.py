@@ -25,7 +25,7 @@ from rmwbench.analysis.metrics.comparisons import (
     Comparison,
     Planned,
     comparisons,
-    focus_of,
+    in_focus,
     is_floor,
     is_reliable,
     loads,
@@ -181,8 +181,7 @@ class Found:
         self.blocks.setdefault(None, []).append(facts(trial, primary))
         in_time = GLOSSARY[primary].clocks is Clocks.ONE_WAY  # another metric may rest on a ramp
         self.drifts.setdefault(None, []).append(trial.messages.drift if in_time else None)
-        focus = focus_of(definition)
-        judged = [row for row in endpoints if not focus or row["topic"] in focus]
+        judged = in_focus(endpoints, definition)
         self.reliable[None] = self.reliable.get(None, False) or is_reliable(judged)
         if trial.topics:
             parts = judged_topics(endpoints, definition)

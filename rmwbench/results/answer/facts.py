@@ -432,12 +432,13 @@ _OF_PAIRS = {
 
 @dataclass(frozen=True)
 class Limits:
-    """The contenders by what the user's limits make of them; `misses`: with the topic of the
-    limit."""
+    """The contenders by what the user's limits make of them; `misses`: with the topic of the limit,
+    which is called `what`."""
 
     meets: tuple[str, ...]
     misses: tuple[tuple[str, str | None], ...]
     open: tuple[str, ...]
+    what: Noun = "topic"
 
     def clause(self, order: Words) -> str:
         parts = []
@@ -448,7 +449,8 @@ class Limits:
             parts.append("no arm is shown to meet your limits")
         if self.misses:
             verb = "misses" if len(self.misses) == 1 else "miss"
-            told = [arm + (f" (in {topic})" if topic else "") for arm, topic in self.misses]
+            where = WHERE[self.what]
+            told = [arm + (f" ({where} {topic})" if topic else "") for arm, topic in self.misses]
             parts.append(f"{names(told)} {verb} them")
         if self.open:
             parts.append(f"{names(self.open)} may or may not")
@@ -797,7 +799,7 @@ def _open_in(workload: Workload, name: str) -> tuple[str, ...]:
     )
 
 
-def limits(condition: Condition | None) -> Limits | None:
+def limits(condition: Condition | None, part: Part) -> Limits | None:
     """Of a condition of the document's `outcomes`; None where the suite declares no limits."""
     if condition is None:
         return None
@@ -806,6 +808,7 @@ def limits(condition: Condition | None) -> Limits | None:
         tuple(arm.arm for arm in arms if arm.outcome == MEETS),
         tuple((arm.arm, arm.topic) for arm in arms if arm.outcome in (MISSES, NONE)),
         tuple(arm.arm for arm in arms if arm.outcome in (OPEN, UNKNOWN)),
+        noun(part.topics) if isinstance(part, Workload) else "topic",
     )
 
 

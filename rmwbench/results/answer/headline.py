@@ -49,7 +49,7 @@ _TONES = {
 def headline(workload: Part, condition: Condition | None = None) -> Headline:
     """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it
     has any. A sentence per family."""
-    kept = said.limits(condition)
+    kept = said.limits(condition, workload)
     contenders = said.contenders(workload)
     if contenders and all(is_untimed(arm) for arm in contenders):
         return Headline(

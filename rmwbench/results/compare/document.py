@@ -138,7 +138,7 @@ class _Group:
                     _widest(GLOSSARY[metric], self.b.trials_in(topic)),
                     _widest(GLOSSARY[metric], self.a.trials_in(topic)),
                 )
-                reliable = any(x.found.reliable.get(topic, False) for x in (self.a, self.b))
+                reliable = any(x.is_reliable_in(topic) for x in (self.a, self.b))
                 yield Statement(
                     group=self.key,
                     metric=GLOSSARY[metric],
@@ -177,8 +177,7 @@ class _Group:
     def _topics(self, metric: str) -> list[str | None]:
         """The topics that both have and that are judged one by one; [None], the whole, where there
         are none or the metric is of no single topic."""
-        there = {one.name for one in self.b.topics}
-        names = [one.name for one in self.a.topics if one.name in there]
+        names = self.a.shared(self.b)
         return [*names] if names and metric in OF_TOPICS else [None]
 
     def has_none(self, q: Statement, answer: Answer) -> bool:

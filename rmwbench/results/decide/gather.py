@@ -21,7 +21,7 @@ from rmwbench.analysis.metrics.aggregate import (
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
-from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
+from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics, limited_by
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.quantile import needed
 from rmwbench.analysis.verdicts import disturbed, interim
@@ -198,7 +198,7 @@ class _Gathering:
             case, seen = wanted[evidence.cell]
             trial = measure_trial(evidence)
             topics = judged_topics(evidence.endpoints, loads(evidence.definition))
-            names = list(dict.fromkeys(e["topic"] for e in evidence.endpoints))
+            names = limited_by(evidence.endpoints, loads(evidence.definition))
             self._add(seen, trial, (number, trial.block), topics, names)
             flags = disturbed.disturbances([trial.trial], small.events)
             seen.bound_trials += any(one.code == Code.MACHINE_BOUND for one in flags)
@@ -270,7 +270,7 @@ class _Gathering:
         names: Sequence[str],
     ) -> None:
         seen.ran.add(place)
-        self.topics.update(names, (topic.name for topic in topics))
+        self.topics.update(names, *(topic.limited_by for topic in topics))
         seen.limits |= limits_of(self.document, topics, names)
         for topic, metric in seen.limits:
             part = trial if topic is None else trial.topics.get(topic)
@@ -327,8 +327,9 @@ def _without_seeds(value: Any) -> Any:
 def limits_of(
     document: Mapping[str, Any], topics: Sequence[Topic], names: Sequence[str]
 ) -> dict[Asked, float]:
-    """What is asked of a case: (topic, metric) -> at most. Where the topics are alike, all of the
-    whole; else general limits of messages hold for each topic unless it has its own."""
+    """What is asked of a case: (topic, metric) -> at most. Where the topics and readers are alike,
+    all of the whole, which may have its own by any of these `names`; else general limits of messages
+    hold for each topic unless it has its own."""
     general = {limit["metric"]: limit["at_most"] for limit in document["acceptable"]}
     own = {
         topic: {limit["metric"]: limit["at_most"] for limit in found}
@@ -339,7 +340,7 @@ def limits_of(
         return {(None, metric): most for metric, most in {**general, **mine}.items()}
     out: dict[Asked, float] = {}
     for topic in topics:
-        mine = {k: v for name in (topic.name, *topic.members) for k, v in own.get(name, {}).items()}
+        mine = {k: v for name in topic.limited_by for k, v in own.get(name, {}).items()}
         of_topic = {k: v for k, v in general.items() if k in OF_TOPICS} | mine
         out |= {(topic.name, metric): most for metric, most in of_topic.items()}
     return out | {

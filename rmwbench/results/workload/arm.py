@@ -15,9 +15,15 @@ from rmwbench.analysis.metrics.aggregate import (
     fraction_of,
     trial_value,
 )
-from rmwbench.analysis.metrics.comparisons import focus_of, is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import POOLED, judged_topics, why_not_pooled
+from rmwbench.analysis.metrics.topics import (
+    POOLED,
+    Topic,
+    judged_topics,
+    limited_by,
+    why_not_pooled,
+)
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.stats.estimate import finites, number
 from rmwbench.analysis.stats.intervals import clopper_pearson
@@ -107,18 +113,15 @@ class ArmReport:
         self.losses = losses(self.trials, small, reliable=self.reliable, keep_last=keep_last)
 
     def _take_topics(self, small: Small) -> None:
-        focus = focus_of(self.definition)
         first = small.endpoints[self.trials[0].trial] if self.trials else []
-        self.topics = judged_topics(first, self.definition) if self.trials else []
+        self.topics = judged_topics(first, self.definition)
         """Those that are judged one by one; empty where all are alike."""
-        self.topic_names = list(
-            dict.fromkeys(
-                e["topic"]
-                for t in self.trials
-                for e in small.endpoints[t.trial]
-                if not focus or e["topic"] in focus
-            )
-        )
+        self.limited_by: dict[str | None, tuple[str, ...]] = {
+            None: limited_by(first, self.definition),
+            **{one.name: one.limited_by for one in self.topics},
+        }
+        """Topic, or None for the whole workload -> the names under which it may have limits."""
+        self.topic_names = list(dict.fromkeys(e["topic"] for e in in_focus(first, self.definition)))
         self.judged: dict[str | None, best.Arm] = {}
         """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
         its workload: whoever knows these sets it."""
@@ -238,10 +241,29 @@ class ArmReport:
         return self.found.arm(self.name, self.cell, topic, self.lines)
 
     def trials_in(self, topic: str | None) -> list[Trial]:
-        """The trials, of that topic alone where one is named."""
-        if topic is None:
+        """The trials, of that topic alone where one is named; of an arm whose topics and readers are
+        alike they are of each of these."""
+        if topic is None or not self.topics:
             return self.trials
         return [t.topics[topic] for t in self.trials if topic in t.topics]
+
+    def is_reliable_in(self, topic: str | None) -> bool:
+        return self.found.reliable.get(topic if self.topics else None, False)
+
+    def _has(self, topic: Topic) -> bool:
+        """Whether it can be put beside that topic of another cell: it has one of this name, or one
+        number for all its readers, of whom these are some."""
+        if self.topics:
+            return any(one.name == topic.name for one in self.topics)
+        return topic.readers is not None and {*topic.members, *topic.nodes} <= {
+            *self.limited_by[None]
+        }
+
+    def shared(self, other: "ArmReport") -> list[str]:
+        """The topics and readers that are judged one by one in it or in the other, and that both
+        have."""
+        there = self.topics or other.topics
+        return [one.name for one in there if self._has(one) and other._has(one)]
 
     def refused(self, entry: glossary.Metric) -> str | None:
         """Why no comparison takes this metric of it."""

@@ -82,8 +82,7 @@ def _divided(
     """`arm` ÷ `base`, called `against`, in its primary metric and in `metrics`: of the whole
     workload, then of each topic that both have by itself. `after`: topic -> what the sentence ends
     with."""
-    theirs = {topic.name for topic in base.topics}
-    topics = [None, *(topic.name for topic in arm.topics if topic.name in theirs)]
+    topics = [None, *arm.shared(base)]
     asked = {topic: _planned(arm, base, (arm.primary, *metrics), topic) for topic in topics}
     return [
         Effect(workload, arm.name, against, planned, after(topic), topic)

@@ -73,12 +73,21 @@ def _at_most(limits: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
     return tuple(AtMost(**limit) for limit in limits)
 
 
-def judged(limits: AcceptedLimits | None, workloads: Sequence[Workload]) -> Outcomes | None:
-    """None where neither the suite nor the user has any limits."""
+Names = Mapping[str | None, Sequence[str]]
+"""Topic, or None for the whole workload -> the names under which it may have limits of its own; what
+a later one says counts."""
+
+
+def judged(
+    limits: AcceptedLimits | None, workloads: Sequence[Workload], called: Mapping[str, Names]
+) -> Outcomes | None:
+    """None where neither the suite nor the user has any limits. `called`: by workload."""
     if limits is None:
         return None
     conditions = tuple(
-        _condition(limits, workload) for workload in workloads if _has_limits(limits, workload)
+        _condition(limits, workload, called.get(workload.workload, {}))
+        for workload in workloads
+        if limits.acceptable or _has_own(limits, called.get(workload.workload, {}))
     )
     return Outcomes(
         acceptable=limits.acceptable,
@@ -90,15 +99,14 @@ def judged(limits: AcceptedLimits | None, workloads: Sequence[Workload]) -> Outc
     )
 
 
-def _has_limits(limits: AcceptedLimits, workload: Workload) -> bool:
-    """Whether any limit is of this workload or one of its topics."""
-    names = {*workload.topic_names, *(topic.topic for topic in workload.topics)}
-    return bool(limits.acceptable) or bool(names & limits.topics.keys())
+def _has_own(limits: AcceptedLimits, called: Names) -> bool:
+    """Whether any limit is of one of its topics or readers."""
+    return any(name in limits.topics for names in called.values() for name in names)
 
 
-def _condition(limits: AcceptedLimits, workload: Workload) -> Condition:
+def _condition(limits: AcceptedLimits, workload: Workload, called: Names) -> Condition:
     arms = [arm for arm in workload.arms if arm.role != "floor"]
-    of = {arm.arm: _of_arm(limits, workload, arm) for arm in arms}
+    of = {arm.arm: _of_arm(limits, workload, arm, called) for arm in arms}
     found = judge.of_condition({name: one.judged for name, one in of.items()})
     return Condition(
         workload=workload.workload,
@@ -140,9 +148,9 @@ class _Part:
     wanted: Mapping[str, int]
 
 
-def _of_arm(limits: AcceptedLimits, workload: Workload, arm: Arm) -> _ArmInTopics:
+def _of_arm(limits: AcceptedLimits, workload: Workload, arm: Arm, called: Names) -> _ArmInTopics:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
-    parts = dict(_parts(limits, workload, arm))
+    parts = dict(_parts(limits, workload, arm, called))
     found = {
         name: judge.of_arm(part.acceptable, limits.nothing, part.arm, limits.least_blocks)
         for name, part in parts.items()
@@ -161,17 +169,17 @@ def _of_arm(limits: AcceptedLimits, workload: Workload, arm: Arm) -> _ArmInTopic
 
 
 def _parts(
-    limits: AcceptedLimits, workload: Workload, arm: Arm
+    limits: AcceptedLimits, workload: Workload, arm: Arm, called: Names
 ) -> Iterator[tuple[str | None, _Part]]:
     """Topic, or None for the whole workload -> its limits and the arm there: only what has a
     limit."""
     if not workload.topics:
-        yield None, _whole(_overlaid(limits.acceptable, limits.topics, workload.topic_names), arm)
+        yield None, _whole(_overlaid(limits.acceptable, limits.topics, called.get(None, ())), arm)
         return
     place = next(n for n, other in enumerate(workload.arms) if other.arm == arm.arm)
     for topic in workload.topics:
         general = [limit for limit in limits.acceptable if limit.metric in OF_TOPICS]
-        own = _overlaid(general, limits.topics, (topic.topic, *topic.members))
+        own = _overlaid(general, limits.topics, called.get(topic.topic, ()))
         if own:
             yield topic.topic, _in_topic(own, arm, topic.arms[place])
     whole = [limit for limit in limits.acceptable if limit.metric not in OF_TOPICS]

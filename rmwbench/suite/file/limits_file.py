@@ -34,14 +34,15 @@ def read_limits(path: Path) -> LimitsFile:
 
 
 def check_topics(limits: LimitsFile, known: Collection[str]) -> None:
-    """UserError for a topic with limits that no campaign has: nothing would be judged by them.
-    `known` is empty where no trial ended, and then nobody can say."""
+    """UserError for a topic, or a reader, with limits that no campaign has: nothing would be judged
+    by them. `known` is empty where no trial ended, and then nobody can say."""
+    short = sorted(name for name in known if " " not in name)  # `image → control` is `control`, too
     for topic in limits.topics:
         if known and topic not in known:
             raise UserError(
-                f"no topic of these campaigns is called `{topic}`",
+                f"no topic or reader of these campaigns is called `{topic}`",
                 where=f"limits {limits.limits}, topics",
-                expected="one of " + ", ".join(sorted(known)),
+                expected="one of " + ", ".join(short),
                 actual=topic,
                 fix=did_you_mean(topic, known),
             )

@@ -113,10 +113,10 @@ class Workload(Strict):
     `network` is what lies between hosts, by name or written out; `daemons_host` where the
     middleware's daemons run, the first host otherwise.
 
-    With `focus` the latencies and losses are of these topics and services alone, and all others are
-    load beside them. `against` names the workload that this one is put beside, arm by arm and block
-    by block, as ratios. `overload` says that more than five times what a link carries is sent on
-    purpose, which a plan refuses otherwise.
+    With `focus` the latencies and losses are of these topics, services and readers (by their node's
+    name) alone, and all others are load beside them. `against` names the workload that this one is
+    put beside, arm by arm and block by block, as ratios. `overload` says that more than five times
+    what a link carries is sent on purpose, which a plan refuses otherwise.
     """
 
     UNWRITTEN: ClassVar[frozenset[str]] = frozenset({"beside"})
@@ -207,9 +207,11 @@ class Workload(Strict):
         for part in BESIDE:
             part.check(part.KEY and getattr(self.beside, part.KEY), self)
         topics = dict.fromkeys(topic for node in self.written_out for topic in node.topics)
-        for index, topic in enumerate(self.focus):
-            if topic not in topics:
-                raise unknown("topic or service", topic, list(topics), at=("focus", index))
+        readers = [node.name for node in self.written_out if node.subscriptions]
+        for index, name in enumerate(self.focus):
+            if name not in topics and name not in readers:
+                known = [*dict.fromkeys([*topics, *readers])]
+                raise unknown("topic, service or reader", name, known, at=("focus", index))
         return self
 
     def _check_places(self) -> None:

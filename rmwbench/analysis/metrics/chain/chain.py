@@ -99,16 +99,19 @@ def measure_chains(
     lives: Mapping[int, Life],
     focus: Sequence[str] = (),
 ) -> Chains:
-    """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics that count (a path does
-    by its first or its last). Raises ValueError where the records contradict their format."""
+    """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics and readers that count
+    (a path does by its first or its last). Raises ValueError where the records contradict their format."""
     try:
         ways = paths(rows)
     except ValueError as error:
         return Chains(reason=str(error))
     if focus:
-        topics = {row["endpoint"]: row["topic"] for row in rows}
+        of = {row["endpoint"]: row for row in rows}
         ways = [
-            way for way in ways if topics[way[0].writer] in focus or topics[way[-1].reader] in focus
+            way
+            for way in ways
+            if {of[way[0].writer]["topic"], of[way[-1].reader]["topic"]} & {*focus}
+            or of[way[-1].reader]["node"] in focus
         ]
     if not ways:
         return Chains(reason=NO_CHAIN)
