@@ -9,9 +9,9 @@ from pydantic import Field
 
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
-from rmwbench.analysis.metrics.readers import DiffersIn, Shared
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.analysis.records.readers import DiffersIn, Shared
 from rmwbench.analysis.verdicts.gains import Gain
 from rmwbench.analysis.verdicts.limits import (
     ArmOutcome,

@@ -292,9 +292,9 @@ def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
 
 
 def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
-    with pytest.raises(UserError, match="no topic of these campaigns is called `fornt`"):
+    with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
         decided(tmp_path, imu, more="topics: {fornt: {loss: 0.1}}\n")
-    with pytest.raises(UserError, match="no topic of these campaigns is called `fornt`"):
+    with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
         show(Bundle(imu), limits(tmp_path, more="topics: {fornt: {loss: 0.1}}\n"))
 
 

@@ -178,6 +178,7 @@ def over(transport, *values):
         primary="response_latency_p50",
         trials=list(values),
         topics=(),
+        shared=lambda other: [],
         in_blocks=lambda metric, topic: dict(enumerate(values)),
         clock_bounds=lambda metric, topic: {},
     )

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
-from rmwbench.analysis.metrics import readers
 from rmwbench.analysis.metrics.comparisons import in_focus, is_reliable, loads
 from rmwbench.analysis.metrics.glossary import METRICS, Topics
-from rmwbench.analysis.metrics.readers import Group
+from rmwbench.analysis.records import readers
+from rmwbench.analysis.records.readers import Group
 from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]

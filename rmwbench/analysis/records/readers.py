@@ -11,8 +11,6 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from rmwbench.analysis.metrics.comparisons import loads
-
 Row = Mapping[str, Any]
 Shared = Literal["all", "some", "none"]
 DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "link"]
@@ -65,7 +63,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[Group]:
     found: dict[Asked, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "subscription"):
         writers = [r for r in rows if r["kind"] == "publisher" and r["topic"] == row["topic"]]
-        said = loads(row.get("asked"))
+        said = json.loads(row.get("asked") or "{}")
         host = _shared("host", row, writers)
         asked = Asked(
             qos=_text(said.get("qos")),
