@@ -108,7 +108,7 @@ def _by_suite(suites: "Sequence[Row]") -> list[str]:
 
 
 def evaluations_table(suites: "Sequence[Row]") -> str:
-    """The table of docs/evaluations.md: each suite of the published evaluations with its
+    """What `--by-suite` prints (docs/evaluations.md): each suite of the published evaluations with its
     conditions, how many of them are the original's and how many are measured, in trials as long as
     the original's runs and over each RMW too, what became of its statements, and the minutes that
     its trials took."""
