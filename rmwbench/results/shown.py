@@ -20,6 +20,7 @@ from rmwbench.analysis.verdicts.limits import (
     NothingArrives,
     Why,
 )
+from rmwbench.analysis.verdicts.spread import Spread
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.model import Chain, Layer, Tail, Trials
 from rmwbench.results.machine.model import Machine
@@ -202,7 +203,8 @@ class CommonArm:
     """What an arm has in a workload and in each of its topics. `per_trial`: metric -> its values;
     `qos`: as granted; `family`: whom it is compared with, by copy or by loan; `times_floor`: its
     primary metric divided by that of its family's floor; `unsent_by`: messages that were due and
-    never sent, by what kept them."""
+    never sent, by what kept them; `spread`: between its readers, None where it has one, or where
+    these are judged one by one."""
 
     arm: str
     middleware: str
@@ -219,6 +221,7 @@ class CommonArm:
     per_trial: Mapping[str, tuple[TrialValue, ...]]
     times_floor: Ratio
     drift: Drift | None = None
+    spread: Spread | None = absent()
 
     def value(self, metric: str) -> float | None:
         """Of a metric, in its unit, infinite where messages that did not arrive reach it; None

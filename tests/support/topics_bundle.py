@@ -18,6 +18,8 @@ from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept
 
+FURTHER = 100
+"""A further reader's endpoint has this and the number of those before it."""
 BEGIN_NS, STEADY_NS, DRAIN_NS = 5_000_000_000, 2_100_000_000, 300_000_000
 
 
@@ -33,13 +35,14 @@ class Flow:
 
 @dataclass(frozen=True)
 class Carrier:
-    """An arm: topic -> (median latency in ns, fraction lost); `definition`: what its cell's has
-    besides."""
+    """An arm: topic -> (median latency in ns, fraction lost); `readers`: topic -> node -> the same of
+    further readers; `definition`: what its cell's has besides."""
 
     middleware: str
     topics: Mapping[str, tuple[float, float]]
     fails: tuple[int, ...] = field(default=())
     definition: Mapping[str, Any] = field(default_factory=dict)
+    readers: Mapping[str, Mapping[str, tuple[float, float]]] = field(default_factory=dict)
 
 
 FLOWS = {
@@ -223,6 +226,11 @@ def _trial(
         one_sent, one_received = _messages(trial, writer, reader, flow, median, lost, sd, rng)
         sent.append(one_sent)
         received.append(one_received)
+        for node, (median, lost) in carrier.readers.get(topic, {}).items():
+            reader = FURTHER + len(endpoints)
+            endpoints.append(_endpoint(trial, reader, "subscription", topic, flow, node))
+            _, one_received = _messages(trial, writer, reader, flow, median, lost, sd, rng)
+            received.append(one_received)
     return {
         "trials": table_from_rows("trials", [row]),
         "endpoints": table_from_rows("endpoints", endpoints),
@@ -280,7 +288,9 @@ def _joined(trial: int, parts: list[dict[str, np.ndarray]]) -> dict[str, Any]:
     return {"trial": trial, **joined, **causes}
 
 
-def _endpoint(trial: int, endpoint: int, kind: str, topic: str, flow: Flow) -> dict[str, Any]:
+def _endpoint(
+    trial: int, endpoint: int, kind: str, topic: str, flow: Flow, reader: str = "navigation"
+) -> dict[str, Any]:
     qos = {
         "reliability": flow.reliability,
         "durability": "volatile",
@@ -293,8 +303,8 @@ def _endpoint(trial: int, endpoint: int, kind: str, topic: str, flow: Flow) -> d
         "trial": trial,
         "endpoint": endpoint,
         "kind": kind,
-        "node": topic if sends else "navigation",
-        "process": topic if sends else "navigation",
+        "node": topic if sends else reader,
+        "process": topic if sends else reader,
         "host": "local",
         "topic": topic,
         "type": flow.message,

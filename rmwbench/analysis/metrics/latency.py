@@ -37,6 +37,7 @@ from rmwbench.analysis.records.ledger import (
     under_way,
 )
 from rmwbench.analysis.records.unsent import Calls, held_by
+from rmwbench.analysis.stats.quantile import allowed, rank
 
 SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
 """Points of a longer series, of which so many of the points are its slowest messages."""
@@ -44,6 +45,21 @@ SENDERS = ("publisher", "client")
 """Who sends by a schedule."""
 ALL_THE_TIME: Mapping[int, Life] = {}
 """Every endpoint is there from before the window to after it."""
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What one reader heard of all its writers: of `wanted` messages `arrived` sound and in time;
+    `median_ns` of the response latency, infinite where half of them did not, None where they are
+    too few for it."""
+
+    wanted: int
+    arrived: int
+    median_ns: float | None
+
+    @property
+    def delivered(self) -> float:
+        return self.arrived / self.wanted
 
 
 @dataclass
@@ -81,6 +97,8 @@ class Messages:
     taken: int = 0
     """Messages that subscriptions took, whenever; `lent` of them in place, by each one's record."""
     lent: int = 0
+    by_reader: dict[int, Heard] = field(default_factory=dict)
+    """Endpoint of a subscription -> what it heard; empty where there are fewer than two."""
     drift: Drift | None = None
     """How the response latency rose or fell within the window; None where it did neither."""
     series: tuple[np.ndarray, np.ndarray] | None = None
@@ -119,6 +137,7 @@ def measure(
         out.series = thin_series((due_ns - window.begin_ns) / 1e9, responses[0])
     out.samples["arrival_jitter"] = make_sample([jitter(r) for r in responses])
     out.drift = drift(responses)
+    out.by_reader = _by_reader(pairs, responses)
     del responses
 
     _consumed(columns, pairs, out)
@@ -133,6 +152,25 @@ def measure(
     )
     out.samples["writing"] = make_sample([_writing(columns, w) for w in writers])
     return out
+
+
+def _by_reader(pairs: "Sequence[_Pair]", responses: Sequence[np.ndarray]) -> dict[int, Heard]:
+    parts: dict[int, list[np.ndarray]] = {}
+    for pair, response in zip(pairs, responses, strict=True):
+        if pair.reader.kind == "subscription" and len(response):
+            parts.setdefault(pair.reader.endpoint, []).append(response)
+    if len(parts) < 2:
+        return {}
+    return {reader: _heard_in(np.concatenate(own)) for reader, own in parts.items()}
+
+
+def _heard_in(response_ns: np.ndarray) -> Heard:
+    """`response_ns`: of one reader's wanted messages, shape (n,) with n > 0, +inf for what never
+    arrived."""
+    n = len(response_ns)
+    place = rank(n, 0.5)
+    middle = float(np.partition(response_ns, place)[place]) if allowed(n, 0.5) else None
+    return Heard(n, int(np.count_nonzero(np.isfinite(response_ns))), middle)
 
 
 def _count(

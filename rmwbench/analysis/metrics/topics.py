@@ -125,7 +125,7 @@ def _parts(
     """The topic, or the groups of its readers that differ, with who writes to them. `alone`: the
     workload has no other topic, so that the reader's name says which is meant."""
     groups = readers.alike(rows, definition)
-    if len(groups) < 2 or any(_relays(r) for r in rows):  # the hops of a chain stay together
+    if len(groups) < 2 or any(relays(r) for r in rows):  # the hops of a chain stay together
         yield topic
         return
     names = _names([group.nodes for group in groups])
@@ -170,7 +170,8 @@ def _stem(topic: str) -> str:
     return found.group(1) if found else topic
 
 
-def _relays(row: Row) -> bool:
+def relays(row: Row) -> bool:
+    """Whether an endpoint sends what its node gets."""
     arrival = loads(row.get("asked")).get("arrival") or {}
     return bool(arrival.get("kind") == "relay")
 

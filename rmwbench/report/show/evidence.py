@@ -23,6 +23,7 @@ from rmwbench.report.view import (
 from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Arm, Shown, Topic, TrialValue, Workload
+from rmwbench.results.workload import spread
 from rmwbench.words import numbers as fmt
 
 METRICS = (
@@ -32,6 +33,8 @@ METRICS = (
     Column("from", key="basis"),
     Column("trials", key="trials"),
 )
+MOST_READERS = 20
+"""Told one by one of an arm whose readers turned out unlike."""
 COMPARISON = "comparison"
 """The key of the picture that compares the arms by the primary metric."""
 _STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
@@ -126,6 +129,9 @@ def _facts(doc: Shown, workload: Workload, arm: Arm) -> Iterator[tuple[str, Cell
     yield "verdict", Cell(f"{verdict.verdict}: {said}")
     yield "× floor", Cell(floor.full, detail=floor.basis)
     yield from (("note", flag) for flag in arm.flags)
+    if arm.spread:
+        yield "readers", spread.between(arm.spread)
+        yield from list(spread.each(arm.spread))[:MOST_READERS]
     numbers = ", ".join(map(str, trials.numbers))
     counts = f"({trials.done} done, {trials.failed} failed, {trials.void} void)"
     yield "trials", f"{numbers} {counts}"

@@ -27,7 +27,7 @@ from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import AnyArm, Arm, Shown, Topic, TopicArm, Workload
-from rmwbench.results.workload import effects, groups, interop, topics
+from rmwbench.results.workload import effects, groups, interop, spread, topics
 from rmwbench.words import numbers as fmt
 
 TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
@@ -198,6 +198,9 @@ def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> 
 
 def _notes(workload: Workload) -> Iterator[Block]:
     """What the table rests on, and what sets single arms apart."""
+    for arm in workload.arms:
+        if said := spread.unlike(arm.spread):
+            yield Text(f"{arm.label}: {said}.", "strong", on=On.TERMINAL)
     if text := _resolved(workload):
         yield Text(text, "muted", on=On.TERMINAL)
     found = notes.by_text(workload)
@@ -280,6 +283,10 @@ def topic_blocks(workload: Workload, number: int) -> Iterator[Block]:
     key = KEY if judged else "shown and not judged: the workload is judged by another metric"
     told = "; ".join(f"{topic.topic}: {topics.facts(topic)}" for topic in found)
     yield Text(f"By {noun(found)}: {metric}, and what did not arrive; {key}. {told}.", "muted")
+    for topic in found:
+        for arm, whole in zip(topic.arms, workload.arms, strict=True):
+            if said := spread.unlike(arm.spread):
+                yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
 
 
 def topic_cell(topic: Topic, arm: TopicArm) -> Cell:
@@ -306,6 +313,9 @@ def _topics(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator
             answer = headline(topic)
             blocks.append(Text(answer.detail, lead=answer.answer))
         blocks.append(_topic_table(workload, topic))
+        between = [f"{arm.arm}: {spread.between(arm.spread)}" for arm in topic.arms if arm.spread]
+        if between:
+            blocks.append(Items(between))
         if draw:
             blocks.append(evidence.topic_figures(doc, workload, topic))
         anchor = _topic_anchor(number, place)

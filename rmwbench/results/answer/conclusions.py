@@ -17,6 +17,7 @@ from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import AnyArm, Part, Shown, Topic, Workload
 from rmwbench.results.workload.losses import slow_of
 from rmwbench.results.workload.own_cost import LARGE
+from rmwbench.results.workload.spread import unlike
 from rmwbench.words import numbers as fmt
 
 Kind = Literal["conclude", "caution"]
@@ -65,6 +66,11 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
         lines.append(("conclude", f"{said.answer} {said.detail}".rstrip()))
     for part in topics or (w,):
         where = f"{part.topic}: " if isinstance(part, Topic) else ""
+        lines += [
+            ("caution", f"{where}{a.arm}: {said}.")
+            for a in facts.contenders(part)
+            if (said := unlike(a.spread))
+        ]
         for opening, of_family in facts.families(part):
             lines += [
                 (kind, f"{where}{facts.opened(opening, text)}")

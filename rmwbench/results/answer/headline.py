@@ -139,5 +139,6 @@ def _numbers(arm: AnyArm, metric: str) -> str:
     if shown.state != "measured":
         return ""
     floor = fmt.ratio(arm.times_floor)
-    text = f"{arm.arm}: {shown.full} {said.title_of(metric)}"
+    over = " over readers that turned out unlike" if arm.spread and arm.spread.unlike else ""
+    text = f"{arm.arm}: {shown.full} {said.title_of(metric)}{over}"
     return f"{text}, {floor.text} the floor." if floor.state == "measured" else f"{text}."

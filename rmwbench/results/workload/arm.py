@@ -30,6 +30,7 @@ from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.limits import NO_MATCH
+from rmwbench.analysis.verdicts.spread import Spread, spread
 from rmwbench.analysis.verdicts.unlike import Facts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.campaign_json import DescribedMiddleware
@@ -49,6 +50,7 @@ from rmwbench.results.shown import (
 from rmwbench.results.workload import chain, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.losses import losses
+from rmwbench.results.workload.spread import unlike as unlike_readers
 from rmwbench.suite.side import bare
 from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import counted, percent
@@ -116,6 +118,7 @@ class ArmReport:
         first = small.endpoints[self.trials[0].trial] if self.trials else []
         self.topics = judged_topics(first, self.definition)
         """Those that are judged one by one; empty where all are alike."""
+        self._endpoints = first
         self.limited_by: dict[str | None, tuple[str, ...]] = {
             None: limited_by(first, self.definition),
             **{one.name: one.limited_by for one in self.topics},
@@ -265,6 +268,12 @@ class ArmReport:
         there = self.topics or other.topics
         return [one.name for one in there if self._has(one) and other._has(one)]
 
+    def spread(self, topic: str | None = None) -> Spread | None:
+        """Between the readers whose messages are one sample; None where they are several."""
+        if topic is None and self.topics:
+            return None
+        return spread(self.trials_in(topic), self._endpoints)
+
     def refused(self, entry: glossary.Metric) -> str | None:
         """Why no comparison takes this metric of it."""
         timed = entry.unit in TIMES or entry.kind == "fraction"
@@ -337,6 +346,7 @@ class ArmReport:
             *unlike,
             *([SHARED] if self.schedule == "shared" else []),
             *self._unmatched(),
+            *filter(None, [unlike_readers(self.spread())]),
             *self.behaved,
             *self.disturbed,
         )
@@ -398,6 +408,7 @@ class ArmReport:
             per_trial=per_trial(self.values),
             times_floor=self.times_floor(floor),
             drift=self.found.drift(None),
+            spread=self.spread(),
             settling=self.settling,
             verdict=ArmVerdict(**vars(verdict), topic=topic),
         )

@@ -132,6 +132,7 @@ def _arm(
         per_trial=per_trial(values),
         times_floor=arm.times_floor(floor, topic),
         drift=arm.found.drift(topic),
+        spread=arm.spread(topic),
         verdict=verdict,
     )
 

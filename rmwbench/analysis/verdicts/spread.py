@@ -1,0 +1,125 @@
+"""How far the readers of one sample are apart, and whether they turned out unlike.
+
+Of readers that are alike by what was asked and where they are, one median is told. Where they did not
+hear alike nevertheless, it is that of none of them: then it is told so, and each stands for itself.
+No verdict rests on it, since it is seen only after the fact: what is judged stays as it was planned.
+
+They are unlike where, in each block that has both and in at least `LEAST_BLOCKS` of them, the median
+of the reader with the largest is more than `RATIO` times that of the one with the smallest, also with
+both off by what the hosts' clocks allow; or where what they were delivered differs by more than
+`POINTS` likewise. Scatter does not do that: it would have to fall the same way in each of five
+blocks, and by a factor that no fan-out on an idle machine shows.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any, Literal
+
+from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.latency import Heard
+from rmwbench.analysis.metrics.topics import relays
+
+LEAST_BLOCKS = 5
+RATIO = 2.0
+POINTS = 0.10
+"""Of the fraction that is delivered."""
+SAMPLE = "response_latency"
+UnlikeBy = Literal["latency", "delivery"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reader:
+    """What one reader heard. `response_p50_ns`: the middle one of its trials' medians, infinite
+    where half of its messages or more did not arrive; None where none has enough messages.
+    `delivered`: of what it was to hear, the fraction that arrived sound and in time."""
+
+    topic: str
+    node: str
+    response_p50_ns: float | None
+    delivered: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spread:
+    """Of so many `readers`, whose messages are one sample: those with the smallest and the largest
+    median (None where none has one), and those that were delivered least and most. `unlike`: by what
+    they turned out so, empty where they did not, over so many `blocks`; `apart`: then each of
+    them."""
+
+    readers: int
+    blocks: int
+    quickest: Reader | None
+    slowest: Reader | None
+    least: Reader
+    most: Reader
+    unlike: tuple[UnlikeBy, ...]
+    apart: tuple[Reader, ...]
+
+
+def spread(trials: Sequence[Trial], endpoints: Sequence[Mapping[str, Any]]) -> Spread | None:
+    """Over an arm's done `trials`, all of one cell, whose rows of `endpoints` these are. None where
+    fewer than two readers are in the sample, or where these are the hops of a chain. A node that
+    comes again is left out: what it hears in a part of the time is not put beside what others hear
+    in all of it."""
+    names = {row["endpoint"]: (row["topic"], row["node"]) for row in endpoints}
+    lives = Counter(names[row["endpoint"]] for row in endpoints if row["kind"] == "subscription")
+    heard: dict[int, dict[int, Heard]] = {}
+    for trial in trials:
+        for number, one in trial.messages.by_reader.items():
+            if lives[names.get(number, ("", ""))] == 1:
+                heard.setdefault(number, {})[trial.block] = one
+    topics = {names[number][0] for number in heard}
+    if len(heard) < 2 or (len(topics) > 1 and any(map(relays, endpoints))):
+        return None
+    bounds = {trial.block: trial.clock_bounds.get(SAMPLE, 0.0) for trial in trials}
+    found = {number: _reader(*names[number], of.values()) for number, of in heard.items()}
+    latencies = {n: one.response_p50_ns for n, one in found.items()}
+    known = sorted((at, n) for n, at in latencies.items() if at is not None)
+    least, *_, most = sorted(found, key=lambda n: found[n].delivered)
+    unlike: list[UnlikeBy] = []
+    if known and _is_slower(heard[known[0][1]], heard[known[-1][1]], bounds):
+        unlike.append("latency")
+    few, many = heard[least], heard[most]
+    if _each(many[b].delivered - few[b].delivered > POINTS for b in few.keys() & many):
+        unlike.append("delivery")
+    return Spread(
+        readers=len(found),
+        blocks=len(bounds),
+        quickest=found[known[0][1]] if known else None,
+        slowest=found[known[-1][1]] if known else None,
+        least=found[least],
+        most=found[most],
+        unlike=tuple(unlike),
+        apart=tuple(found.values()) if unlike else (),
+    )
+
+
+def _reader(topic: str, node: str, heard: Iterable[Heard]) -> Reader:
+    each = list(heard)
+    medians = [one.median_ns for one in each if one.median_ns is not None]
+    return Reader(
+        topic=topic,
+        node=node,
+        response_p50_ns=median(medians) if medians else None,
+        delivered=sum(one.arrived for one in each) / sum(one.wanted for one in each),
+    )
+
+
+def _is_slower(
+    low: Mapping[int, Heard], high: Mapping[int, Heard], bounds: Mapping[int, float]
+) -> bool:
+    both = [
+        (quick, slow, bounds[block])
+        for block in low.keys() & high
+        if (quick := low[block].median_ns) is not None
+        and (slow := high[block].median_ns) is not None
+    ]
+    return _each(slow - bound > RATIO * (quick + bound) for quick, slow, bound in both)
+
+
+def _each(said: Iterable[bool]) -> bool:
+    """Whether it is so in each block that has both, and these are enough."""
+    each = list(said)
+    return len(each) >= LEAST_BLOCKS and all(each)

@@ -1,0 +1,55 @@
+"""How far the readers of one sample are apart, in words."""
+
+from collections.abc import Iterator
+from math import isfinite
+
+from rmwbench.analysis.verdicts.spread import Reader, Spread
+from rmwbench.words import numbers as fmt
+
+
+def between(spread: Spread) -> str:
+    """`5 readers: medians from 31.9 µs (listener_1) to 45.3 µs (listener_3), 99.1 % (listener_2) to
+    100 % delivered`."""
+    parts = []
+    if spread.quickest and spread.slowest:
+        parts.append(f"medians from {_median(spread.quickest)} to {_median(spread.slowest)}")
+    least, most = (fmt.percent(one.delivered) for one in (spread.least, spread.most))
+    if least == most:
+        parts.append(f"{most} delivered to each")
+    else:
+        parts.append(f"{least} ({spread.least.node}) to {most} delivered")
+    return f"{fmt.counted(spread.readers, 'reader')}: {', '.join(parts)}"
+
+
+def unlike(spread: Spread | None) -> str:
+    """What is said beside every number of all of them; empty where they did not turn out unlike."""
+    if spread is None or not spread.unlike:
+        return ""
+    told = []
+    if "latency" in spread.unlike and spread.quickest and spread.slowest:
+        told.append(f"median {_median(spread.quickest)} and {_median(spread.slowest)}")
+    if "delivery" in spread.unlike:
+        least, most = (
+            f"{fmt.percent(one.delivered)} ({one.node})" for one in (spread.least, spread.most)
+        )
+        told.append(f"delivered {least} and {most}")
+    return (
+        f"its readers turned out unlike in each of {fmt.counted(spread.blocks, 'block')}: "
+        f"{'; '.join(told)}. A latency of all of them is that of none"
+    )
+
+
+def each(spread: Spread) -> Iterator[tuple[str, str]]:
+    """(reader, what it heard) of readers that turned out unlike."""
+    for one in spread.apart:
+        at = one.response_p50_ns
+        heard = "" if at is None else f"response latency, median {_latency(at)}, "
+        yield f"reader {one.node}", f"{heard}{fmt.percent(one.delivered)} delivered"
+
+
+def _median(one: Reader) -> str:
+    return f"{_latency(one.response_p50_ns or 0.0)} ({one.node})"
+
+
+def _latency(value_ns: float) -> str:
+    return fmt.quantity(value_ns, "ns") if isfinite(value_ns) else "never"
