@@ -6,8 +6,10 @@ tables and the figures.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -33,6 +35,49 @@ class Endpoint:
     payload_bytes: int | None = None
     asked: Mapping[str, Any] = field(default_factory=dict)
     middleware: str | None = None
+
+
+@dataclass(frozen=True)
+class Known:
+    """What is known to be wrong with an original: name → text and figures of each error, and what
+    it has no data for: metric → reason."""
+
+    errors: Mapping[str, Mapping[str, str]]
+    limits: Mapping[str, str]
+
+
+@cache
+def known(kind: str) -> Known:
+    """What known.yaml says of a kind."""
+    from ruamel.yaml import YAML  # here, since recognising data needs none of it
+
+    read = YAML(typ="safe").load(Path(__file__).with_name("known.yaml"))[kind]
+    return Known(read.get("errors", {}), read.get("limits", {}))
+
+
+@dataclass(frozen=True)
+class Points:
+    """What one series has at one place `x` of several figures, whose names begin with `prefix`."""
+
+    out: "Published"
+    prefix: str
+    series: str
+    x: object = ""
+    count: int | None = None
+
+    def __call__(
+        self,
+        name: str,
+        unit: str,
+        published: float | None,
+        corrected: float | None,
+        note: str | None = None,
+    ) -> None:
+        """One point, as of `Published.figure`."""
+        figure = f"{self.prefix}_{name}" if self.prefix else name
+        self.out.figure(
+            figure, self.series, self.x, unit, published, corrected, count=self.count, note=note
+        )
 
 
 class Published:
@@ -181,6 +226,15 @@ class Published:
             "note": note,
         }
         self.figures.append(row)
+
+    def known(self, kind: str, without: Collection[str] = ()) -> None:
+        """Adds what is known of a kind, but for the errors `without` which it is."""
+        found = known(kind)
+        for name, error in found.errors.items():
+            if name not in without:
+                self.error(name, error["text"], error.get("figures", ""))
+        for metric, reason in found.limits.items():
+            self.limit(metric, reason)
 
     def limit(self, metric: str, reason: str) -> None:
         """A metric that the original has no data for, and why."""

@@ -8,11 +8,11 @@ tables do not have.
 """
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Endpoint, Points, Published, known
 from rmwbench.published.importers.source.plausible import (
     COUNT,
     LATENCY_MS,
@@ -76,7 +76,6 @@ PLAUSIBLE = Plausible(
 SECONDS = 25
 """The first 5 of 30 s were left out (the published configurations)."""
 EPSILON = 1e-6
-JITTER = "no data: not reproducible from the table's variance; corrected would need the seconds"
 
 
 def recognises(item: Item) -> bool:
@@ -85,35 +84,7 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """A cell and a trial per row; the ratios of each pair."""
-    out.error(
-        "ratio with an epsilon",
-        "ratios are larger ÷ (smaller + 10⁻⁶), which tells 2.7 million for 0 % CPU",
-        "cyclone_ratio",
-    )
-    out.error(
-        "counts from cut rates",
-        "#msg received adds up rates cut to whole numbers: 475 of 500",
-        "cyclone_received",
-    )
-    out.error(
-        "sent is 0",
-        "in two processes `#msg sent` is the subscriber's, which is always 0: absent",
-        "cyclone_sent",
-    )
-    out.error(
-        "a failure is a win",
-        "where one failed, the other wins `by default` in every column",
-        "cyclone_wins",
-    )
-    out.error(
-        "MB is 1000 KiB",
-        "the column `max ram usage (MB)` is KiB ÷ 1000: 2.4 % more than it says",
-        "cyclone_ram",
-    )
-    out.error("variance with a wrong unit", "the column `latency_variance (ms)` is in s² × 1000")
-    out.limit("percentiles of latency", "one mean, minimum and maximum per run")
-    out.limit("repetitions", "one run per row: no interval is possible")
-    out.limit("jitter ratios", JITTER.removeprefix("no data: "))
+    out.known("cyclonedds-2021")
     for item in source:
         _table(item, out)
 
@@ -137,16 +108,9 @@ def _table(item: Item, out: Published) -> None:
         for who in ("CYCLONE", "FAST"):
             shown = sum(x in (who, f"{who} BYDEF") for x in found)
             note = "corrected: without wins by the other's failure"
-            out.figure(
-                f"cyclone_wins_{name}",
-                f"{label} ({host})",
-                who,
-                "tests",
-                shown,
-                found.count(who),
-                count=pairs,
-                note=note,
-            )
+            figure, series = f"cyclone_wins_{name}", f"{label} ({host})"
+            own = found.count(who)
+            out.figure(figure, series, who, "tests", shown, own, count=pairs, note=note)
 
 
 def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
@@ -239,70 +203,29 @@ def _trial(row: Row, out: Published) -> None:
         )
     data = values["data received"]
     restored = None if data is None else data / SIZEOF[topic]
-    why = "no data: the run failed"
     out.window(1, 5_000_000_000, 30_000_000_000, "received", "messages", restored)
-    out.figure(
-        "cyclone_received",
-        series,
-        x,
-        "messages",
-        values["#msg received"],
-        restored,
-        note=why if failed else "data received ÷ sizeof",
-    )
-    sent = _value(row, "#msg sent")
-    note = (
-        why
-        if failed
-        else "no data: 0 stands for absent"
-        if two
-        else "no data: sum of rates cut to whole numbers"
-    )
-    out.figure("cyclone_sent", series, x, "messages", sent, None, note=note)
+    sent = "no data: 0 stands for absent" if two else "no data: sum of rates cut to whole numbers"
+    _figures(row, values, restored, sent, Points(out, "cyclone", series, x))
+
+
+def _figures(
+    row: Row, values: Mapping[str, float | None], restored: float | None, sent: str, point: Points
+) -> None:
+    """`sent`: why the number of messages sent is not corrected."""
+    why = "no data: the run failed" if row["#msg received"] == FAILED else None
+    received = values["#msg received"]
+    point("received", "messages", received, restored, why or "data received ÷ sizeof")
+    point("sent", "messages", _value(row, "#msg sent"), None, why or sent)
     for column in ("latency_mean (ms)", "latency_min (ms)", "latency_max (ms)"):
-        out.figure(
-            f"cyclone_{column.partition(' ')[0]}",
-            series,
-            x,
-            "ms",
-            values[column],
-            values[column],
-            note=why if failed else None,
-        )
-    deviation = values["latency_variance (ms)"]
-    out.figure(
-        "cyclone_latency_deviation",
-        series,
-        x,
-        "ms",
-        None,
-        None if deviation is None else math.sqrt(deviation * 1000),
-        note=why if failed else "from the variance in s² × 1000",
-    )
+        point(column.partition(" ")[0], "ms", values[column], values[column], why)
+    variance = values["latency_variance (ms)"]
+    deviation = None if variance is None else math.sqrt(variance * 1000)
+    point("latency_deviation", "ms", None, deviation, why or "from the variance in s² × 1000")
     cpu, ram = values["cpu usage (%)"], values["max ram usage (MB)"]
-    nothing = cpu == 0
-    out.figure(
-        "cyclone_cpu",
-        series,
-        x,
-        "% of the machine",
-        cpu,
-        None if nothing else cpu,
-        note=why
-        if failed
-        else "no data: 0 stands for a timer that is too coarse"
-        if nothing
-        else None,
-    )
-    out.figure(
-        "cyclone_ram",
-        series,
-        x,
-        "MB",
-        ram,
-        None if ram is None else ram * MB / 1e6,
-        note=why if failed else "published: KiB ÷ 1000; corrected: 10⁶ bytes",
-    )
+    coarse = "no data: 0 stands for a timer that is too coarse" if cpu == 0 else None
+    point("cpu", "% of the machine", cpu, None if coarse else cpu, why or coarse)
+    right = None if ram is None else ram * MB / 1e6
+    point("ram", "MB", ram, right, why or "published: KiB ÷ 1000; corrected: 10⁶ bytes")
 
 
 def _ratio(first: Row, second: Row, name: str, label: str, out: Published) -> str:
@@ -317,7 +240,7 @@ def _ratio(first: Row, second: Row, name: str, label: str, out: Published) -> st
     elif min(a, b) <= 0:
         note = "no data: one of the two is 0, so there is no ratio"
     elif name == "jitter":
-        note = JITTER
+        note = f"no data: {known('cyclonedds-2021').limits['jitter ratios']}"
     else:
         corrected = max(a, b) / min(a, b)
         own = max(a, b) / (min(a, b) + EPSILON)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Endpoint, Points, Published
 from rmwbench.published.importers.source.plausible import COUNT, Plausible, Range
 from rmwbench.published.importers.source.sheet import Once, malformed, number
 from rmwbench.published.importers.source.source import Item, Source
@@ -92,29 +92,7 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """A cell and a trial per process's output."""
-    out.error(
-        "half round trips",
-        "a ping's latency is half its round trip, which is one way only where both ways take as "
-        "long",
-        "ddsperf_latency",
-    )
-    out.error(
-        "ten-second rate of a young run",
-        "the rate in parentheses is divided by 10 s from the first second on",
-        "ddsperf_rate_10s",
-    )
-    out.error(
-        "rate cut to two decimals",
-        "kS/s with two decimals: 10 messages per second at best; corrected: messages ÷ seconds",
-        "ddsperf_rate",
-    )
-    out.error(
-        "percentiles of a few pings",
-        "90 and 99 % of the pings of one second; a percentile needs n·(1−q) ≥ 10",
-        "ddsperf_latency_p",
-    )
-    out.limit("single latencies", "statistics of each second only")
-    out.limit("discovery", "the time to match is not printed")
+    out.known("ddsperf")
     once = Once("the same output")
     for item in source:
         once(hashlib.sha256(item.data).digest(), item.where)
@@ -263,42 +241,19 @@ def _received(name: str, found: _Output, out: Published) -> None:
     out.window(0, begin, end, "data_received", "bits/s", _columns(found.received, "bits")[0] * 1e6)
     seconds = np.diff(times, prepend=0.0)
     whole = _per_second(delta, seconds)
-    out.figure(
-        "ddsperf_rate",
-        name,
-        "",
-        "kS/s",
-        float(rate.mean()),
-        whole,
-        count=len(rate),
-        note="corrected: messages ÷ seconds" if whole is not None else NO_TIME,
-    )
+    note = "corrected: messages ÷ seconds" if whole is not None else NO_TIME
+    point = Points(out, "ddsperf", name, count=len(rate))
+    point("rate", "kS/s", float(rate.mean()), whole, note)
     for t, shown, i in zip(times, rate10, range(len(times)), strict=True):
         since = slice(max(0, i - 9), i + 1)
         right = _per_second(delta[since], seconds[since])
         note = None if right is not None else NO_TIME
-        out.figure(
-            "ddsperf_rate_10s",
-            name,
-            f"{i + 1} ({t:g} s)",
-            "kS/s",
-            float(shown),
-            right,
-            count=min(10, i + 1),
-            note=note,
-        )
+        at = Points(out, "ddsperf", name, f"{i + 1} ({t:g} s)", min(10, i + 1))
+        at("rate_10s", "kS/s", float(shown), right, note)
     n, gone = float(total[-1]), float(total_lost[-1])
-    out.figure(
-        "ddsperf_lost",
-        name,
-        "",
-        "messages",
-        gone,
-        gone,
-        count=int(n),
-        note="by sequence number; what never came at the end is not counted",
-    )
-    out.figure("ddsperf_received", name, "", "messages", n, n)
+    note = "by sequence number; what never came at the end is not counted"
+    Points(out, "ddsperf", name, count=int(n))("lost", "messages", gone, gone, note)
+    Points(out, "ddsperf", name)("received", "messages", n, n)
 
 
 def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
@@ -306,16 +261,9 @@ def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
     factor = {"": 1.0, "k": 1e3, "M": 1e6}
     rate = np.array([float(m["rate"]) * factor[m["unit"]] for _, m in found.sent])
     out.window(endpoint, begin, end, "sent_rate_rounded", "Hz", rate)
-    out.figure(
-        "ddsperf_sent_rate",
-        name,
-        "",
-        "Hz",
-        float(rate.mean()),
-        None,
-        count=len(rate),
-        note="no data: three digits per second, and no count beside them",
-    )
+    note = "no data: three digits per second, and no count beside them"
+    point = Points(out, "ddsperf", name, count=len(rate))
+    point("sent_rate", "Hz", float(rate.mean()), None, note)
 
 
 def _latency(
@@ -344,28 +292,14 @@ def _latency(
         if not sub
         else "weighted by messages; clocks of two hosts are subtracted where there are two"
     )
-    out.figure(
-        "ddsperf_latency_mean", series, "", "µs", float(mean.mean()), weighted, count=n, note=note
-    )
-    out.figure(
-        "ddsperf_latency_min", series, "", "µs", float(least.min()), float(least.min()), count=n
-    )
-    out.figure(
-        "ddsperf_latency_max", series, "", "µs", float(most.max()), float(most.max()), count=n
-    )
+    point = Points(out, "ddsperf_latency", series, count=n)
+    point("mean", "µs", float(mean.mean()), weighted, note)
+    point("min", "µs", float(least.min()), float(least.min()))
+    point("max", "µs", float(most.max()), float(most.max()))
     for statistic in QUANTILES:
         (values,) = _columns(held, statistic)
         why = "no data: percentiles of seconds do not make one of the run"
-        out.figure(
-            f"ddsperf_latency_{statistic}",
-            series,
-            "",
-            "µs",
-            float(values.mean()),
-            None,
-            count=n,
-            note=why,
-        )
+        point(statistic, "µs", float(values.mean()), None, why)
 
 
 def _process(held: list[tuple[float, re.Match[str]]], out: Published) -> None:

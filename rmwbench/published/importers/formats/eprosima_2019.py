@@ -8,7 +8,7 @@ carry no header of that kind.
 import re
 from collections.abc import Sequence
 
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Endpoint, Points, Published
 from rmwbench.published.importers.source import decimal_commas
 from rmwbench.published.importers.source.plausible import COUNT, RATE, Plausible, Range
 from rmwbench.published.importers.source.sheet import (
@@ -115,28 +115,7 @@ def _form(header: Sequence[str]) -> str | None:
 
 def read(source: Source, out: Published) -> None:
     """A cell per vendor, place and size (and demand), one trial each."""
-    out.error(
-        "decimal commas",
-        "commas are separators and decimal points at once: a plain reader gets whole numbers and "
-        "shifted columns",
-        "eprosima_latency",
-    )
-    out.error(
-        "maximum over a grid",
-        "the throughput's maximum is the best of 99 settings without loss, chosen after the fact",
-        "eprosima_throughput_max",
-    )
-    out.error(
-        "rounded throughput",
-        "throughput was rounded (Cyclone DDS: to 0.2 Mbit/s); corrected: sample rate × payload",
-        "eprosima_throughput",
-    )
-    out.limit("single latencies", "only the statistics of 100 000 or 10 000 samples")
-    out.limit("repetitions", "one run per cell: no interval is possible")
-    out.limit(
-        "like with like",
-        "each vendor's own test program: what it measures as latency is not recorded",
-    )
+    out.known("eprosima-2019")
     tables: dict[tuple[str, str], dict[int, tuple[float, float]]] = {}
     best: list[tuple[str, str, dict[int, tuple[float, str]]]] = []
     once = Once("the same setting of the same test")
@@ -229,21 +208,13 @@ def _latency(item: Item, form: str, place: str, vendor: str, out: Published, onc
         size, samples = int(float(cells[0])), int(float(cells[1]))
         once((place, vendor, "latency", size), f"{item.where}:{line}")
         _trial(out, _cell(out, vendor, place, size), vendor, size)
+        note = AMBIGUOUS if values is None else f"row {line}: {','.join(cells[lead:])}"
+        point = Points(out, "eprosima_latency", f"{vendor} {place}", size, samples)
         for k, name in enumerate(names):
             value = None if values is None else values[k]
-            out.window(
-                1, None, None, f"latency_{name}", "ns", None if value is None else value * 1e3
-            )
-            out.figure(
-                f"eprosima_latency_{name}",
-                f"{vendor} {place}",
-                size,
-                "µs",
-                value,
-                value,
-                count=samples,
-                note=AMBIGUOUS if value is None else f"row {line}: {','.join(cells[lead:])}",
-            )
+            in_ns = None if value is None else value * 1e3
+            out.window(1, None, None, f"latency_{name}", "ns", in_ns)
+            point(name, "µs", value, value, note)
 
 
 def _ordered(v: dict[str, float]) -> bool:
@@ -256,6 +227,7 @@ def _summary(item: Item, place: str, vendor: str, out: Published, once: Once) ->
         size, samples = row.whole("Bytes", least=1), row.whole("Samples", least=0)
         once((place, vendor, "latency", size), row.where)
         _trial(out, _cell(out, vendor, place, size), vendor, size)
+        point = Points(out, "eprosima_latency", f"{vendor} {place}", size, samples)
         for column in SUMMARY[2:]:
             name = {"Median": "p50", "Stdev": "deviation"}.get(
                 column, column.lower().replace(" ", "_")
@@ -263,15 +235,7 @@ def _summary(item: Item, place: str, vendor: str, out: Published, once: Once) ->
             name = f"p{name.rstrip('%')}" if name.endswith("%") else name
             value = row.number(column)
             out.window(1, None, None, f"latency_{name}", "ns", value * 1e3)
-            out.figure(
-                f"eprosima_latency_{name}",
-                f"{vendor} {place}",
-                size,
-                "µs",
-                value,
-                value,
-                count=samples,
-            )
+            point(name, "µs", value, value)
 
 
 def _is_grid(item: Item) -> bool:
@@ -307,15 +271,8 @@ def _grid(
                 0, None, None, "sent_rate", "Hz", sent["Publication sample rate [samples/s]"]
             )
         series = f"{vendor} {place}, demand {demand}, recovery {recovery} ms"
-        out.figure(
-            "eprosima_throughput",
-            series,
-            size,
-            "Mbit/s",
-            shown,
-            right,
-            note="corrected: sample rate × payload × 8",
-        )
+        note = "corrected: sample rate × payload × 8"
+        Points(out, "eprosima", series, size)("throughput", "Mbit/s", shown, right, note)
         if lost == 0 and (size not in best or shown > best[size][0]):
             best[size] = (shown, right)
     return best
@@ -350,12 +307,5 @@ def _maxima(
                 if right is not None
                 else "no data: the grid is not here"
             )
-            out.figure(
-                "eprosima_throughput_max",
-                f"{vendor} {place}",
-                size,
-                "Mbit/s",
-                shown,
-                right,
-                note=note,
-            )
+            point = Points(out, "eprosima_throughput", f"{vendor} {place}", size)
+            point("max", "Mbit/s", shown, right, note)

@@ -92,7 +92,7 @@ def _form(item: Item) -> str | None:
 
 def read(source: Source, out: Published) -> None:
     """Reads figures only: an item on GitHub is not a trial."""
-    _known_errors(out)
+    out.known("github-csv")
     found = repositories(source)
     until = newest(found.values())
     for stem, repository in found.items():
@@ -404,29 +404,3 @@ def kaplan_meier(times: np.ndarray, happened: np.ndarray) -> list[tuple[float, f
         left *= 1 - int(((times == time) & happened).sum()) / at_risk
         out.append((float(time), left))
     return out
-
-
-def _known_errors(out: Published) -> None:
-    out.error(
-        "pull requests counted as issues",
-        "the interface of issues lists pull requests too: 77 to 85 % of the `issues` are pull "
-        "requests",
-        "github_issue",
-    )
-    out.error(
-        "unmerged counts as never closed",
-        "a pull request closed without merge has no time and is treated as open",
-        "github_pull_request",
-    )
-    out.error(
-        "open items at 180 days",
-        "open items count as closed after 180 days instead of being censored",
-        "github_pull_request_median",
-    )
-    out.error("commits cut by paging", "all counts are multiples of 60", "github_commits")
-    out.error(
-        "two lengths of time",
-        "the text says 90 days in one place and 180 in another; the data has 180",
-    )
-    out.limit("first response", "comments' times were not collected")
-    out.limit("bots and maintainers", "authors of pull requests and issues were not collected")

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Endpoint, Points, Published
 from rmwbench.published.importers.source.plausible import (
     BYTES_PER_SECOND,
     LATENCY_MS,
@@ -100,7 +100,7 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """A cell per configuration and middleware, a trial per run of it."""
-    _known_errors(out)
+    out.known("gscam")
     tests: dict[tuple[str, str, str, str], Test] = {}
     summaries: list[tuple[str, Row]] = []
     cells: dict[tuple[str, str], int] = {}
@@ -260,24 +260,15 @@ def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
     rate, mean = c["message_rate"][steady], c["latency_avg_ms"][steady]
     weighted = float(np.average(mean, weights=rate)) if rate.sum() > 0 else None
 
-    def point(
-        name: str, unit: str, published: float, corrected: float | None, note: str | None
-    ) -> None:
-        out.figure(
-            f"gscam_{name}", series, test.config, unit, published, corrected, count=count, note=note
-        )
-
+    point = Points(out, "gscam", series, test.config, count)
     point("loss", "%", shown["avg_frame_loss_pct"], None, SOURCE)
     point("loss_max", "%", shown["max_frame_loss_pct"], None, SOURCE)
-    point(
-        "latency_mean",
-        "ms",
-        shown["avg_latency_ms"],
-        weighted,
+    note = (
         "without the two seconds of start-up, weighted by messages"
         if weighted is not None
-        else "no data: nothing was received",
+        else "no data: nothing was received"
     )
+    point("latency_mean", "ms", shown["avg_latency_ms"], weighted, note)
     point(
         "latency_max",
         "ms",
@@ -286,64 +277,10 @@ def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
         "published: maximum of the per-second minimum; corrected: without the two seconds of "
         "start-up",
     )
-    point(
-        "message_rate",
-        "Hz",
-        shown["avg_message_rate"],
-        float(rate.mean()),
-        "without the two seconds of start-up",
-    )
-    point(
-        "data_rate",
-        "MiB/s",
-        shown["data_rate_mbps"],
-        float(c["byte_rate"][steady].mean()) / MIB,
-        "published: computed from the configuration; corrected: measured, without the two seconds "
-        "of start-up",
-    )
-    point(
-        "duration",
-        "s",
-        shown["test_duration_sec"],
-        float(count),
-        "corrected: rows of a second each",
-    )
-
-
-def _known_errors(out: Published) -> None:
-    out.error(
-        "minimum labelled maximum",
-        "`max_latency_ms` is the maximum of the per-second minimum",
-        "gscam_latency_max",
-    )
-    out.error(
-        "slow source counts as loss",
-        "`frame_loss_pct` is nominal minus received rate; it can be negative",
-        "gscam_loss",
-    )
-    out.error(
-        "data rate not measured",
-        "`data_rate_mbps` is computed from the configuration, in MiB/s",
-        "gscam_data_rate",
-    )
-    out.error(
-        "start-up in every statistic",
-        "the first second is part of every mean and maximum, and so is the one after it, in which "
-        "what it held back arrives",
-        "gscam_latency, gscam_message_rate",
-    )
-    out.error(
-        "configuration not read",
-        "the Zenoh file is named in a variable that rmw_zenoh_cpp does not read: pool sizes were "
-        "very likely never in effect",
-    )
-    out.error(
-        "cited run absent",
-        "the run that the original's README cites last (2025-10-22_14-40-25, 1.4 GB) is not "
-        "published; 12 of its 14 rows equal the 512 MB run",
-    )
-    out.limit("loss by sequence number", "frames were not numbered at the subscription")
-    out.limit("percentiles of latency", "one minimum, mean and maximum per second")
-    out.limit("repetitions", "one run per configuration and day, in a fixed order")
-    out.limit("start time in UTC", "stamps are local time without a zone")
-    out.limit("path of the bytes", "the use of shared memory was not verified")
+    note = "without the two seconds of start-up"
+    point("message_rate", "Hz", shown["avg_message_rate"], float(rate.mean()), note)
+    note = f"published: computed from the configuration; corrected: measured, {note}"
+    data = float(c["byte_rate"][steady].mean()) / MIB
+    point("data_rate", "MiB/s", shown["data_rate_mbps"], data, note)
+    note = "corrected: rows of a second each"
+    point("duration", "s", shown["test_duration_sec"], float(count), note)

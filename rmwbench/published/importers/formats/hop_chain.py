@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Endpoint, Points, Published
 from rmwbench.published.importers.source.plausible import Range
 from rmwbench.published.importers.source.sheet import malformed, whole
 from rmwbench.published.importers.source.source import Item, Source
@@ -271,13 +271,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[Run], out: Published) ->
     chain = published_chain_ms(runs)
     count = len(every)
 
-    def point(
-        name: str, unit: str, published: float | None, corrected: float | None, note: str
-    ) -> None:
-        out.figure(
-            f"hop_chain_{name}", sensor, rmw, unit, published, corrected, count=count, note=note
-        )
-
+    point = Points(out, "hop_chain", sensor, rmw, count)
     point(
         "hop_mean",
         "ms",
@@ -303,13 +297,8 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[Run], out: Published) ->
         f"published: without the {(1 - len(inside) / count) * 100:.2g} % above the third quartile "
         "+ 1.5 IQR",
     )
-    point(
-        "p90",
-        "ms",
-        None,
-        float(np.quantile(every, 0.9)),
-        "the original has no percentile beyond the quartiles",
-    )
+    note = "the original has no percentile beyond the quartiles"
+    point("p90", "ms", None, float(np.quantile(every, 0.9)), note)
     spread, half = _spread(runs)
     point(
         "spread",
@@ -372,48 +361,9 @@ def _cutoff(values: np.ndarray) -> float:
 def _known_errors(
     runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session], out: Published
 ) -> None:
-    out.error(
-        "a sixth of a chain is not a hop",
-        "latency per hop is the chain's mean ÷ 6; the relays' own time is in it, and hops are not "
-        "alike",
-        "hop_chain_hop_mean",
-    )
-    out.error(
-        "lost messages are left out",
-        "a run ends with its last message but for how many came; one that any of six hops lost is "
-        "in no file, and IMU and lidar are best effort",
-        "hop_chain_mean, hop_chain_median",
-    )
-    out.error(
-        "warm-up by count",
-        f"{WARM_UP} messages are 0.1 s of the IMU and 50 s of the camera; a whole run of the IMU "
-        "is 0.6 s",
-        "hop_chain_settling",
-    )
-    out.error(
-        "slow messages removed",
-        "box plots leave out what is above the third quartile + 1.5 IQR",
-        "hop_chain_median",
-    )
-    out.error(
-        "spread of three sums",
-        "the coefficient of variation of three sessions' sums is not an interval, of a mean or of "
-        "a difference",
-        "hop_chain_spread",
-    )
-    out.error(
-        "camera once per second",
-        "an image per second finds an idle machine each time: waking up is in its latency, load is "
-        "not",
-        "hop_chain_mean",
-    )
-    missing = _missing(runs, sessions)
-    if missing:
+    out.known("hop-chain-2026")
+    if missing := _missing(runs, sessions):
         out.error("combinations without runs", f"planned and not in the data: {missing}")
-    out.limit("loss", "only messages that reached the end are in the files")
-    out.limit("rates, throughput", "no time of arrival is published")
-    out.limit("CPU and memory", "not measured")
-    out.limit("latency of a hop", "only the chain's end has a stamp")
 
 
 def _missing(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session]) -> str:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Endpoint, Points, Published
 from rmwbench.published.importers.source.plausible import COUNT, PERCENT, Plausible, Range
 from rmwbench.published.importers.source.sheet import Once, Row, malformed
 from rmwbench.published.importers.source.source import Item, Source
@@ -77,18 +77,7 @@ def _form(data: bytes) -> str | None:
 
 def read(source: Source, out: Published) -> None:
     """A cell and a trial per directory; an endpoint per subscription."""
-    out.error(
-        "first row is zero",
-        "resources begin with a row of zeros at 0 ms, before anything was measured: absent",
-        "irobot_cpu, irobot_rss",
-    )
-    out.error(
-        "start-up counts",
-        "late messages are those of the first 100 ms, before discovery had settled",
-        "irobot_late",
-    )
-    out.limit("percentiles of latency", "mean, deviation, minimum and maximum per subscription")
-    out.limit("lost before discovery", "a subscription counts from its first message on")
+    out.known("irobot")
     for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
         _run(directory, list(group), out)
 
@@ -158,16 +147,9 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
         for row in events:
             row.number("Time[ms]")
         settled = sum(row.number("Time[ms]") > 1000 for row in late)
-        out.figure(
-            "irobot_late_events",
-            series,
-            "",
-            "messages",
-            float(len(late)),
-            float(settled),
-            count=len(events),
-            note="corrected: those after the first second",
-        )
+        point = Points(out, "irobot", series, count=len(events))
+        note = "corrected: those after the first second"
+        point("late_events", "messages", float(len(late)), float(settled), note)
 
 
 def _subscription(place: int, row: Row, out: Published) -> None:
@@ -215,37 +197,20 @@ def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Publ
         shown = lines[0]
     empty = "no data: nothing was received"
 
+    points = Points(out, "irobot", series, count=int(received.sum()))
+
     def point(name: str, unit: str, column: str, corrected: float | None, note: str) -> None:
-        out.figure(
-            f"irobot_{name}",
-            series,
-            "",
-            unit,
-            shown.number(column) if shown else None,
-            corrected,
-            count=int(received.sum()),
-            note=note,
-        )
+        points(name, unit, shown.number(column) if shown else None, corrected, note)
 
     point("received", "messages", "received[#]", float(received.sum()), "sum over subscriptions")
-    point(
-        "latency_mean",
-        "µs",
-        "mean[us]",
-        mean,
-        "weighted by messages" if mean is not None else empty,
-    )
+    told = "weighted by messages" if mean is not None else empty
+    point("latency_mean", "µs", "mean[us]", mean, told)
     for column, value in sums.items():
         name = column.removesuffix("[#]")
         point(name, "messages", column, value, "sum over subscriptions")
         wanted = received.sum() + (sums["lost[#]"] if name == "lost" else 0)
-        point(
-            f"{name}_share",
-            "%",
-            f"{name}[%]",
-            float(100 * value / wanted) if wanted else None,
-            "of those received" if wanted else empty,
-        )
+        share = float(100 * value / wanted) if wanted else None
+        point(f"{name}_share", "%", f"{name}[%]", share, "of those received" if wanted else empty)
 
 
 def _resources(series: str, item: Item, out: Published) -> None:
@@ -265,6 +230,7 @@ def _resources(series: str, item: Item, out: Published) -> None:
         ("mmap[KB]", "mapped", "bytes", 1024.0),
     ):
         out.window(0, begin, end, metric, unit, np.where(measured, values[column] * factor, np.nan))
+    point = Points(out, "irobot", series, count=int(measured.sum()))
     for column, name, unit in (("cpu[%]", "cpu", "% of one processor"), ("rss[KB]", "rss", "KiB")):
         right = float(values[column][measured].mean()) if measured.any() else None
         note = (
@@ -272,16 +238,7 @@ def _resources(series: str, item: Item, out: Published) -> None:
             if right is not None
             else "no data: nothing was measured"
         )
-        out.figure(
-            f"irobot_{name}",
-            series,
-            "",
-            unit,
-            float(values[column].mean()),
-            right,
-            count=int(measured.sum()),
-            note=note,
-        )
+        point(name, unit, float(values[column].mean()), right, note)
 
 
 def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:

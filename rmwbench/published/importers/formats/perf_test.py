@@ -9,13 +9,14 @@ and writes 0 for what is not finite.
 import hashlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.published import Points, Published, known
 from rmwbench.published.importers.source.sheet import Once, malformed
 from rmwbench.published.importers.source.source import Item, Source
 
@@ -57,6 +58,9 @@ _JSON_COLUMNS = {
 text's units."""
 
 TWO_CLOCKS = "no data: some latencies are negative, so stamps of two clocks are subtracted"
+CUT_RATES = (
+    "no data: rates cut to whole numbers, and the publisher's log has no bytes to restore them from"
+)
 _OPTIONAL = ("latency_n", "ru_", "cpu_", "latency_variance")
 
 
@@ -66,7 +70,7 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """One trial per log; cells by what the headers say."""
-    perf_windows.limits(out)
+    out.known("perf-test")
     cells: dict[tuple[str, ...], int] = {}
     for log in _logs(source):
         perf_log.check_latency(log, one_clock=False)
@@ -127,95 +131,62 @@ def _trial(
 def _figures(
     out: Published, log: Log, size: int | None, receives: bool, publishes: bool, mode: str
 ) -> None:
-    c, name = log.columns, log.name
+    c = log.columns
+    counted = perf_windows.exact(log) or "latency_n" in c
     seconds = float(np.sum(c["T_loop"]))
+    point = Points(out, "", log.name, count=log.rows)
     if receives:
-        some, counts = perf_windows.arrived(log), perf_windows.counts(log, size)
-        mean = c["latency_mean (ms)"]
-        rate = None
-        if perf_windows.exact(log) or "latency_n" in c:
-            rate, note = float(np.sum(counts)) / seconds, None
-        elif size is None:
-            note = f"no data: the size of the type is unknown, so {perf_windows.TRUNCATED}"
-        else:
-            rate = float(np.mean(c["data_received"])) / size
-            note = (
-                "published: mean of rates cut to whole numbers; corrected: bytes per second ÷ "
-                "sizeof"
-            )
-        out.figure(
-            "received_rate",
-            name,
-            "",
-            "Hz",
-            float(np.mean(c["received"])),
-            rate,
-            count=log.rows,
-            note=note,
-        )
-        finite = np.where(np.isfinite(mean), mean, np.nan)
-        known = some & np.isfinite(mean) & np.isfinite(counts)
-        two_clocks = (
-            bool((c["latency_min (ms)"][some] < 0).any())
-            if "latency_min (ms)" in c
-            else bool((mean < 0).any())
-        )
-        weighted = (
-            float(np.average(mean[known], weights=counts[known]))
-            if known.any() and not two_clocks
-            else None
-        )
-        round_trip = " (round trip)" if mode == "MAIN" else ""
-        out.figure(
-            "latency_mean" + round_trip,
-            name,
-            "",
-            "ms",
-            float(np.nanmean(finite)) if np.isfinite(finite).any() else None,
-            weighted,
-            count=int(known.sum()),
-            note="published: mean of seconds, 0 where nothing came; corrected: weighted by messages"
-            if weighted is not None
-            else TWO_CLOCKS
-            if two_clocks
-            else "no data: nothing was received, or not known how much",
-        )
-        lost = float(np.sum(c["lost"]))
-        got = (
-            float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))
-        )
-        out.figure(
-            "lost_share",
-            name,
-            "",
-            "fraction",
-            _ratio(lost, float(np.sum(c["sent"]))),
-            _ratio(lost, lost + got),
-            count=log.rows,
-            note="published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), "
-            f"{perf_windows.FIRST_ID}"
-            if lost + got
-            else "no data: nothing was received",
-        )
+        counts = perf_windows.counts(log, size)
+        _received_rate(point, log, float(np.sum(counts)) / seconds if counted else None, size)
+        _latency_mean(point, log, counts, mode)
+        _lost_share(point, log, counts)
     if publishes:
-        out.figure(
-            "sent_rate",
-            name,
-            "",
-            "Hz",
-            float(np.mean(c["sent"])),
-            float(np.sum(c["sent"])) / seconds
-            if perf_windows.exact(log) or "latency_n" in c
-            else None,
-            count=log.rows,
-            note="no data: rates cut to whole numbers, and the publisher's log has no bytes to "
-            "restore them from"
-            if not (perf_windows.exact(log) or "latency_n" in c)
-            else None,
-        )
+        rate = float(np.sum(c["sent"])) / seconds if counted else None
+        point("sent_rate", "Hz", float(np.mean(c["sent"])), rate, None if counted else CUT_RATES)
     if "cpu_usage (%)" in c:
         cpu = float(np.mean(c["cpu_usage (%)"]))
-        out.figure("cpu", name, "", "% of the machine", cpu, cpu, count=log.rows)
+        point("cpu", "% of the machine", cpu, cpu)
+
+
+def _received_rate(point: Points, log: Log, rate: float | None, size: int | None) -> None:
+    """`rate`: where the log has counts, messages per second."""
+    c, note = log.columns, None
+    if rate is None and size is None:
+        cut = known("perf-test").errors["rates cut to whole numbers"]["text"]
+        note = f"no data: the size of the type is unknown, so {cut}"
+    elif rate is None and size is not None:
+        rate = float(np.mean(c["data_received"])) / size
+        note = "published: mean of rates cut to whole numbers; corrected: bytes per second ÷ sizeof"
+    point("received_rate", "Hz", float(np.mean(c["received"])), rate, note)
+
+
+def _latency_mean(point: Points, log: Log, counts: np.ndarray, mode: str) -> None:
+    c = log.columns
+    mean, some = c["latency_mean (ms)"], perf_windows.arrived(log)
+    finite = np.isfinite(mean)
+    known_counts = some & finite & np.isfinite(counts)
+    least = c["latency_min (ms)"][some] if "latency_min (ms)" in c else mean
+    two_clocks = bool((least < 0).any())
+    weighted, note = None, "no data: nothing was received, or not known how much"
+    if two_clocks:
+        note = TWO_CLOCKS
+    elif known_counts.any():
+        weighted = float(np.average(mean[known_counts], weights=counts[known_counts]))
+        note = "published: mean of seconds, 0 where nothing came; corrected: weighted by messages"
+    shown = float(np.nanmean(mean[finite])) if finite.any() else None
+    name = "latency_mean" + (" (round trip)" if mode == "MAIN" else "")
+    replace(point, count=int(known_counts.sum()))(name, "ms", shown, weighted, note)
+
+
+def _lost_share(point: Points, log: Log, counts: np.ndarray) -> None:
+    c = log.columns
+    lost, sent = float(np.sum(c["lost"])), float(np.sum(c["sent"]))
+    got = float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))
+    note = "no data: nothing was received"
+    if lost + got:
+        ids = known("perf-test").limits["loss after the last message that came"]
+        note = f"published: lost ÷ sent of one process; corrected: lost ÷ (lost + received), {ids}"
+    point("lost_share", "fraction", _ratio(lost, sent), _ratio(lost, lost + got), note)
 
 
 def _ratio(part: float, of: float) -> float | None:

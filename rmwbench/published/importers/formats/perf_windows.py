@@ -29,19 +29,6 @@ _PROCESS = (
     ("cpu_usage (%)", "cpu_share", "fraction of all hardware threads", 0.01),
 )
 
-TRUNCATED = (
-    "received, sent and lost are rates per second cut to whole numbers; counts are restored from "
-    "bytes per second where that gives a whole number (within 0.15)"
-)
-PER_SECOND = (
-    "only one minimum, maximum and mean per second were kept, and percentiles do not "
-    "follow from them"
-)
-FIRST_ID = (
-    "counted from gaps in message ids: all before the first received count as lost, those "
-    "after the last never do"
-)
-
 
 def counts(log: Log, size: int | None) -> np.ndarray:
     """Messages received per row, NaN where that cannot be told. Exact where the log itself has
@@ -156,25 +143,3 @@ def qos(text: str) -> dict[str, str | int]:
     found = {name: re.search(pattern, text, re.IGNORECASE) for name, pattern in _QOS.items()}
     words = {name: match[1].lower() for name, match in found.items() if match}
     return {name: int(word) if name == "depth" else word for name, word in words.items()}
-
-
-def limits(out: Published) -> None:
-    """What no log of the tool can tell."""
-    out.limit("response latency (p50, p90, p99 …)", PER_SECOND)
-    out.limit(
-        "latency from the intended time",
-        "stamped right before publish(): a late publisher is not seen",
-    )
-    out.limit("sequence of single messages", "no message was recorded, only seconds")
-    out.limit("loss after the last message that came", FIRST_ID)
-    out.error("rates cut to whole numbers", TRUNCATED, "received")
-    out.error(
-        "zero for no latency",
-        "a second without messages says latency 0; here it has none",
-        "latency",
-    )
-    out.error(
-        "variance with a wrong unit",
-        "the column `latency_variance (ms)` is in s² × 1000",
-        "latency_variance",
-    )

@@ -68,7 +68,7 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """Reads figures only: a respondent is not a trial."""
-    _known_errors(out)
+    out.known("survey")
     for item in source:
         _survey(item, out)
 
@@ -307,36 +307,3 @@ def _mean(values: Sequence[float]) -> float | None:
 
 def _deviation(values: Sequence[float]) -> float | None:
     return float(np.std(values, ddof=1)) if len(values) > 1 else None
-
-
-def _known_errors(out: Published) -> None:
-    out.error(
-        "scrambled scale",
-        "Agree 5, Strongly Agree 4, Neutral 3, Strongly Disagree 2, Disagree 1 was applied, not "
-        "the documented order: the sign of Cyclone − Fast flips on four questions",
-        "survey_mean, survey_deviation, survey_difference",
-    )
-    out.error(
-        "drill-down on the wrong scale",
-        "the distributions were binned by the scrambled scores: what is labelled Strongly Agree "
-        "are those who agree",
-        "survey_sentiment",
-    )
-    out.error(
-        "densities in percent",
-        "the histograms of skill are densities under an axis in percent: bins 0.89 wide make 35 of "
-        "31 %",
-        "survey_skill",
-    )
-    out.error(
-        "means of ordinal answers",
-        "means and deviations treat agreement as a number; the test beside them does not",
-        "survey_p_value",
-    )
-    out.error(
-        "counts differ from the text",
-        "the text says 96 responses (31 Cyclone, 60 Fast); the file has 94 (30, 59)",
-        "survey_responses",
-    )
-    out.limit("free text", "not imported: its redaction is the original's; aggregates only")
-    out.limit("representative answers", "who answered chose to")

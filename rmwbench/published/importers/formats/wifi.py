@@ -8,14 +8,14 @@ everything else is read from their content, and a name that contradicts it is an
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 
 import numpy as np
 
 from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.published import Points, Published, known
 from rmwbench.published.importers.source.sheet import Once, malformed
 from rmwbench.published.importers.source.source import Item, Source
 
@@ -30,7 +30,6 @@ STALL_S = 5
 MORE_S = 2
 """Seconds' worth of messages that may be received above those sent in as many rows: what was under
 way at the start."""
-NO_LATENCY = "stamps of two hosts' monotonic clocks are subtracted: about −7·10⁸ ms"
 
 
 @dataclass
@@ -60,7 +59,8 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """A trial per run, of two hosts."""
-    _known_errors(out)
+    out.known("perf-test")
+    out.known("tsc-2020-wifi")
     cells: dict[tuple[str, int], tuple[int, _Cell]] = {}
     waiting: dict[tuple[str, int, int], dict[str, Log]] = {}
     once = Once("the same log")
@@ -162,14 +162,8 @@ def _run(
     cell.sent.append(publisher.columns["sent"])
     rates = subscriber.columns["data_received"] / SIZE
     for second, (cut, right) in enumerate(zip(received, rates, strict=True), start=1):
-        out.figure(
-            "wifi_received",
-            f"{rmw} {rate} Hz run {run}",
-            second,
-            "messages/s",
-            float(cut),
-            float(right),
-        )
+        point = Points(out, "wifi", f"{rmw} {rate} Hz run {run}", second)
+        point("received", "messages/s", float(cut), float(right))
 
 
 def _check_counts(rate: int, publisher: Log, subscriber: Log) -> None:
@@ -199,75 +193,29 @@ def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:
     runs = len(cell.received)
     received, sent = np.concatenate(cell.received), np.concatenate(cell.sent)
     restored = np.concatenate(cell.restored)
-    bytes_note = "corrected: bytes per second ÷ sizeof"
-    no_bytes = "no data: the publisher's log has cut rates only"
-    out.figure(
-        "wifi_mean_sent",
-        series,
-        rate,
-        "messages/s",
-        sent.mean(),
-        None,
-        count=len(sent),
-        note=no_bytes,
-    )
     seconds = float(sum(len(x) for x in cell.received))
-    out.figure(
-        "wifi_mean_received",
-        series,
-        rate,
-        "messages/s",
-        received.mean(),
-        restored.sum() / seconds,
-        count=len(received),
-        note=f"{bytes_note}; per row of the log",
-    )
-    out.figure(
-        "wifi_total_received",
-        series,
-        rate,
-        "messages",
-        received.sum(),
-        restored.sum(),
-        count=runs,
-        note=bytes_note,
-    )
+    point = Points(out, "wifi", series, rate, runs)
+    of_rows = replace(point, count=len(received))
+    no_bytes = "no data: the publisher's log has cut rates only"
+    replace(point, count=len(sent))("mean_sent", "messages/s", sent.mean(), None, no_bytes)
+    note = "corrected: bytes per second ÷ sizeof"
+    right = restored.sum() / seconds
+    told = f"{note}; per row of the log"
+    of_rows("mean_received", "messages/s", received.mean(), right, told)
+    point("total_received", "messages", received.sum(), restored.sum(), note)
     lost = float(np.concatenate(cell.lost).sum())
     missing = max(0.0, float(sent.sum() - received.sum()))
-    out.figure(
-        "wifi_lost",
-        series,
-        rate,
-        "messages",
-        lost,
-        missing,
-        count=runs,
-        note="published: gaps in ids, which end with the last message that came; corrected: sent − "
-        "received of the same cut rates (the ends were started by hand: windows differ)",
+    note = (
+        "published: gaps in ids, which end with the last message that came; corrected: sent − "
+        "received of the same cut rates (the ends were started by hand: windows differ)"
     )
+    point("lost", "messages", lost, missing, note)
     empty = float((restored < 0.5).sum())
-    out.figure(
-        "wifi_empty_seconds",
-        series,
-        rate,
-        "s",
-        float((received == 0).sum()),
-        empty,
-        count=len(received),
-        note=None,
-    )
+    of_rows("empty_seconds", "s", float((received == 0).sum()), empty)
     stalls = float(sum(_longest(x < 0.5) >= STALL_S for x in cell.restored))
-    out.figure(
-        "wifi_stalled_runs",
-        series,
-        rate,
-        "runs",
-        None,
-        stalls,
-        count=runs,
-        note=f"≥ {STALL_S} s without a message",
-    )
-    out.figure("wifi_latency", series, rate, "ms", None, None, note=f"no data: {NO_LATENCY}")
+    point("stalled_runs", "runs", None, stalls, f"≥ {STALL_S} s without a message")
+    no_latency = f"no data: {known('tsc-2020-wifi').limits['latency']}"
+    replace(point, count=None)("latency", "ms", None, None, no_latency)
 
 
 def _longest(flags: np.ndarray) -> int:
@@ -277,20 +225,3 @@ def _longest(flags: np.ndarray) -> int:
         run = run + 1 if flag else 0
         best = max(best, run)
     return best
-
-
-def _known_errors(out: Published) -> None:
-    perf_windows.limits(out)
-    out.limit("latency", NO_LATENCY)
-    out.limit("discovery", "the first second was left out")
-    out.limit("loss of single messages", "both ends were started by hand, so their windows differ")
-    out.error(
-        "stalls count as small loss",
-        "gaps in ids say nothing about what never came after a stall",
-        "wifi_lost",
-    )
-    out.error(
-        "publish mode follows the vendor",
-        "Fast RTPS published async and Cyclone DDS sync, each by default: the two differ in more "
-        "than the name",
-    )

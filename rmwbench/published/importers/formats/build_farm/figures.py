@@ -6,10 +6,11 @@ percentile of load.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.published import Points, Published, known
 
 if TYPE_CHECKING:
     from rmwbench.published.importers.formats.build_farm.build_farm import Result
@@ -32,95 +33,7 @@ P95_CPU = "no data: samples are means since the process began, so the highest is
 P95_SECONDS = "no data: the 95th percentile of 27 means of a second, not of messages"
 CUT = "no data: rates per second cut to whole numbers, and counts are not stored"
 NO_LOG = "no data: the publisher wrote no log, 0 stands for absent"
-TOP5 = (
-    "no data: the percentile over four numbers (maximum, mean, sum, median), about 21 times "
-    "the mean"
-)
 RELAY = "no data: the relay measures no latency, 0 stands for absent"
-BUSY = (
-    "no data: a quarter of the machine is the relay's own busy loop (its publisher thread "
-    "never sleeps)"
-)
-
-
-def known_errors(out: Published, year: int) -> None:
-    """The errors of the original of that year, by name, and what it has no data for."""
-    out.error(
-        "pages as megabytes",
-        "virtual and `resident anonymous` memory are page counts ÷ 1024: 4 times too small",
-        "spin_",
-    )
-    out.error(
-        "anonymous is resident",
-        "`resident anonymous memory` counts all resident pages (physical ÷ 4)",
-        "spin_",
-    )
-    out.error(
-        "CPU times 100",
-        "the bar chart rounds to two decimals and multiplies by 100 under a percent axis",
-        "spin_cpu_bar",
-    )
-    if year == 2021:
-        out.error(
-            "bars of other middlewares",
-            "the notebook takes an empty node's rows by their numbers in the table of 2020, whose "
-            "order is another: `Cyclone DDS` is Connext, `Fast DDS sync` Connext sync, `Fast DDS "
-            "async` Fast DDS's dynamic variant",
-            "spin_",
-        )
-    out.error(
-        "p95 of a running mean",
-        "each sample is CPU time since start ÷ age, so the p95 is the earliest sample",
-        "spin_cpu_p95",
-    )
-    out.error(
-        "mangled vendor and config",
-        "four of six vendors read `ps`, `config` lost its last letter: file_name is right",
-    )
-    out.error(
-        "received cut to whole numbers",
-        "mean of rates cut to whole numbers; corrected: bytes ÷ sizeof",
-        "_received",
-    )
-    out.error(
-        "p95 of seconds",
-        "the `95th percentile latency` is one of 27 means, not of messages",
-        "_latency_p95",
-    )
-    out.error(
-        "sent is 0",
-        "in two processes the publisher wrote no log: `mean sent` 0 is absent",
-        "two_process_sent",
-    )
-    out.error("MiB as Mb", "`data_received (Mb)` is MiB/s", "_data")
-    out.error("top 5 % latency", TOP5.removeprefix("no data: "), "interop_latency_top5")
-    out.error("1000 messages", "a cell is 1000 messages per second for 30 s, not 1000 messages")
-    out.error("relay's busy loop", BUSY.removeprefix("no data: "), "interop_relay_cpu")
-    out.error(
-        "round trip called latency",
-        "the interoperability figures are round trips",
-        "interop_latency",
-    )
-    out.error(
-        "one process's configuration in two",
-        "the setting for Fast RTPS sync in two processes is looked up under another name than it "
-        "has (process, processes), so the file for one process, with intra-process delivery, is "
-        "used",
-    )
-    out.error(
-        "transports differ",
-        "on one host Fast RTPS shares memory while Cyclone DDS sends over the loopback: the "
-        "figures compare transports",
-    )
-    out.error(
-        "prose against data",
-        "the discussion says Cyclone DDS is better above 1 MB; by its own table Fast RTPS sync is",
-        "two_process_",
-    )
-    out.limit("percentiles of latency", "only statistics of 27 means of a second are stored")
-    out.limit("repetitions", "one run in one night: no interval is possible")
-    out.limit("publisher in two processes", "not measured: loss cannot be told from back-pressure")
-    out.limit("time series", "the seconds behind the statistics were not published")
 
 
 def windows(r: "Result") -> Iterator[tuple[str, str, float | None]]:
@@ -180,70 +93,40 @@ def add(out: Published, r: "Result") -> None:
 
 
 def _node(out: Published, r: "Result") -> None:
-    v = r.values
+    point = Points(out, "spin", r.arm)
     for statistic, prefix in _STATISTICS:
-        cpu = v[f"{prefix}cpu_usage (%)"]
-        p95 = statistic == "p95"
-        out.figure(
-            f"spin_cpu_{statistic}",
-            r.arm,
-            "",
-            "% of the machine",
-            cpu,
-            None if p95 else cpu,
-            note=P95_CPU if p95 else CPU_NOTE,
-        )
-        out.figure(
-            f"spin_cpu_bar_{statistic}",
-            r.arm,
-            "",
-            "% of the machine",
-            round(cpu, 2) * 100,
-            None if p95 else cpu,
-            note=P95_CPU if p95 else "published: rounded to two decimals, times 100",
-        )
-    _memory(out, r, "spin", r.arm, "")
+        cpu = r.values[f"{prefix}cpu_usage (%)"]
+        right = None if statistic == "p95" else cpu
+        why = P95_CPU if right is None else None
+        bar = "published: rounded to two decimals, times 100"
+        point(f"cpu_{statistic}", "% of the machine", cpu, right, why or CPU_NOTE)
+        point(f"cpu_bar_{statistic}", "% of the machine", round(cpu, 2) * 100, right, why or bar)
+    _memory(point, r)
 
 
-def _memory(out: Published, r: "Result", figure: str, series: str, x: str) -> None:
+def _memory(point: Points, r: "Result") -> None:
     for name, factor in _MEMORY.items():
         short = name.split()[0].replace("resident", "anonymous")
         note = {"virtual": PAGES_NOTE, "anonymous": ANONYMOUS_NOTE}.get(short)
         for statistic, prefix in _STATISTICS:
             value = r.values[prefix + name]
-            out.figure(
-                f"{figure}_{short}_{statistic}", series, x, "MiB", value, value * factor, note=note
-            )
+            point(f"{short}_{statistic}", "MiB", value, value * factor, note)
 
 
 def _pubsub(out: Published, r: "Result") -> None:
-    v, figure, series, x = r.values, r.experiment, r.arm, r.type
+    v, point = r.values, Points(out, r.experiment, r.arm, r.type, 27)
     data = v["mean data_received (Mb)"]
-
-    def point(
-        name: str, unit: str, published: float, corrected: float | None, note: str | None = None
-    ) -> None:
-        out.figure(f"{figure}_{name}", series, x, unit, published, corrected, count=27, note=note)
-
-    point(
-        "received",
-        "messages/s",
-        v["mean received"],
-        data * MIB / SIZEOF[r.type],
-        "bytes per second ÷ sizeof",
-    )
+    received = data * MIB / SIZEOF[r.type]
+    note = "bytes per second ÷ sizeof"
+    point("received", "messages/s", v["mean received"], received, note)
     two = r.experiment == "two_process"
     point("sent", "messages/s", v["mean sent"], None, NO_LOG if two else CUT)
     point("lost", "messages", v["sum lost"], None, CUT)
     mean = "unweighted mean of 27 means of a second"
-    point("latency_mean", "ms", v["mean latency_mean (ms)"], v["mean latency_mean (ms)"], mean)
-    point(
-        "latency_median",
-        "ms",
-        v["median latency_mean (ms)"],
-        v["median latency_mean (ms)"],
-        "median of 27 means of a second",
-    )
+    median = "median of 27 means of a second"
+    for name, note in (("mean", mean), ("median", median)):
+        value = v[f"{name} latency_mean (ms)"]
+        point(f"latency_{name}", "ms", value, value, note)
     point("latency_p95", "ms", v["95th Percentile Latency"], None, P95_SECONDS)
     for name, column in (
         ("mean", "mean cpu_usage (%)"),
@@ -261,44 +144,25 @@ def _pubsub(out: Published, r: "Result") -> None:
 
 
 def _interop(out: Published, r: "Result") -> None:
-    v, series, x = r.values, r.arm, r.to
-    relay = r.side == "sub"
-    figure = "interop_relay" if relay else "interop"
-
-    def point(
-        name: str, unit: str, published: float, corrected: float | None, note: str | None = None
-    ) -> None:
-        out.figure(f"{figure}_{name}", series, x, unit, published, corrected, count=25, note=note)
-
+    v, relay = r.values, r.side == "sub"
+    point = Points(out, "interop_relay" if relay else "interop", r.arm, r.to, 25)
+    wrong = known("build-farm").errors
     for statistic in ("mean", "median"):
         value = v[f"{statistic} latency_mean (ms)"]
-        point(
-            f"latency_{statistic}",
-            "ms",
-            value,
-            None if relay else value,
-            RELAY if relay else "a round trip",
-        )
-    point("latency_top5", "ms", v["Top 5% latency (ms)"], None, RELAY if relay else TOP5)
+        note = RELAY if relay else "a round trip"
+        point(f"latency_{statistic}", "ms", value, None if relay else value, note)
+    top5 = "no data: " + wrong["top 5 % latency"]["text"]
+    point("latency_top5", "ms", v["Top 5% latency (ms)"], None, RELAY if relay else top5)
     point("received", "messages/s", v["mean received"], None, CUT)
-    point(
-        "sent",
-        "messages/s",
-        v["mean sent"],
-        None,
-        "no data: the relay's 0 stands for absent" if relay else CUT,
-    )
-    point(
-        "lost",
-        "messages",
-        v["sum lost"],
-        None,
-        "no data: at 5 Hz one lost message is a rate below 1, cut to 0",
-    )
+    sent = "no data: the relay's 0 stands for absent" if relay else CUT
+    point("sent", "messages/s", v["mean sent"], None, sent)
+    lost = "no data: at 5 Hz one lost message is a rate below 1, cut to 0"
+    point("lost", "messages", v["sum lost"], None, lost)
+    busy = "no data: " + wrong["relay's busy loop"]["text"]
     for statistic, prefix in _STATISTICS:
         cpu = v[f"{prefix}cpu_usage (%)"]
-        wrong = relay or statistic == "p95"
-        note = BUSY if relay else P95_CPU if wrong else CPU_NOTE
-        point(f"cpu_{statistic}", "% of the machine", cpu, None if wrong else cpu, note)
+        p95 = statistic == "p95"
+        note = busy if relay else P95_CPU if p95 else CPU_NOTE
+        point(f"cpu_{statistic}", "% of the machine", cpu, None if relay or p95 else cpu, note)
     point("peak_rss", "KiB", v["max ru_maxrss"], v["max ru_maxrss"])
-    _memory(out, r, figure, series, x)
+    _memory(replace(point, count=None), r)

@@ -6,12 +6,12 @@ discovery included.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from rmwbench.published.importers.formats.mininet.loss import Loss, sent_counts
-from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.published import Points, Published
 
 POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
 
@@ -104,84 +104,6 @@ def restored_rates(rates: np.ndarray, loop_s: np.ndarray) -> np.ndarray:
     return np.where(least == most, least / loop_s, np.nan)
 
 
-def known_errors(out: Published) -> None:
-    """The errors of the original, by name."""
-    out.error(
-        "latency zero where nothing came",
-        "runs without reception count as 0 ms in the mean, so that worse delivery lowers the "
-        "published latency; corrected: delivering runs only, which are told by bytes",
-        "mininet_latency",
-    )
-    out.error(
-        "a single message is no message",
-        "the rate of a second with one message is cut to 0, so that its latency is in no mean and "
-        "ten runs that received something count as runs that did not",
-        "mininet_latency, mininet_second_latency",
-    )
-    out.error(
-        "discovery counted as loss",
-        "both processes start together and nobody waits for the match: what was sent before the "
-        "first reception is in the published loss; corrected: of what was sent after the last "
-        "message of the first second with a reception, by message numbers",
-        "mininet_loss",
-    )
-    out.error(
-        "loss applied twice per direction",
-        "the link's loss is set on both its interfaces, so one direction loses 1 − (1 − X)²: 19, "
-        "36, 51, 64 % for the labels 10, 20, 30, 40 %",
-        "mininet_link_loss",
-    )
-    out.error(
-        "async bars show sync rows",
-        "a mask made on the async table was applied to the sync table by position, so the bars "
-        "labelled `Fast RTPS async` are rows of other cells of Fast RTPS sync",
-        "mininet_cpu, mininet_rss",
-    )
-    out.error(
-        "poor performers of one vendor",
-        "the selection of poor cells tested Cyclone's table for every middleware",
-        "mininet_selected",
-    )
-    out.error(
-        "counts from cut rates",
-        "437 of 450 messages appear as sent in 15 s, and 0.5 to 0.9 % of loss where nothing was "
-        "lost",
-        "mininet_sent, mininet_received, mininet_loss",
-    )
-    out.error(
-        "columns that became zero",
-        "sub_mean_latency_min, _max and _variance of the summary are 0 for nearly all runs with an "
-        "empty second: the text `inf` made them no numbers; sub_mean_latency_mean is infinite "
-        "there. None of them is imported",
-    )
-    out.error(
-        "blocked publishers look lossless",
-        "at 54 Mb/s the sync modes hide the shortfall of 512 kB messages by blocking: 64 % of what "
-        "was asked for was never sent, while the async mode with `58 % loss` delivered most",
-        "mininet_loss, mininet_sent, mininet_received",
-    )
-    out.error(
-        "fragments, not transports",
-        "512 kB messages go as datagrams of about 64 kB in 45 IP fragments: with loss these cells "
-        "test fragmentation",
-    )
-    out.error(
-        "lines begin with the last run",
-        "the appendix draws the mean latency of ten runs, a second without messages being "
-        "infinite: where one run got nothing there is no line, so the seconds of discovery are not "
-        "in it; corrected: the runs that got something",
-        "mininet_second_latency",
-    )
-    out.error(
-        "a condition drawn twice",
-        "the resources at 300 Mb/s, Array1k show 30 % loss twice and 40 % never",
-    )
-    out.limit(
-        "repeated runs",
-        "the wrapper repeated failed or long runs silently; how many is not recorded",
-    )
-
-
 def add(out: Published, runs: list[Run], *, raw: bool) -> None:
     """All figures of these runs."""
     cells: dict[Condition, list[Run]] = {}
@@ -192,15 +114,9 @@ def add(out: Published, runs: list[Run], *, raw: bool) -> None:
     for run in runs:
         _run(out, run)
     for loss in sorted({c.loss for c in cells}):
-        out.figure(
-            "mininet_link_loss",
-            "one way",
-            loss,
-            "%",
-            loss,
-            round(100 * (1 - (1 - loss / 100) ** 2), 10),
-            note="two lossy queues per direction",
-        )
+        right = round(100 * (1 - (1 - loss / 100) ** 2), 10)
+        point = Points(out, "mininet", "one way", loss)
+        point("link_loss", "%", loss, right, "two lossy queues per direction")
     _resources(out, runs, raw)
     _conditions(out, cells)
 
@@ -216,64 +132,43 @@ def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> Non
     note = f"published with 0 ms for {zeros} of {len(of)} runs" if zeros else None
     if not delivering:
         note = empty
-    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
-        out.figure(
-            f"mininet_latency{name}",
-            series,
-            condition.loss,
-            "ms",
-            float(reduce(shown)),
-            float(reduce(delivering)) if delivering else None,
-            count=len(delivering),
-            note=note,
-        )
-    _loss(out, series, condition, of, empty if raw else NO_SECONDS)
-    out.figure(
-        "mininet_delivering_runs",
-        series,
-        condition.loss,
-        "runs",
-        None,
-        float(len(delivering)),
-        count=len(of),
-        note=None if raw else "runs with a second whose rate is not cut to 0",
-    )
-    _counts(out, series, condition, of, raw)
+    point = Points(out, "mininet", series, condition.loss, len(delivering))
+    for name, reduce in _OVER_RUNS:
+        right = float(reduce(delivering)) if delivering else None
+        point(f"latency{name}", "ms", float(reduce(shown)), right, note)
+    _loss(point, of, empty if raw else NO_SECONDS)
+    point = replace(point, count=len(of))
+    note = None if raw else "runs with a second whose rate is not cut to 0"
+    point("delivering_runs", "runs", None, float(len(delivering)), note)
+    _counts(point, of, raw)
     if raw:
-        _seconds(
-            out,
-            f"{series}, {condition.loss} %",
-            [run.seconds for run in of if run.seconds is not None],
-        )
+        seconds = [run.seconds for run in of if run.seconds is not None]
+        _seconds(out, f"{series}, {condition.loss} %", seconds)
 
 
+_OVER_RUNS = (("", np.mean), ("_min", np.min), ("_max", np.max))
+UNKNOWN_BAR = "published bar unknown here: it depends on the row order of the summary file"
 NO_SECONDS = "no data: the summary has no seconds; import the raw logs"
 LOSS_NOTE = (
     "corrected: of what was sent after the last message of the first second with a reception"
 )
 
 
-def _loss(out: Published, series: str, condition: Condition, of: list[Run], why_none: str) -> None:
+def _loss(point: Points, of: list[Run], why_none: str) -> None:
     """The cell's loss with its least and greatest run, and between which two the mean must be."""
-    x, after = (
-        condition.loss,
-        [run.lost_after_first for run in of if run.lost_after_first is not None],
-    )
+    after = [run.lost_after_first for run in of if run.lost_after_first is not None]
     least, most = (
         float(np.mean(v)) if after else None
         for v in ([a.least for a in after], [a.most for a in after])
     )
     note = f"{LOSS_NOTE}; the logs leave {least:.2f} to {most:.2f} %" if after else why_none
-    for name, reduce in (("", np.mean), ("_min", np.min), ("_max", np.max)):
+    point = replace(point, count=len(after))
+    for name, reduce in _OVER_RUNS:
         published = float(reduce([run.lost_percent for run in of]))
         corrected = float(reduce([a.percent for a in after])) if after else None
-        out.figure(
-            f"mininet_loss{name}", series, x, "%", published, corrected, count=len(after), note=note
-        )
+        point(f"loss{name}", "%", published, corrected, note)
     for name, value in (("least", least), ("most", most)):
-        out.figure(
-            f"mininet_loss_at_{name}", series, x, "%", None, value, count=len(after), note=note
-        )
+        point(f"loss_at_{name}", "%", None, value, note)
 
 
 _LINES = (
@@ -306,67 +201,31 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
         known = np.isfinite(corrected).sum(axis=0)
         sums = np.nansum(np.where(np.isfinite(corrected), corrected, 0.0), axis=0)
         means = published.mean(axis=0)
+        why = "no data: " + ("nothing came in any run" if "latency" in name else "cut rates")
         for row in range(rows):
             n = int(known[row])
-            out.figure(
-                f"mininet_second_{name}",
-                series,
-                row + 1,
-                unit,
-                float(means[row]),
-                float(sums[row]) / n if n else None,
-                count=n,
-                note=None
-                if n
-                else "no data: nothing came in any run"
-                if "latency" in name
-                else "no data: cut rates",
-            )
+            right_mean = float(sums[row]) / n if n else None
+            point = Points(out, "mininet_second", series, row + 1, n)
+            point(name, unit, float(means[row]), right_mean, None if n else why)
 
 
-def _counts(out: Published, series: str, condition: Condition, of: list[Run], raw: bool) -> None:
+def _counts(point: Points, of: list[Run], raw: bool) -> None:
     sent = [x for run in of if (x := run.sent_restored) is not None]
-    out.figure(
-        "mininet_sent",
-        series,
-        condition.loss,
-        "messages",
-        float(np.mean([run.sent for run in of])),
-        float(np.mean(sent)) if len(sent) == len(of) else None,
-        count=len(of),
-        note=None
-        if len(sent) == len(of)
-        else (
-            "no data: seconds with a rate of 0 leave open whether one message was sent"
-            if raw
-            else NO_SECONDS
-        ),
-    )
+    why = "no data: seconds with a rate of 0 leave open whether one message was sent"
+    note = None if len(sent) == len(of) else why if raw else NO_SECONDS
+    right = float(np.mean(sent)) if len(sent) == len(of) else None
+    point("sent", "messages", float(np.mean([run.sent for run in of])), right, note)
     received = [run.received_restored for run in of if run.received_restored is not None]
-    out.figure(
-        "mininet_received",
-        series,
-        condition.loss,
-        "messages",
-        float(np.mean([run.received for run in of])),
-        float(np.mean(received)) if received else None,
-        count=len(of),
-        note="corrected: bytes per second × interval ÷ sizeof" if received else NO_SECONDS,
-    )
+    note = "corrected: bytes per second × interval ÷ sizeof" if received else NO_SECONDS
+    right = float(np.mean(received)) if received else None
+    point("received", "messages", float(np.mean([run.received for run in of])), right, note)
     if raw:
         first = [run.first_s for run in of if run.first_s is not None]
-        out.figure(
-            "mininet_first_reception",
-            series,
-            condition.loss,
-            "s",
-            None,
-            float(np.median(first)) if first else None,
-            count=len(first),
-            note="median second of the first reception"
-            if first
-            else f"no data: none of {len(of)} runs received anything",
-        )
+        note = "median second of the first reception"
+        if not first:
+            note = f"no data: none of {len(of)} runs received anything"
+        right = float(np.median(first)) if first else None
+        replace(point, count=len(first))("first_reception", "s", None, right, note)
 
 
 def _run(out: Published, run: Run) -> None:
@@ -375,27 +234,16 @@ def _run(out: Published, run: Run) -> None:
         f"{c.rmw_implementation}_{c.async_pub}_{c.message_type}@{c.message_rate}_{c.reliability}_{c.durability}_"
         f"{c.history_kind}@{c.history_depth}_{c.bandwidth}bw_{c.loss}loss_{c.delay}delay"
     )
-    nothing, after = "no data: the run received nothing", run.lost_after_first
-    out.figure(
-        "mininet_run_latency",
-        series,
-        run.name,
-        "ms",
-        run.shown_latency_ms,
-        run.latency_ms,
-        note=None if run.latency_ms is not None else nothing,
-    )
-    out.figure(
-        "mininet_run_loss",
-        series,
-        run.name,
-        "%",
-        run.lost_percent,
-        None if after is None else after.percent,
-        note="no data: no message sent after a first reception"
-        if after is None
-        else f"the logs leave {after.least:.2f} to {after.most:.2f} %",
-    )
+    point, after = Points(out, "mininet_run", series, run.name), run.lost_after_first
+    nothing = "no data: the run received nothing" if run.latency_ms is None else None
+    point("latency", "ms", run.shown_latency_ms, run.latency_ms, nothing)
+    if after is None:
+        point(
+            "loss", "%", run.lost_percent, None, "no data: no message sent after a first reception"
+        )
+    else:
+        note = f"the logs leave {after.least:.2f} to {after.most:.2f} %"
+        point("loss", "%", run.lost_percent, after.percent, note)
 
 
 def _resources(out: Published, runs: list[Run], raw: bool) -> None:
@@ -421,11 +269,8 @@ def _resources(out: Published, runs: list[Run], raw: bool) -> None:
                 shown: float | None = right
                 note = None
                 if shifted and (raw or other is None or max(places) >= len(other)):
-                    shown, note = (
-                        None,
-                        "published bar unknown here: it depends on the row order of the summary "
-                        "file",
-                    )
+                    shown = None
+                    note = UNKNOWN_BAR
                 elif shifted and other is not None:
                     shown = float(np.mean([value(other[i]) for i in places]))
                     source = other[places[0]].condition
@@ -447,15 +292,14 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
     degraded = wins_filled = wins = 0
     for (kind, bandwidth, loss), arms in by_network.items():
         cyclone = [of for arm, of in arms.items() if arm.startswith("rmw_cyclonedds")]
-        out.figure(
-            "mininet_selected",
-            f"{kind}, {bandwidth} Mb/s",
-            loss,
-            "1 drawn, 0 not",
-            float(_poor(cyclone[0])) if cyclone else None,
-            float(any(_poor(of) for of in arms.values())),
-            note="published: by Cyclone alone; corrected: any middleware with loss > 1 % or "
-            "latency > 30 ms",
+        note = (
+            "published: by Cyclone alone; corrected: any middleware with loss > 1 % or latency > "
+            "30 ms"
+        )
+        right = float(any(_poor(of) for of in arms.values()))
+        point = Points(out, "mininet", f"{kind}, {bandwidth} Mb/s", loss)
+        point(
+            "selected", "1 drawn, 0 not", float(_poor(cyclone[0])) if cyclone else None, right, note
         )
         fast = [of for arm, of in arms.items() if not arm.startswith("rmw_cyclonedds")]
         if not cyclone or not fast or not _poor(cyclone[0]):
@@ -465,16 +309,10 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
             wins_filled += all(_latency(cyclone[0], True) < _latency(of, True) for of in fast)
             wins += all(_latency(cyclone[0], False) < _latency(of, False) for of in fast)
     if degraded:
-        out.figure(
-            "mininet_cyclone_fastest",
-            "Cyclone sync",
-            "degraded for all",
-            "fraction of conditions",
-            wins_filled / degraded,
-            wins / degraded,
-            count=degraded,
-            note="published: runs without reception count as 0 ms",
-        )
+        point = Points(out, "mininet", "Cyclone sync", "degraded for all", degraded)
+        note = "published: runs without reception count as 0 ms"
+        shares = (wins_filled / degraded, wins / degraded)
+        point("cyclone_fastest", "fraction of conditions", *shares, note)
 
 
 def _poor(of: list[Run]) -> bool:
