@@ -6,9 +6,10 @@ from typing import Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
-from rmwbench.cli.pages import Html, Out, page, say_written
+from rmwbench.cli.console import print_json
+from rmwbench.cli.pages import Html, Out, page
 from rmwbench.cli.published.campaigns import campaigns_in
+from rmwbench.cli.published.forms import deliver
 
 SOURCE = "fastdds-2021"
 WHO = "answers"
@@ -66,25 +67,11 @@ def questionnaire(
     asked = _only(asked, question or [])
     given = campaigns_in(campaign, WHO) if campaign else measured_here(SOURCE)
     made = document(asked, evidence, given)
-    if path is not None:
-        from rmwbench.published.questionnaire.pages import write_html
+    if as_json:
+        return print_json(made)
+    from rmwbench.published.questionnaire.view import view
 
-        write_html(made, path)
-        say_written(path)
-    elif as_json:
-        print_json(made)
-    elif markdown:
-        from rmwbench.published.questionnaire.pages import page as markdown_page
-
-        typer.echo(markdown_page(made, generated=not campaign), nl=False)
-    else:
-        from rich.text import Text
-
-        from rmwbench.published.questionnaire.terminal import lines
-
-        console = stdout_console()
-        for style, text in lines(made):
-            console.print(Text(text, style=style))
+    deliver(view(made, generated=not campaign), path, markdown=markdown)
 
 
 def _only(asked: Any, wanted: list[str]) -> Any:

@@ -21,13 +21,14 @@ from rmwbench.published.committee.parts import (
     blocks_of,
     decidable,
 )
-from rmwbench.published.questionnaire.pages import page as questionnaire_page
-from rmwbench.published.questionnaire.pages import summary as questionnaire_summary
+from rmwbench.published.questionnaire.view import summary as questionnaire_summary
+from rmwbench.published.questionnaire.view import view as questionnaire_view
 from rmwbench.report.render.markdown import (
     charts_directory,
     escape,
     file_name,
     render_blocks,
+    render_markdown,
     table,
 )
 from rmwbench.report.show import ros
@@ -83,7 +84,9 @@ def write(report: Report) -> list[Path]:
         drawn = write_markdown(part.answer, page, part.evaluated, bitmaps=False, charts=CHARTS)
         images[part.section.name] = list(_comparisons(part, page, drawn))
         written += drawn
-    write_whole(sections / "questionnaire.md", questionnaire_page(report.questionnaire))
+    write_whole(
+        sections / "questionnaire.md", render_markdown(questionnaire_view(report.questionnaire))
+    )
     write_whole(path, render(report, images))
     return [*written, sections / "questionnaire.md"]
 
@@ -485,7 +488,12 @@ def _cell(arm: Arm, workload: Workload) -> str:
 
 def _questions(report: Report) -> Iterator[str]:
     made = report.questionnaire
-    yield from ("## The committee's questionnaire", "", questionnaire_summary(made), "")
+    yield from (
+        "## The committee's questionnaire",
+        "",
+        f"**{escape(questionnaire_summary(made))}.**",
+        "",
+    )
     yield (
         "In each cell how the question is answered, and in how many values; [every answer with its "
     )
