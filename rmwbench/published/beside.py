@@ -1,41 +1,64 @@
 """A campaign, set beside the published evaluations: what its report shows of them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign, of_shown
-from rmwbench.published.claims.render.short import lines, table
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.shown import Shown
 from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
+
+Items = Sequence[Mapping[str, Any]]
+"""Claims as claims/items.py makes them."""
 
 
 def evaluated(shown: Shown) -> Evaluated:
     """What the shipped claims and figures say of the campaign."""
     campaign = of_shown(shown)
-    section = None
+    items: Items = ()
     if sources_about(str(campaign.suite), CLAIMS_FILE):
-        from rmwbench.published.claims.render.rows import of_campaign
+        from rmwbench.published.claims.items import of_campaign
 
-        section = of_campaign(campaign)
+        items = of_campaign(campaign)
     return Evaluated(
-        markup=partial(_markup, section),
-        lines=lines(section),
-        table=table(section),
+        markup=partial(_markup, items),
+        lines=[(item["today"][0]["of"].answer, _line(item)) for item in items],
+        table=[_row(item) for item in items],
         write_figures=partial(_write_figures, campaign),
     )
 
 
-def _markup(section: Mapping[str, Any] | None) -> str:
-    from rmwbench.published.claims.render.page import style
+def _line(item: Mapping[str, Any]) -> str:
+    published = "ours" if item["of"].inferred else f"as published: {_row(item)[1]}"
+    return f"{item['of'].id}: {item['of'].says} ({published}) {_row(item)[3]}"
+
+
+def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
+    """(claim, as published, as corrected, here) of a claim."""
+    claim, today = item["of"], item["today"][0]["of"]
+    of_data = ["" if one is None else one.verdict for one in (claim.published, claim.corrected)]
+    seen = f" {found}" if (found := today.seen()) else ""
+    here = f"{today.name}{' (proxy)' if item['proxy'] else ''}, {today.layer}{seen}"
+    return f"{claim.id}: {claim.says}", of_data[0], of_data[1], here
+
+
+def _markup(items: Items) -> str:
+    from markupsafe import Markup
+
+    from rmwbench.published.claims.items import choices, counts
     from rmwbench.published.claims.state import ANSWERS
-    from rmwbench.report.page import fragment
+    from rmwbench.report.page import asset, fragment
 
     return fragment(
-        "claims_section.html.j2", claimed=section, answers=ANSWERS, claims_style=style()
+        "claims_section.html.j2",
+        items=items,
+        counts=counts(one["state"] for one in items),
+        choices=choices(items),
+        answers=ANSWERS,
+        claims_style=Markup(asset("claims.css")),
     )
 
 

@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_json
 from rmwbench.cli.help import NamesOrVerbs
-from rmwbench.cli.pages import Html, Out, page, say_written
+from rmwbench.cli.pages import Html, Out, page
 from rmwbench.cli.published import claims_run
 from rmwbench.cli.published.campaigns import campaigns_in
+from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
     from rmwbench.published.campaign import Campaign
+    from rmwbench.published.claims.by_suite import Row
     from rmwbench.published.claims.claims_file import Claims
 
 
@@ -101,6 +103,7 @@ def show(
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
+    from rmwbench.published.claims.view import link_to_reports, suite_table, view
 
     path = page(out, html)
     if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:
@@ -127,28 +130,20 @@ def show(
         raise UserError("no heading has that text", where="--heading", actual=heading)
     if as_json:
         print_json(document(made))
-    elif markdown or suites:
+        return
+    rows: list[Row] = []
+    if markdown or suites:
         from rmwbench.published.claims.by_suite import by_suite
-        from rmwbench.published.claims.markdown import evaluations_table
-        from rmwbench.published.claims.markdown import page as markdown_page
 
-        every = {file.claims: [*given, *there.get(file.claims, ())] for file in files}
-        rows = by_suite(files, made, every)
-        typer.echo(markdown_page(made, rows) if markdown else evaluations_table(rows), nl=False)
-    elif path is not None:
-        from rmwbench.published.claims.render.page import write_html
+        rows = by_suite(files, made, {x.claims: [*given, *there.get(x.claims, ())] for x in files})
+    if suites:
+        from rmwbench.report.render.markdown import render_blocks
 
-        write_html(made, given, path)
-        say_written(path)
-    else:
-        from rmwbench.published.claims.render.terminal import print_ledger
-
-        narrowed = words or heading or verdicts
-        print_ledger(
-            made,
-            stdout_console(),
-            "cells" if wanted.ids else "reasons" if narrowed else "brief",
-        )
+        typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
+        return
+    depth = "cells" if wanted.ids else "reasons" if words or heading or verdicts else "brief"
+    link = None if path is None else link_to_reports(given, path)
+    deliver(view(made, depth, suites=rows, link=link), path, markdown=markdown)
 
 
 def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:

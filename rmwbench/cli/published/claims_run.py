@@ -237,7 +237,8 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.claims.campaign.session import campaigns
     from rmwbench.published.claims.ledger import ledger
-    from rmwbench.published.claims.render.page import REPORT, write_html
+    from rmwbench.published.claims.view import REPORT, link_to_reports, view
+    from rmwbench.report.render.html import write_html
     from rmwbench.report.show.files import write_html as write_report
     from rmwbench.results.show import summarise
 
@@ -252,7 +253,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     measured = [of_shown(shown, ids) for shown, ids in every]
     made = ledger(files, measured)
     page = session.directory / "claims.html"
-    write_html(made, measured, page)
+    write_html(view(made, link=link_to_reports(measured, page)), page)
     for line in _told(made):
         print(line)
     print(f"report: {page}")

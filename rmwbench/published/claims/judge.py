@@ -176,6 +176,11 @@ class Today:
         return self.campaigns[-1]
 
     @property
+    def name(self) -> str:
+        """The verdict on the original where there is one, else the answer."""
+        return self.verdict if self.verdict in ("supported", "refuted") else self.answer
+
+    @property
     def takes(self) -> Takes | None:
         """What would decide it, where that is more than any run of `claims run` has."""
         beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]

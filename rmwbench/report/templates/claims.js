@@ -7,6 +7,8 @@
   const body = document.getElementById("evidence-body");
 
   if (form) {
+    const holds = (section) => section.querySelector("article.claim") && !section.contains(form);
+    const groups = [...document.querySelectorAll("section")].filter(holds).reverse();
     const wanted = (name) => form.elements[name]?.value || "";
     const told = form.querySelector("output");
     const fits = (claim) => {
@@ -17,7 +19,7 @@
     const filter = () => {
       for (const claim of claims) claim.hidden = !fits(claim);
       // The inner ones first: a source is shown where one of its headings is.
-      for (const group of [...document.querySelectorAll("[data-group]")].reverse()) {
+      for (const group of groups) {
         group.hidden = !group.querySelector("article.claim:not([hidden])");
       }
       const shown = claims.filter((claim) => !claim.hidden).length;

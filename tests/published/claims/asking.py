@@ -1,6 +1,9 @@
 """A claims file of one claim, as tests ask it."""
 
 from rmwbench.published.claims.claims_file import Claims
+from rmwbench.published.claims.view import view
+from rmwbench.report.render.html import render_html
+from rmwbench.report.render.markdown import render_markdown
 
 
 def one_claim(about, test):
@@ -14,3 +17,12 @@ def one_claim(about, test):
         "test": test,
     }
     return Claims.model_validate({**about, "items": [claim]})
+
+
+def page(ledger, **about):
+    """The ledger as Markdown."""
+    return render_markdown(view(ledger, **about))
+
+
+def html(ledger, link=lambda *where: None):
+    return render_html(view(ledger, link=link))

@@ -5,8 +5,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.markdown import evaluations_table
 from rmwbench.published.claims.suites import is_of, untested
+from rmwbench.published.claims.view import suite_table
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, arm, campaign
 
@@ -70,9 +70,9 @@ def test_an_original_of_a_level_that_the_suite_has_not_is_an_error(levels):
     ],
 )
 def test_a_time_that_campaigns_do_not_tell_is_absent_and_not_zero(campaigns, measured, minutes):
-    heads, _, line = evaluations_table(rows(CHAIN, *campaigns)).splitlines()
-    told = dict(zip(heads.split(" | "), line.split(" | "), strict=True))
-    assert (told["measured"], told["minutes |"]) == (measured, f"{minutes} |")
+    table = suite_table(rows(CHAIN, *campaigns))
+    told = dict(zip((name for name, _ in table.columns), table.rows[0], strict=True))
+    assert (told["measured"], told["minutes"]) == (measured, minutes)
 
 
 def test_a_suite_that_no_claim_tests_belongs_to_its_source_by_its_whole_name():

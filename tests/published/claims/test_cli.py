@@ -7,9 +7,10 @@ from pathlib import Path
 
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.ledger import document, ledger
-from rmwbench.published.claims.markdown import evaluations_table, page
 from rmwbench.published.claims.summary import shipped_of
+from rmwbench.published.claims.view import suite_table
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
 from tests.support.command import exit_code
@@ -27,8 +28,8 @@ def test_the_page_has_every_statement():
     files = list(FILES.values())
     there = shipped_of(files)
     found = ledger(files, shipped=there)
-    made = page(found, by_suite(files, found, there))
-    assert [claim.id for file in files for claim in file.items if f"`{claim.id}`" not in made] == []
+    made = page(found, suites=by_suite(files, found, there))
+    assert [claim.id for file in files for claim in file.items if claim.id not in made] == []
 
 
 def test_the_page_of_the_evaluations_has_the_ledgers_counts():
@@ -52,7 +53,7 @@ def test_of_each_suite_it_is_told_what_was_measured_of_it():
     there = shipped_of([file])
     made = ledger([file], shipped=there)
     rows = by_suite([file], made, there)
-    assert evaluations_table(rows).count("\n") == len(rows) + 2
+    assert len(suite_table(rows).rows) == len(rows)
     testable = [claim for claim in file.items if claim.tests]
     *tested, last = rows
     assert {row.suite for row in tested} == {test.suite for one in testable for test in one.tests}
@@ -68,7 +69,9 @@ def test_of_each_suite_it_is_told_what_was_measured_of_it():
         "gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]
     }
     assert [row.measured for row in by_suite([file], made, few)] == [0] * len(rows)
-    assert "| `gscam-2025` | " in page(made, rows) and "## By suite" not in page(made)
+    assert "| gscam-2025 | gscam-2025 | " in page(made, suites=rows) and "## By suite" not in page(
+        made
+    )
 
 
 def first_blocks(found, count):

@@ -11,7 +11,7 @@ from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.judge import Counted, Length, answers
 from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.markdown import answered
+from rmwbench.published.claims.sentences import answered
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
@@ -51,7 +51,7 @@ def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     assert found.proxy_codes == codes
     assert found.length == Length(measured_s, 27.0)
     assert found.verdict == ("proxy" if codes else "supported")
-    told = "**holds** (proxy: length 1.1 of 27 s)"
+    told = "holds (proxy: length 1.1 of 27 s)"
     assert (told in answered(claim)) == bool(codes)
 
 
@@ -77,7 +77,7 @@ def test_cells_that_were_not_measured_are_conditions_too():
         asked(right="b", cells={"of": 3, "at_least": 1}), campaign(("w", *SIDES), ("v", *SIDES))
     )
     assert claim.today[0].conditions == Counted(2, 3)
-    assert "**holds** (proxy: conditions 2 of 3)" in answered(claim)
+    assert "holds (proxy: conditions 2 of 3)" in answered(claim)
 
 
 def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
@@ -136,7 +136,7 @@ def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     assert cell.blocks == MOST_BLOCKS
     assert cell.messages == pytest.approx(50 * MOST_BLOCKS * cell.steady_s, rel=0.01)
     assert (cell.steady_s > LONGEST_S) == undecidable
-    assert ("**undecidable**" in answered(claim)) == undecidable
+    assert ("undecidable" in answered(claim)) == undecidable
 
 
 def test_a_small_difference_of_two_lossless_sides_takes_blocks():

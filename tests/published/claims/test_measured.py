@@ -10,13 +10,14 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.markdown import answered, page
 from rmwbench.published.claims.rules import LEAST_BLOCKS
+from rmwbench.published.claims.sentences import answered
 from rmwbench.published.claims.suites import is_of
 from rmwbench.published.claims.summary import file_name, measured, text
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import suites_directory
+from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
 
@@ -182,9 +183,8 @@ def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
         ("new", "undecided", 1),
     ]
     assert claim.state == "holds"
-    assert (
-        "**undecided** (conditions 1 of 2), rclcpp, 6 blocks, without 1 of its cells: "
-        in answered(claim)
+    assert "undecided (conditions 1 of 2), rclcpp, 6 blocks, without 1 of its cells: " in answered(
+        claim
     )
 
 
@@ -196,7 +196,7 @@ def test_machines_that_decide_the_contrary_are_said_to_differ():
     )
     (claim,) = made.sources[0].claims
     assert claim.state == "machines differ" and made.summary.states["machines differ"] == 1
-    assert "**machines differ**: " in page(made)
+    assert "machines differ: " in page(made)
 
 
 def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
@@ -236,16 +236,14 @@ def test_the_page_names_the_machine_where_there_are_two():
         measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
     )
     made = ledger([claims], shipped={"s": [one]})
-    assert f"Measured: {MACHINE}, 2026-01-02, 1 answers." in page(made) and " on A" not in page(
-        made
-    )
+    assert f"Measured: {MACHINE}, 2026-01-02, 1 answer." in page(made) and " on A" not in page(made)
     ((claim,),) = [source.claims for source in made.sources]
     another = dataclasses.replace(
         claim, today=tuple(dataclasses.replace(x, machine="another") for x in claim.today)
     )
     sources = (made.sources[0], dataclasses.replace(made.sources[0], claims=(another,)))
     text = page(dataclasses.replace(made, sources=sources))
-    assert f"**A** {MACHINE}, 2026-01-02, 1 answers; **B** another, 2026-01-02, 1 answers." in text
+    assert f"A {MACHINE}, 2026-01-02, 1 answer; B another, 2026-01-02, 1 answer." in text
     assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
 
 

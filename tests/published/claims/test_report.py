@@ -4,22 +4,21 @@ pictures."""
 import math
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.claims.claims_file import Test
+from rmwbench.published.claims.items import inside, of_campaign
 from rmwbench.published.claims.judge import Cell
 from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.render.page import render_html as ledger_page
-from rmwbench.published.claims.render.picture import WIDTH, picture
-from rmwbench.published.claims.render.rows import inside, of_campaign
+from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.summary import shipped_of
 from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue
+from tests.published.claims.asking import html as ledger_page
 from tests.published.claims.shipped import FILES
 from tests.report.example_document import example
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
@@ -77,7 +76,7 @@ def shown():
 
 def test_a_campaign_that_no_claim_is_about_has_no_such_section():
     other = example()
-    assert of_campaign(of_shown(other)) is None
+    assert of_campaign(of_shown(other)) == []
     beside = evaluated(other)
     assert 'id="claims"' not in page_of(other, beside)
     assert beside.lines == [] and beside.table == []
@@ -244,7 +243,7 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         assert page.evaluate("() => document.documentElement.scrollWidth") <= width
         page.keyboard.press("Escape")
         # A heading of which nothing is shown shows everything again.
-        hidden = page.locator("div[data-group][hidden]").first.get_attribute("id")
+        hidden = page.locator("section[id^=h-][hidden]").first.get_attribute("id")
         page.locator(f"#headings a[href='#{hidden}']").click()
         page.wait_for_function(
             "() => document.querySelector('.filter output').textContent.startsWith('all')"
@@ -269,8 +268,3 @@ def test_a_report_filters_its_claims_too(shown):
     section = page[page.index('<section id="claims">') : page.index('id="machine"')]
     assert '<form class="filter" hidden' in section and 'name="state"' in section
     assert "details.trials" in page, "the script"
-
-
-def test_templates_are_packaged():
-    for name in ("claims.css", "claims.js"):
-        assert (Path(__file__).parents[3] / "rmwbench/report/templates" / name).is_file()

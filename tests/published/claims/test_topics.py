@@ -9,10 +9,10 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
+from rmwbench.published.claims.items import item
 from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.markdown import here
-from rmwbench.published.claims.render.rows import item
+from rmwbench.published.claims.sentences import here
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.claims.words import title_of
 from rmwbench.published.summaries import expanded
@@ -77,7 +77,7 @@ def test_the_topic_is_in_the_words(shown):
         "whole",
         "front",
     )
-    assert "`fixture` [whole, topic front]: " in here(claim)
+    assert "fixture [whole, topic front]: " in here(claim)
     two = asked(right="cyclone", topic="imu", right_topic="front")
     (claim,) = ledger([two], [shown]).sources[0].claims
     assert claim.today[0].cells[0].workload == "whole · imu against whole · front"

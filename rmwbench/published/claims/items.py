@@ -1,8 +1,7 @@
-"""What a report shows of claims: the ledger's entries with a picture and the way to the
-evidence."""
+"""What a page shows of claims: the ledger's entries with a picture and the way to the evidence."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -11,8 +10,8 @@ from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.claims_file import Claims, Test, load
 from rmwbench.published.claims.judge import Cell, Today
 from rmwbench.published.claims.ledger import JudgedClaim, SourceLedger, ledger
-from rmwbench.published.claims.markdown import here
-from rmwbench.published.claims.render.picture import picture
+from rmwbench.published.claims.picture import picture
+from rmwbench.published.claims.sentences import experiment
 from rmwbench.published.claims.state import OF_THE_DATA, STATES
 from rmwbench.published.claims.words import title_of, unit_of
 from rmwbench.suite.file.places import CLAIMS_FILE
@@ -22,13 +21,11 @@ Link = Callable[[str, str, str, str], str | None]
 """(campaign, workload, arm, metric) -> where its evidence is."""
 
 
-def of_campaign(campaign: Campaign) -> dict[str, Any] | None:
-    """The section of a campaign's report: what the shipped claims say of its suite. None where none
-    does. Only claims files are read here."""
+def of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
+    """What the shipped claims say of a campaign's suite. Only claims files are read here."""
     made = ledger(_about(str(campaign.suite)), [campaign])
     link = inside(campaign)
-    items = [item(source, x, link) for source in made.sources for x in source.claims if x.today]
-    return {"items": items, "counts": counts(items), "filter": choices(items)} if items else None
+    return [item(source, x, link) for source in made.sources for x in source.claims if x.today]
 
 
 @lru_cache(maxsize=8)
@@ -52,9 +49,10 @@ def inside(campaign: Campaign) -> Link:
     return link
 
 
-def counts(items: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+def counts(states: Iterable[str]) -> dict[str, int]:
     """State -> claims that are in it; those without any are left out."""
-    return {name: n for name in STATES if (n := sum(item["state"] == name for item in items))}
+    found = list(states)
+    return {name: n for name in STATES if (n := found.count(name))}
 
 
 def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -62,7 +60,10 @@ def choices(items: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     have."""
     data = {name for item in items for name in item["data"]}
     return {
-        "state": [*counts(items), *(["proxy"] if any(item["proxy"] for item in items) else [])],
+        "state": [
+            *counts(one["state"] for one in items),
+            *(["proxy"] if any(item["proxy"] for item in items) else []),
+        ],
         "data": [name for name in OF_THE_DATA if name in data],
         "source": list(dict.fromkeys(item["source"] for item in items)),
     }
@@ -78,7 +79,7 @@ def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any
         "proxy": judged.is_proxy,
         "data": [one.verdict for one in (claim.published, claim.corrected) if one],
         "run": source.run,
-        "experiment": None if claim.kind == "opinion" else here(judged, verdict=False),
+        "experiment": None if claim.kind == "opinion" else experiment(claim),
         "today": [_today(claim.tests, found, link) for found in judged.today],
     }
 

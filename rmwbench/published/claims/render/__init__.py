@@ -1,1 +1,0 @@
-"""The ledger for a person: page, terminal, and the short form beside a campaign's report."""

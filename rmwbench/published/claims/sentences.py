@@ -1,0 +1,220 @@
+"""What is said of a claim: by its source's own data, what was found here, and by which experiment.
+Pure; the ledger's view and the section of a campaign's report are made of it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, Judged, Test
+from rmwbench.published.claims.judge import Cell, Today
+from rmwbench.published.claims.ledger import JudgedClaim
+from rmwbench.published.claims.words import POINTS, UNITLESS, amount, interval, title_of, unit_of
+from rmwbench.words import numbers as fmt
+
+NO_LETTERS: Mapping[str, str] = {}
+
+
+def as_published(claim: Claim) -> str:
+    """What the source's own data says, or from what an inference of ours is."""
+    if claim.inferred is not None:
+        return f"ours: {claim.inferred}"
+    return of_the_data(claim.published)
+
+
+def of_the_data(judged: Judged | None) -> str:
+    if judged is None:
+        return ""
+    p = "" if judged.p is None else f" (p = {judged.p:g})"
+    return f"{judged.verdict}: {judged.why}{p}"
+
+
+def by_the_data(claim: Claim) -> list[tuple[str, Judged]]:
+    """What the source's own data says, as published and as corrected."""
+    both = (("published", claim.published), ("corrected", claim.corrected))
+    return [(key, judged) for key, judged in both if judged is not None]
+
+
+def in_brief(judged: JudgedClaim) -> str:
+    """The verdicts without their reasons: `published supported; here holds, rclcpp, 6 blocks`."""
+    if judged.state == "opinion":
+        return "opinion"
+    told = ["ours"] if judged.claim.inferred else []
+    told += [
+        "its data is not published"
+        if (key, one.verdict) == ("published", "data not published")
+        else f"{key} {one.verdict}"
+        for key, one in by_the_data(judged.claim)
+    ]
+    untestable = judged.state == "not testable here"
+    return "; ".join([*told, judged.state if untestable else f"here {answered(judged)}"])
+
+
+def in_full(judged: JudgedClaim, run: str, *, cells: bool) -> Iterator[str]:
+    """Everything that is known of a claim, a line each; `run` measures what is open, and with
+    `cells` each cell has a line."""
+    claim = judged.claim
+    if judged.state == "opinion":
+        yield "opinion: listed, not judged"
+        return
+    if claim.place:
+        yield f"place: {claim.place}"
+    if claim.inferred:
+        yield f"ours: not said by the source, but inferred {claim.inferred}"
+    yield from (f"{key}: {of_the_data(one)}" for key, one in by_the_data(claim))
+    if not judged.today:
+        do = f" (nothing measured yet: {run})" if judged.state == "open" else ""
+        yield f"here: {answered(judged) if claim.test else experiment(claim)}{do}"
+    for place, today in enumerate(judged.today):
+        differ = "machines differ: " if not place and judged.state == "machines differ" else ""
+        yield f"{'also' if place else 'here'}: {differ}{answer(today)}"
+        if cells:
+            yield from _in_full(today)
+    if claim.test:
+        yield f"experiment: {experiment(claim)}"
+
+
+def _in_full(today: Today) -> Iterator[str]:
+    """Arms, versions and machine, then every cell."""
+    where = f"{today.machine or 'this machine'}, {today.date}, {', '.join(today.campaigns)}"
+    yield f"{', '.join(today.arms)}; {where}"
+    if today.proxy:
+        yield "proxy: " + "; ".join(today.proxy)
+    yield from map(_cell, today.cells)
+
+
+def _cell(cell: Cell) -> str:
+    if cell.low is None or cell.high is None:
+        return f"{cell.workload}: {cell.answer}, {cell.reason}"
+    between = f"{cell.left} ÷ {cell.right}" if cell.right else cell.left
+    reason = f" ({cell.reason})" if cell.reason else ""
+    found = interval(cell.value, cell.low, cell.high, cell.unit)
+    return f"{cell.workload}: {cell.answer}, {between} {found}{reason}"
+
+
+def here(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
+    """What was found here, and the experiment in a few words, or why there is none. `letters` as in
+    `answered`."""
+    told = experiment(judged.claim)
+    return f"{answered(judged, letters)}; {told}" if judged.claim.tests else told
+
+
+def experiment(claim: Claim) -> str:
+    """`suite [levels]: metric of left < factor × right`, or why there is none."""
+    if not claim.tests:
+        return f"not testable here: {claim.not_testable}"
+    return "; and ".join(map(_experiment, claim.tests))
+
+
+def _experiment(test: Test) -> str:
+    base = f" ÷ its own{_levels(test.base_at)}" if test.base_at else ""
+    left = test.left + _levels(test.left_at) + base
+    where = f"{test.suite}{_levels(test.at, test.workload, test.topic)}"
+    title = title_of(test.metric)
+    if test.times_metric:
+        title = f"{title} × {title_of(test.times_metric)}"
+    metric = f"{title}," if "," in title else title
+    if test.by == "exponent":
+        metric = f"growth exponent of {metric}"
+    told = f"{where}: {metric} of {left} {_RELATION[test.relation]} {_against(test, base)}"
+    if test.existence:
+        told += " (anything in any block)"
+    return told + _of_cells(test.cells)
+
+
+_RELATION = {"less": "<", "greater": ">", "within": "within", "differs": "not within"}
+
+
+def _against(test: Test, base: str) -> str:
+    of_range = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
+    level = test.level or 0.0
+    if test.right is None:
+        return of_range + amount(level, UNITLESS if test.times_metric else unit_of(test.metric))
+    right = test.right + _levels(test.right_at, test.right_workload, test.right_topic) + base
+    if test.right_metric:
+        right = f"{title_of(test.right_metric)} of {right}"
+    if test.by == "difference":
+        return f"{right} {'+' if level >= 0 else '−'} {amount(abs(level), POINTS)}"
+    if test.by == "exponent":
+        return f"{of_range}{level:g} against {right}"
+    if of_range:
+        return of_range + ("" if test.times == 1 else f"{test.times:g} × ") + right
+    return f"{test.factor:g} × {right}" if test.factor != 1 else right
+
+
+def _of_cells(cells: Cells | None) -> str:
+    if cells is None:
+        return ""
+    least, most = cells.at_least, cells.at_most
+    if least is None and most is None:
+        return f", in all {cells.of} cells"
+    if least == most:
+        return f", in {least} of {cells.of} cells"
+    bounds = [
+        f"at least {least}" if least is not None else "",
+        f"at most {most}" if most is not None else "",
+    ]
+    return f", in {' and '.join(filter(None, bounds))} of {cells.of} cells"
+
+
+def _levels(at: Mapping[str, Any], workload: str | None = None, topic: str | None = None) -> str:
+    parts: Sequence[str] = [
+        *([workload] if workload else []),
+        *([f"topic {topic}"] if topic else []),
+        *(f"{name}={_level(level)}" for name, level in at.items()),
+    ]
+    return f" [{', '.join(parts)}]" if parts else ""
+
+
+def _level(level: Any) -> str:
+    return " or ".join(map(str, level)) if isinstance(level, list) else str(level)
+
+
+def answered(judged: JudgedClaim, letters: Mapping[str, str] = NO_LETTERS) -> str:
+    """`holds, rclcpp, 6 blocks: 0.52 [0.5–0.55]`, of each machine that has data, side by side;
+    `open` where there is none. `letters`: machine -> how it is called, as in `6 blocks on B`."""
+    if not judged.today:
+        return "open"
+    with_data = [one for one in judged.today if one.answer != "no data"]
+    told = " · ".join(answer(today, letters) for today in with_data or judged.today[:1])
+    return f"machines differ: {told}" if judged.state == "machines differ" else told
+
+
+def answer(today: Today, letters: Mapping[str, str] = NO_LETTERS) -> str:
+    blocks = f", {fmt.counted(today.blocks, 'block')}" if today.blocks else ""
+    if today.missing and today.blocks:
+        blocks += f", without {today.missing} of its cells"
+    machine = letters.get(today.machine or "")
+    place = f" on {machine}" if machine else ""
+    short = ", ".join(_codes(today))
+    proxy = f" ({'proxy: ' * (today.verdict == 'proxy')}{short})" if short else ""
+    leans = f" (leans to {today.leans})" if today.leans else ""
+    seen = f": {found}" if (found := today.seen()) else ""
+    name, reason = today.name, _reason(today)
+    if today.takes is not None:
+        name, reason = "undecidable", f"it takes {today.takes.text()}, if nothing is lost"
+    told = f"{name}{leans}{proxy}, {today.layer}{blocks}{place}{seen}"
+    return f"{told}: {reason}" if reason else told
+
+
+def _codes(today: Today) -> list[str]:
+    """In what an answer is another than the original, with both numbers where there are two:
+    `version`, `length 1.1 of 300 s`, `conditions 9 of 54`. Of one that decides nothing only what it
+    is short of."""
+    length, counted = today.length, today.conditions
+    numbers = {
+        "length": f"length {length.measured_s or 0:g} of {length.of_s or 0:g} s",
+        "conditions": f"conditions {counted.measured} of {counted.of}",
+    }
+    every = today.verdict == "proxy"
+    return [numbers.get(c, c) for c in today.proxy_codes if every or c in numbers]
+
+
+def _reason(today: Today) -> str | None:
+    """Why there is no value; or why a value beyond its bar decides nothing, where all undecided
+    cells have the same reason. Too few blocks are seen in their number."""
+    if not today.seen():
+        return next((cell.reason for cell in today.cells if cell.reason), None)
+    if today.answer != "undecided":
+        return None
+    undecided = [cell for cell in today.cells if cell.answer == "undecided"]
+    reasons = {cell.reason for cell in undecided if cell.code != "few_blocks"}
+    return reasons.pop() if len(reasons) == 1 else None
