@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
-from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
+from rmwbench.cli.console import print_json, say, stderr_console
+from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import guarded
 from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError, did_you_mean
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from rmwbench.published.committee.run import Sections
     from rmwbench.published.committee.sections import Share
     from rmwbench.published.committee.session import Session
+    from rmwbench.report.view import View
     from rmwbench.suite.file.candidates import Choice
 
 
@@ -118,7 +120,7 @@ def report(
     if as_json:
         print_json(document)
     else:
-        _print(document)
+        deliver(_view(document))
     raise typer.Exit(1 if absent or any(not one.blocks for one in shares) else 0)
 
 
@@ -354,47 +356,35 @@ def _document(
     }
 
 
-def _print(doc: dict[str, Any]) -> None:
-    from rich.table import Table
-    from rich.text import Text
-
+def _view(doc: dict[str, Any]) -> "View":
+    from rmwbench.report.view import Items, Table, Text, View
     from rmwbench.words import numbers as fmt
 
-    console = stdout_console()
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    for head in ("section", "conditions", "blocks", "time", "trials", "finds"):
-        table.add_column(head, justify="left" if head == "section" else "right")
+    rows: list[tuple[str, ...]] = []
     for one in doc["sections"]:
+        cells = ("–", "–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
         if one["blocks"]:
-            finds = f"{fmt.significant(one['resolvable_ratio'])}×"
             held = f"{len(one['conditions'])} of {one['of_conditions']}"
-            cells = (
-                held,
-                str(one["blocks"]),
-                fmt.duration(one["estimated_s"]),
-                str(one["trials"]),
-                finds,
-            )
-        else:
-            cells = ("–", "–", f"needs {fmt.duration(one['least_s'])}", "–", "not measured")
-        table.add_row(Text(one["title"]), *map(Text, cells))
-    console.print(table)
-    console.print(
-        Text(
-            f"\n{fmt.duration(doc['estimated_s'])} of "
-            f"{fmt.duration(doc['budget_s'])}{_on_machines(doc)}. A section finds ratios from the "
-            "last column on, in 95 of 100 campaigns, where block log-ratios scatter by "
-            f"{doc['scatter']:g}."
-        )
+            took, finds = fmt.duration(one["estimated_s"]), one["resolvable_ratio"]
+            counts = (str(one["blocks"]), took, str(one["trials"]))
+            cells = (held, *counts, f"{fmt.significant(finds)}×")
+        rows.append((one["title"], *cells))
+    heads = ("conditions", "blocks", "time", "trials", "finds")
+    table = Table((("section", False), *((head, True) for head in heads)), rows)
+    estimated = (
+        f"{fmt.duration(doc['estimated_s'])} of {fmt.duration(doc['budget_s'])}"
+        f"{_on_machines(doc)}. A section finds ratios from the last column on, in 95 of 100 "
+        f"campaigns, where block log-ratios scatter by {doc['scatter']:g}."
     )
-    for name, reason in doc["cannot_run"].items():
-        console.print(Text(f"! {name} cannot run here: {reason}"))
-    budget = math.ceil(doc["budget_s"])
+    absent = [f"{name} cannot run here: {reason}" for name, reason in doc["cannot_run"].items()]
     where = " --cluster ADDRESS" if doc["machines"] else ""
-    command = f"rmwbench published report {doc['evaluation']} --budget {budget}s{where} -o DIR"
-    console.print(Text(f"\nTo run it and write the report: {command}"))
+    budget = f"--budget {math.ceil(doc['budget_s'])}s{where} -o DIR"
+    command = f"rmwbench published report {doc['evaluation']} {budget}"
     told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
-    console.print(Text(f"Nothing runs in {told}."))
+    answer = [Items(absent, "warning", mark="!")] if absent else []
+    answer += [Text(estimated), Text(f"Nothing runs in {told}.")]
+    answer.append(Text(f"To run it and write the report: `{command}`", "strong"))
+    return View(title=TITLE, about=[table], answer=answer)
 
 
 def _on_machines(doc: dict[str, Any]) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_json
 from rmwbench.cli.help import PlainGroup
 from rmwbench.cli.pages import Out, page, say_written
+from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
     from datetime import datetime, timedelta
@@ -354,10 +355,7 @@ def _show(
 
         write_html(view(True), out)
     if as_json:
-        print_json(doc)
-        return
-    from rmwbench.report.render.terminal import print_view
-
-    print_view(view(False), stdout_console())
+        return print_json(doc)
+    deliver(view(False))
     if out is not None:
         say_written(out)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
-from rmwbench.cli.pages import Html, Out, page, say_written
+from rmwbench.cli.console import print_json
+from rmwbench.cli.pages import Html, Out, page
+from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
     from rmwbench.published.figures.figures_file import Figures
@@ -102,19 +103,18 @@ def figures(
 def _deliver(
     document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool
 ) -> None:
-    if out is not None:
-        from rmwbench.published.figures.page import write_html
+    from rmwbench.published.figures.view import view
 
-        write_html(document, out)
-        say_written(out)
+    if out is not None:
+        deliver(view(document, draw=True), out)
     if pictures is not None:
-        from rmwbench.published.figures.page import write_pictures
+        from rmwbench.published.figures.picture_files import write_pictures
 
         typer.echo(f"{len(write_pictures(document, pictures))} files in {pictures}")
     if as_json:
         print_json(document)
     elif out is None and pictures is None:
-        _print(document)
+        deliver(view(document))
 
 
 def _imported(paths: Sequence[Path], files: "Sequence[Figures]") -> dict[str, Rows]:
@@ -189,29 +189,3 @@ def _only(document: dict[str, Any], text: str) -> None:
         source["figures"] = [
             f for f in source["figures"] if low in f["id"].lower() or low in f["title"].lower()
         ]
-
-
-def _print(document: dict[str, Any]) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    from rmwbench.published.figures.words import line
-    from rmwbench.words.printable import printable
-
-    console = stdout_console()
-    document = printable(document)
-    for source in document["sources"]:
-        console.print(Text(f"{source['title']} ({source['published']})", style="bold"))
-        for figure in source["figures"]:
-            console.print(
-                Padding.indent(Text(f"{figure['id']}  {figure['title']}: {line(figure)}"), 2)
-            )
-        console.print()
-    for one in document["shipped"]:
-        console.print(
-            f"Measured for the shipped claims: {one['machine']} ({one['date']}). --no-shipped "
-            "leaves it out."
-        )
-    console.print(
-        "Points with a value. `rmwbench published figures SOURCE -o page.html` draws them."
-    )

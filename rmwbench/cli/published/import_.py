@@ -6,7 +6,8 @@ from typing import Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_json
+from rmwbench.cli.published.forms import deliver
 
 
 def register(app: typer.Typer) -> None:
@@ -51,7 +52,6 @@ def import_(
     from rmwbench.bundle import Bundle
     from rmwbench.published.importers import import_published
     from rmwbench.report import imported
-    from rmwbench.report.render.terminal import print_view
     from rmwbench.results.imported import summarise
 
     kind, path = _kind_and_path(words or [])
@@ -63,7 +63,7 @@ def import_(
 
         print_json(document(found))
     else:
-        print_view(imported.view(found, figures=figures), stdout_console())
+        deliver(imported.view(found, figures=figures))
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:
@@ -119,12 +119,8 @@ def _print_kinds(as_json: bool) -> None:
     if as_json:
         print_json([{"kind": k.name, "title": k.title, "path": k.path} for k in KINDS.values()])
         return
-    from rich import box
-    from rich.table import Table
+    from rmwbench.report.view import Table, View
 
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in ("kind", "what", "path"):
-        table.add_column(column, overflow="fold")
-    for kind in KINDS.values():
-        table.add_row(kind.name, kind.title, kind.path)
-    stdout_console().print(table)
+    heads = (("kind", False), ("what", False), ("path", False))
+    rows = [(kind.name, kind.title, kind.path) for kind in KINDS.values()]
+    deliver(View(title="What can be imported", about=[Table(heads, rows)]))

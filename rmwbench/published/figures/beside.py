@@ -10,8 +10,9 @@ from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.figures import versions as redrawn
 from rmwbench.published.figures.figures_file import load, published_file
-from rmwbench.published.figures.page import write_html
 from rmwbench.published.figures.points import read
+from rmwbench.published.figures.view import view
+from rmwbench.report.render.html import write_html
 from rmwbench.suite.file.places import FIGURES_FILE
 from rmwbench.whole_file import is_written_through
 
@@ -40,5 +41,5 @@ def write_beside(campaign: Campaign, report: Path) -> str | None:
     if made is None:
         return None
     path = report.with_name(f"{report.stem}-figures.html")
-    write_html(made, path)
+    write_html(view(made, draw=True), path)
     return path.name

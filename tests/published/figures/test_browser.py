@@ -8,8 +8,9 @@ import pytest
 from rmwbench.published.figures import versions
 from rmwbench.published.figures.figures_file import load, published_file
 from rmwbench.published.figures.measured import shipped_summaries
-from rmwbench.published.figures.page import write_html
 from rmwbench.published.figures.points import read
+from rmwbench.published.figures.view import view
+from rmwbench.report.render.html import write_html
 from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
 
 SHOWN = (
@@ -42,7 +43,7 @@ def page(tmp_path_factory) -> Path:
         "heat",
     }
     path = tmp_path_factory.mktemp("figures") / "page.html"
-    write_html(doc, path)
+    write_html(view(doc, draw=True), path)
     return path
 
 

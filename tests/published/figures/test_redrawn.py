@@ -12,11 +12,13 @@ from rmwbench.published.campaign import Arm, Campaign, Workload, seconds_of
 from rmwbench.published.figures import beside, versions
 from rmwbench.published.figures.charts import legend_of, specs
 from rmwbench.published.figures.figures_file import Figures, fill, load
-from rmwbench.published.figures.page import render_html, write_pictures
+from rmwbench.published.figures.picture_files import write_pictures
 from rmwbench.published.figures.points import HEADER, read, written
+from rmwbench.published.figures.view import view
 from rmwbench.published.figures.words import line, words
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.collected import collect
+from rmwbench.report.render.html import render_html
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.results.shown import Delivered, Series
 from tests.published.importers.samples import SAMPLES
@@ -411,7 +413,7 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     )
     assert doc["shipped"] == [{"machine": "2 × Some CPU, Linux, 8 GB", "date": "2026-11-22"}]
     assert doc["campaigns"] == []
-    page = render_html(doc)
+    page = render_html(view(doc, draw=True))
     assert "measured on 2 × Some CPU" in page
     assert "layer rclcpp and native" in page
     assert (
@@ -504,7 +506,7 @@ def test_charts_have_a_panel_per_version_on_the_same_axes(doc):
 
 
 def test_the_page_and_the_pictures(doc, tmp_path):
-    page = render_html(doc)
+    page = render_html(view(doc, draw=True))
     for text in ("Not drawn: no data.", "1 of 3 points change", "as published", "for a reason"):
         assert text in page
     files = write_pictures(doc, tmp_path)
