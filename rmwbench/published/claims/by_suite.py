@@ -10,8 +10,8 @@ from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.judge import AS_LONG
 from rmwbench.published.claims.ledger import Ledger, SourceLedger
+from rmwbench.published.claims.proxies import AS_LONG
 from rmwbench.published.claims.suites import untested
 from rmwbench.suite.cells import Cell, cells, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS

@@ -10,14 +10,21 @@ By which rules a cell is decided: rules.py.
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
-from rmwbench.published.about import is_suite
-from rmwbench.published.campaign import NOTHING, Arm, Campaign, Workload
+from rmwbench.published.campaign import Arm, Campaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Conditions, Test
+from rmwbench.published.claims.proxies import (
+    class_text,
+    conditions_of,
+    lacking,
+    length_of,
+    of_class,
+    reasons,
+)
 from rmwbench.published.claims.rules import (
     LEAST_BLOCKS,
     Answer,
@@ -30,7 +37,9 @@ from rmwbench.published.claims.rules import (
     together,
     whole,
 )
-from rmwbench.published.claims.takes import Takes, takes
+from rmwbench.published.claims.sides import Side, layers_of, of_suite, sides_of
+from rmwbench.published.claims.takes import takes
+from rmwbench.published.claims.today import Cell, Today
 from rmwbench.published.claims.values import (
     Found,
     Sides,
@@ -43,201 +52,10 @@ from rmwbench.published.claims.words import (
     POINTS,
     RATIO,
     UNITLESS,
-    amount,
-    interval,
     title_of,
     unit_of,
 )
 from rmwbench.words import numbers as fmt
-
-Side = tuple[str, Arm]
-"""The workload that an arm stands in, and the arm."""
-
-__all__ = [
-    "Cell",
-    "Today",
-    "answers",
-    "arms_of",
-    "compared",
-    "today",
-]
-
-
-@dataclass(frozen=True)
-class Cell:
-    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both
-    sides), left − right where the test is by difference, or the left value where it has a level
-    alone."""
-
-    workload: str
-    answer: Answer
-    left: str
-    right: str | None
-    value: float | None = None
-    low: float | None = None
-    high: float | None = None
-    reason: str | None = None
-    code: Code | None = None
-    leans: Answer | None = None
-    """What the value alone would say, where there are too few blocks to decide."""
-    value_says: Answer | None = None
-    """On which side of the bar the value lies, whatever its interval."""
-    blocks: int = 0
-    """That both sides have."""
-    part: int = 0
-    """Which of the claim's tests it is of."""
-    metric: str = ""
-    unit: str = RATIO
-    left_in: str = ""
-    """The workload of the left side; `workload` names both where they differ."""
-    right_in: str | None = None
-    versions: tuple[str, ...] = ()
-    """Those of the left arm and of the right one."""
-    left_topic: str | None = None
-    """The topic whose metric it is, where the test asks for one's."""
-    right_topic: str | None = None
-    left_trials: tuple[tuple[int, float], ...] = ()
-    """(number of the block over all campaigns, value)"""
-    right_trials: tuple[tuple[int, float], ...] = ()
-    takes: Takes | None = None
-    """What would decide it if nothing were lost, where it is undecided and nothing was."""
-
-    @property
-    def sides(self) -> list["CellSide"]:
-        """The left one, and the right one where there is one."""
-        left = CellSide(self.left, self.left_in, self.left_topic, self.left_trials)
-        if self.right is None:
-            return [left]
-        place = self.right_in or self.left_in
-        return [left, CellSide(self.right, place, self.right_topic, self.right_trials)]
-
-
-@dataclass(frozen=True)
-class CellSide:
-    """An arm in a workload, or in one of its topics; `trials`: (number of the block over all
-    campaigns, value)."""
-
-    arm: str
-    workload: str
-    topic: str | None
-    trials: tuple[tuple[int, float], ...]
-
-    @property
-    def place(self) -> str:
-        return unit(self.workload, self.topic)
-
-
-@dataclass(frozen=True)
-class Length:
-    """How long a trial was measured here, the shortest of the answer's, and how long a run of the
-    original was; None where it is not known."""
-
-    measured_s: float | None
-    of_s: float | None
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How many of the conditions that a statement speaks of its answer rests on."""
-
-    measured: int
-    of: int
-
-
-@dataclass(frozen=True)
-class Today:
-    """What the campaigns of one machine say of a claim at one layer."""
-
-    campaigns: tuple[str, ...]
-    layer: str
-    answer: Answer
-    verdict: str
-    arms: tuple[str, ...]
-    """Arms with their versions."""
-    cells: tuple[Cell, ...]
-    proxy: tuple[str, ...] = field(default=())
-    """Why it does not answer the original, in words."""
-    proxy_codes: tuple[str, ...] = field(default=())
-    """The same: layer, version, touch, machine, length, conditions."""
-    length: Length = Length(None, None)
-    conditions: Counted = Counted(0, 0)
-    machine: str | None = None
-    date: str | None = None
-    """The day of the newest campaign."""
-    blocks: int = 0
-    """The fewest common blocks that one of its cells stands on."""
-    missing: int = 0
-    """How many of the cells that the claim speaks of have no data."""
-    shipped: bool = False
-
-    @property
-    def campaign(self) -> str:
-        """The newest."""
-        return self.campaigns[-1]
-
-    @property
-    def name(self) -> str:
-        """The verdict on the original where there is one, else the answer."""
-        return self.verdict if self.verdict in ("supported", "refuted") else self.answer
-
-    @property
-    def takes(self) -> Takes | None:
-        """What would decide it, where that is more than any run of `claims run` has."""
-        beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]
-        if self.answer != "undecided" or not beyond:
-            return None
-        return max(beyond, key=lambda one: (one.blocks, one.steady_s or 0.0))
-
-    @property
-    def leans(self) -> Answer | None:
-        """Where an undecided answer with too few blocks leans, if all cells that lean do so to one
-        side."""
-        found = {cell.leans for cell in self.cells if cell.leans}
-        return found.pop() if self.answer == "undecided" and len(found) == 1 else None
-
-    def text(self) -> str:
-        words = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
-        words += f" with {', '.join(self.arms)} at the {self.layer} layer on "
-        words += f"{self.machine} ({self.date})" if self.machine else "this machine"
-        words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
-        return words + (f": {found}" if (found := self.seen()) else "")
-
-    def seen(self) -> str:
-        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell
-        has a value."""
-        told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
-        if (
-            len(told) == 1
-            and len(self.cells) == 1
-            and told[0].low is not None
-            and told[0].high is not None
-        ):
-            return interval(told[0].value, told[0].low, told[0].high, told[0].unit)
-        if not any(cell.value is not None for cell in told):
-            return ""
-        counts = Counter(cell.answer for cell in self.cells)
-        answers = (
-            ", ".join(f"{answer} {count}" for answer, count in counts.items())
-            if len(counts) > 1
-            else ""
-        )
-        text = "; ".join([f"{len(self.cells)} cells", *_ranges(told)])
-        return f"{text} ({answers})" if answers else text
-
-
-def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
-    """`0.52× to 1.4×` of the cells of each unit."""
-    for name in dict.fromkeys(cell.unit for cell in cells):
-        values = sorted(
-            cell.value for cell in cells if cell.value is not None and cell.unit == name
-        )
-        if values:
-            same = values[0] == values[-1]
-            yield (
-                amount(values[0], name)
-                if same
-                else f"{amount(values[0], name)} to {amount(values[-1], name)}"
-            )
 
 
 def today(
@@ -259,7 +77,7 @@ def answers(
     of_suites = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     for of_machine in _by_machine(of_suites):
         for alike in _by_touch(of_machine):
-            for layer in sorted(_layers(alike)):
+            for layer in sorted(layers_of(alike)):
                 cells, used = _cells(claims, claim, alike, layer, earlier)
                 if cells:
                     found.append(_today(claims, claim, alike, layer, cells, used))
@@ -284,29 +102,11 @@ def compared(
     any layer."""
     for test in claim.tests:
         if of_suite(test, campaign):
-            for layer in _layers([campaign]):
-                for sides in _sides(test, claims.sides, campaign, layer):
+            for layer in layers_of([campaign]):
+                for sides in sides_of(test, claims.sides, campaign, layer):
                     for side, topic in zip(sides, 2 * test.topics, strict=True):
                         if side is not None:
                             yield side[0], topic, side[1].arm, test.metrics
-
-
-def arms_of(workload: Workload, topic: str | None) -> list[Arm]:
-    """A workload's arms; with `topic` their metrics are those of that topic, and none where it does
-    not have it."""
-    if topic is None:
-        return list(workload.arms)
-    return [_in_topic(arm, topic) for arm in workload.arms]
-
-
-def _in_topic(arm: Arm, topic: str) -> Arm:
-    found = arm.topics.get(topic, NOTHING)
-    return replace(arm, topic=topic, metrics=found.metrics, per_trial=found.per_trial)
-
-
-def of_suite(test: Test, campaign: Campaign) -> bool:
-    """Whether the campaign ran the test's suite."""
-    return is_suite(test.suite, str(campaign.suite))
 
 
 def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
@@ -336,10 +136,6 @@ def _only(campaign: Campaign, touch: str | None) -> Campaign:
     return replace(campaign, workloads=tuple(item for item in kept if item.arms))
 
 
-def _layers(campaigns: Sequence[Campaign]) -> set[str]:
-    return {arm.layer for one in campaigns for w in one.workloads for arm in w.arms}
-
-
 def _cells(
     claims: Claims, claim: Claim, campaigns: Sequence[Campaign], layer: str, earlier: int | None
 ) -> tuple[list[Cell], dict[str, tuple[Arm, Campaign]]]:
@@ -351,7 +147,7 @@ def _cells(
         for number, campaign in enumerate(campaigns):
             if not of_suite(test, campaign):
                 continue
-            for left, right, left_base, right_base in _sides(test, claims.sides, campaign, layer):
+            for left, right, left_base, right_base in sides_of(test, claims.sides, campaign, layer):
                 key = part, _key(left, right)
                 bases = [side and side[1] for side in (left_base, right_base)]
                 pooled.setdefault(key, []).append(
@@ -425,9 +221,9 @@ def _today(
     used: Mapping[str, tuple[Arm, Campaign]],
 ) -> Today:
     theirs = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
-    length = _length(claims, claim, theirs, cells)
-    counted = _counted(claim, cells)
-    proxy = _proxy(claims, claim, layer, used) | _other(length, counted)
+    length = length_of(claims, claim, theirs, cells)
+    counted = conditions_of(claim, cells)
+    proxy = reasons(claims, claim, layer, used) | lacking(length, counted)
     answer = whole(
         [
             _of_test(test, [c for c in cells if c.part == part])
@@ -457,45 +253,6 @@ def _today(
     )
 
 
-AS_LONG = 0.9
-"""A trial of so much of the original's length is as long."""
-
-
-def _length(
-    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], cells: Sequence[Cell]
-) -> Length:
-    suites = {test.suite for test in claim.tests}
-    of_s = max((claims.lasts_s[name] for name in suites if name in claims.lasts_s), default=None)
-    places = {name for c in cells if c.answer != "no data" for name in (c.left_in, c.right_in)}
-    found = [
-        item.steady_s
-        for one in campaigns
-        for item in one.workloads
-        if item.workload in places and item.steady_s is not None
-    ]
-    return Length(min(found, default=None), of_s)
-
-
-def _counted(claim: Claim, cells: Sequence[Cell]) -> Counted:
-    """Counts the conditions that its tests ask for, or as many as the claim says that it speaks
-    of."""
-    told = [cell for cell in cells if cell.answer != "no data"]
-    here = {name for cell in told for name in (cell.left_in, cell.right_in) if name}
-    asked = max((test.cells.of for test in claim.tests if test.cells), default=len(here))
-    return Counted(len(here), max(claim.speaks_of or asked, len(here)))
-
-
-def _other(length: Length, counted: Counted) -> dict[str, str]:
-    """Codes of what was measured less than the statement speaks of."""
-    found = {}
-    measured_s, of_s = length.measured_s, length.of_s
-    if measured_s is not None and of_s is not None and measured_s < AS_LONG * of_s:
-        found["length"] = f"a trial of {measured_s:g} s for one of {of_s:g} s"
-    if counted.measured < counted.of:
-        found["conditions"] = f"{counted.measured} of the {counted.of} conditions it speaks of"
-    return found
-
-
 def _missing(test: Test, part: int, cells: Sequence[Cell]) -> int:
     """How many of the cells that a test speaks of have no data, for one pair of versions."""
     versions = Counter(c.versions for c in cells if c.part == part and c.answer != "no data")
@@ -513,148 +270,6 @@ def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
     return (
         of_versions([together(found, test) for found in answers]) if answers else together([], test)
     )
-
-
-def _proxy(
-    claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Campaign]]
-) -> dict[str, str]:
-    """Code -> why the answer is none to the original: what the source says of its own conditions,
-    and these campaigns do not have."""
-    asked, found = claims.conditions, {}
-    own = claims.layer_of(claim)
-    if layer != own:
-        found["layer"] = f"the claim speaks of the {own} layer"
-    of_ros = [arm for arm, _ in used.values() if arm.layer in ("rclcpp", "rclpy")]
-    if not of_ros or not all(_version_is(asked, arm) for arm in of_ros):
-        found["version"] = (
-            f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
-        )
-    touch = claims.touch_of(claim)
-    if touch is not None and any(arm.touch not in (None, touch) for arm, _ in used.values()):
-        found["touch"] = f"there the payload was touched: {touch}"
-    if any(not of_class(asked, campaign) for _, campaign in used.values()):
-        found["machine"] = f"the claim speaks of {_class(asked)}"
-    return found
-
-
-def _version_is(asked: Conditions, arm: Arm) -> bool:
-    """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution
-    has its own."""
-    if asked.rclcpp is None:
-        return False
-    first, below = (_numbers(part) for part in asked.rclcpp)
-    versions = [_numbers(part.split()[0]) for part in str(arm.version).split(" + ")]
-    return all(first <= version < below for version in versions)
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in version.split(".") if part.isdigit())
-
-
-def of_class(asked: Conditions, campaign: Campaign) -> bool:
-    """Whether the campaign's machine is of the original's class, as far as the source says."""
-    if asked.processors is not None:
-        cores = (campaign.fact("cores") or "").split()
-        if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
-            return False
-    return asked.virtual is None or asked.virtual == (
-        "hypervisor" in (campaign.fact("virtualization") or "")
-    )
-
-
-def _class(asked: Conditions) -> str:
-    words = [f"{asked.processors} processors or more" if asked.processors else ""]
-    words.append({True: "a virtual machine", False: "no virtual machine", None: ""}[asked.virtual])
-    return " and ".join(filter(None, words))
-
-
-def _sides(
-    test: Test, sides: Mapping[str, Sequence[str]], campaign: Campaign, layer: str
-) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
-    """Left and right of every cell that the test speaks of, and the cells that either is divided
-    by."""
-    of_left, of_right = test.topics
-    lefts = list(
-        _arms(
-            campaign, layer, sides[test.left], test.workload, {**test.at, **test.left_at}, of_left
-        )
-    )
-    if test.right is None:
-        yield from ((left, None, None, None) for left in lefts)
-        return
-    name = test.right_workload or test.workload
-    other_layer = None if test.across_layers else layer
-    rights = list(
-        _arms(
-            campaign, other_layer, sides[test.right], name, {**test.at, **test.right_at}, of_right
-        )
-    )
-    free = {*test.left_at, *test.right_at}
-    for label, left in lefts:
-        for other, right in rights:
-            same = _rest(left, free) == _rest(right, free)
-            # Without factors that differ, left and right stand in the same cell; otherwise in two.
-            if not (same and (free or test.right_workload or label == other)):
-                continue
-            bases = [
-                _base(test, campaign, (label, left), of_left),
-                _base(test, campaign, (other, right), of_right),
-            ]
-            if not test.base_at or all(bases):
-                yield (label, left), (other, right), bases[0], bases[1]
-
-
-def _base(test: Test, campaign: Campaign, side: Side, topic: str | None) -> Side | None:
-    """The same arm at the levels that it is divided by."""
-    if not test.base_at:
-        return None
-    label, arm = side
-    at = {**arm.factors, **test.base_at}
-    name = next(one.name for one in campaign.workloads if one.workload == label)
-    return next(iter(_arms(campaign, arm.layer, [arm.arm], name, at, topic)), None)
-
-
-def _arms(
-    campaign: Campaign,
-    layer: str | None,
-    names: Sequence[str],
-    workload: str | None,
-    at: Mapping[str, Any],
-    topic: str | None,
-) -> Iterator[Side]:
-    for item in campaign.workloads:
-        if workload is not None and item.name != workload:
-            continue
-        here = [
-            arm
-            for arm in item.arms
-            if arm.arm in names and layer in (None, arm.layer) and _stands(arm.factors, at)
-        ]
-        if here:
-            first = min(here, key=lambda arm: list(names).index(arm.arm))
-            yield item.workload, first if topic is None else _in_topic(first, topic)
-
-
-def _stands(factors: Mapping[str, Any], at: Mapping[str, Any]) -> bool:
-    return all(name in factors and _is_meant(factors[name], level) for name, level in at.items())
-
-
-def _is_meant(level: Any, asked: Any) -> bool:
-    """`asked` is a level, or several of which any is meant."""
-    if isinstance(asked, list):
-        return any(_same(level, one) for one in asked)
-    return _same(level, asked)
-
-
-def _same(a: Any, b: Any) -> bool:
-    if a == b:
-        return True
-    numbers = all(isinstance(x, int | float) and not isinstance(x, bool) for x in (a, b))
-    return numbers and math.isclose(a, b)
-
-
-def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
-    return {name: level for name, level in arm.factors.items() if name not in free}
 
 
 def _cell(
@@ -708,7 +323,7 @@ def _refused(
     if test.of_machine and not of_class(conditions, campaign):
         return (
             "other_machine",
-            f"an absolute number of {_class(conditions)}, which this machine is not",
+            f"an absolute number of {class_text(conditions)}, which this machine is not",
         )
     for arm in sides.arms:
         if test.of_touch and conditions.touch not in (None, arm.touch):

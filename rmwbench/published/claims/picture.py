@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rmwbench.published.claims.claims_file import RANGES, Test
-from rmwbench.published.claims.judge import Cell
 from rmwbench.published.claims.rules import bar_of
+from rmwbench.published.claims.today import Cell
 from rmwbench.published.claims.words import POINTS, RATIO, UNITLESS, amount, unit_of
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15

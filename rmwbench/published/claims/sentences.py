@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, Judged, Test
-from rmwbench.published.claims.judge import Cell, Today
 from rmwbench.published.claims.ledger import JudgedClaim
+from rmwbench.published.claims.today import Cell, Today
 from rmwbench.published.claims.words import POINTS, UNITLESS, amount, interval, title_of, unit_of
 from rmwbench.words import numbers as fmt
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.claims.claims_file import Claim
-from rmwbench.published.claims.judge import Cell, Today
+from rmwbench.published.claims.today import Cell, Today
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.ledger import JudgedClaim, Summary

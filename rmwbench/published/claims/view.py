@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Literal
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.items import Link, choices, inside, item
 from rmwbench.published.claims.items import counts as counts_of
-from rmwbench.published.claims.judge import Today
 from rmwbench.published.claims.ledger import JudgedClaim, Ledger, SourceLedger
 from rmwbench.published.claims.sentences import (
     as_published,
@@ -26,6 +25,7 @@ from rmwbench.published.claims.sentences import (
     of_the_data,
 )
 from rmwbench.published.claims.state import STATES, counts
+from rmwbench.published.claims.today import Today
 from rmwbench.report.page import asset, environment
 from rmwbench.report.view import Block, Cell, Facts, Html, Items, On, Section, Table, Text, View
 from rmwbench.words import numbers as fmt

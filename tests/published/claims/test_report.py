@@ -11,10 +11,10 @@ from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.claims.claims_file import Test
 from rmwbench.published.claims.items import inside, of_campaign
-from rmwbench.published.claims.judge import Cell
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.summary import shipped_of
+from rmwbench.published.claims.today import Cell
 from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue

@@ -14,8 +14,10 @@ from rmwbench.campaign.blocks import Dropped
 from rmwbench.published.campaign import Campaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Test
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
-from rmwbench.published.claims.judge import Cell, Today, arms_of, today
+from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.rules import LOOKS, Share, decided, level_of, unseen
+from rmwbench.published.claims.sides import arms_of
+from rmwbench.published.claims.today import Cell, Today
 
 DECIDED, TIME = "decided", "time"
 

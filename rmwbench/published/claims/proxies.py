@@ -1,0 +1,99 @@
+"""In what a campaign is another than the original: its layer, versions, machine, lengths and
+conditions. Pure."""
+
+from collections.abc import Mapping, Sequence
+
+from rmwbench.published.campaign import Arm, Campaign
+from rmwbench.published.claims.claims_file import Claim, Claims, Conditions
+from rmwbench.published.claims.today import Cell, Counted, Length
+
+AS_LONG = 0.9
+"""A trial of so much of the original's length is as long."""
+
+
+def length_of(
+    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], cells: Sequence[Cell]
+) -> Length:
+    suites = {test.suite for test in claim.tests}
+    of_s = max((claims.lasts_s[name] for name in suites if name in claims.lasts_s), default=None)
+    places = {name for c in cells if c.answer != "no data" for name in (c.left_in, c.right_in)}
+    found = [
+        item.steady_s
+        for one in campaigns
+        for item in one.workloads
+        if item.workload in places and item.steady_s is not None
+    ]
+    return Length(min(found, default=None), of_s)
+
+
+def conditions_of(claim: Claim, cells: Sequence[Cell]) -> Counted:
+    """Counts the conditions that its tests ask for, or as many as the claim says that it speaks
+    of."""
+    told = [cell for cell in cells if cell.answer != "no data"]
+    here = {name for cell in told for name in (cell.left_in, cell.right_in) if name}
+    asked = max((test.cells.of for test in claim.tests if test.cells), default=len(here))
+    return Counted(len(here), max(claim.speaks_of or asked, len(here)))
+
+
+def lacking(length: Length, counted: Counted) -> dict[str, str]:
+    """Codes of what was measured less than the statement speaks of."""
+    found = {}
+    measured_s, of_s = length.measured_s, length.of_s
+    if measured_s is not None and of_s is not None and measured_s < AS_LONG * of_s:
+        found["length"] = f"a trial of {measured_s:g} s for one of {of_s:g} s"
+    if counted.measured < counted.of:
+        found["conditions"] = f"{counted.measured} of the {counted.of} conditions it speaks of"
+    return found
+
+
+def reasons(
+    claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Campaign]]
+) -> dict[str, str]:
+    """Code -> why the answer is none to the original: what the source says of its own conditions,
+    and these campaigns do not have."""
+    asked, found = claims.conditions, {}
+    own = claims.layer_of(claim)
+    if layer != own:
+        found["layer"] = f"the claim speaks of the {own} layer"
+    of_ros = [arm for arm, _ in used.values() if arm.layer in ("rclcpp", "rclpy")]
+    if not of_ros or not all(_version_is(asked, arm) for arm in of_ros):
+        found["version"] = (
+            f"the claim speaks of {', '.join(claims.versions) or 'versions of its time'}"
+        )
+    touch = claims.touch_of(claim)
+    if touch is not None and any(arm.touch not in (None, touch) for arm, _ in used.values()):
+        found["touch"] = f"there the payload was touched: {touch}"
+    if any(not of_class(asked, campaign) for _, campaign in used.values()):
+        found["machine"] = f"the claim speaks of {class_text(asked)}"
+    return found
+
+
+def _version_is(asked: Conditions, arm: Arm) -> bool:
+    """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution
+    has its own."""
+    if asked.rclcpp is None:
+        return False
+    first, below = (_numbers(part) for part in asked.rclcpp)
+    versions = [_numbers(part.split()[0]) for part in str(arm.version).split(" + ")]
+    return all(first <= version < below for version in versions)
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.split(".") if part.isdigit())
+
+
+def of_class(asked: Conditions, campaign: Campaign) -> bool:
+    """Whether the campaign's machine is of the original's class, as far as the source says."""
+    if asked.processors is not None:
+        cores = (campaign.fact("cores") or "").split()
+        if not cores or not cores[0].isdigit() or int(cores[0]) < asked.processors:
+            return False
+    return asked.virtual is None or asked.virtual == (
+        "hypervisor" in (campaign.fact("virtualization") or "")
+    )
+
+
+def class_text(asked: Conditions) -> str:
+    words = [f"{asked.processors} processors or more" if asked.processors else ""]
+    words.append({True: "a virtual machine", False: "no virtual machine", None: ""}[asked.virtual])
+    return " and ".join(filter(None, words))

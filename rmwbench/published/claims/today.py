@@ -1,0 +1,194 @@
+"""What campaigns say of a claim: the answer of each machine and layer, with its cells."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from rmwbench.analysis.metrics.topics import unit
+from rmwbench.published.claims.rules import (
+    Answer,
+    Code,
+)
+from rmwbench.published.claims.takes import Takes
+from rmwbench.published.claims.words import (
+    RATIO,
+    amount,
+    interval,
+)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both
+    sides), left − right where the test is by difference, or the left value where it has a level
+    alone."""
+
+    workload: str
+    answer: Answer
+    left: str
+    right: str | None
+    value: float | None = None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+    code: Code | None = None
+    leans: Answer | None = None
+    """What the value alone would say, where there are too few blocks to decide."""
+    value_says: Answer | None = None
+    """On which side of the bar the value lies, whatever its interval."""
+    blocks: int = 0
+    """That both sides have."""
+    part: int = 0
+    """Which of the claim's tests it is of."""
+    metric: str = ""
+    unit: str = RATIO
+    left_in: str = ""
+    """The workload of the left side; `workload` names both where they differ."""
+    right_in: str | None = None
+    versions: tuple[str, ...] = ()
+    """Those of the left arm and of the right one."""
+    left_topic: str | None = None
+    """The topic whose metric it is, where the test asks for one's."""
+    right_topic: str | None = None
+    left_trials: tuple[tuple[int, float], ...] = ()
+    """(number of the block over all campaigns, value)"""
+    right_trials: tuple[tuple[int, float], ...] = ()
+    takes: Takes | None = None
+    """What would decide it if nothing were lost, where it is undecided and nothing was."""
+
+    @property
+    def sides(self) -> list["CellSide"]:
+        """The left one, and the right one where there is one."""
+        left = CellSide(self.left, self.left_in, self.left_topic, self.left_trials)
+        if self.right is None:
+            return [left]
+        place = self.right_in or self.left_in
+        return [left, CellSide(self.right, place, self.right_topic, self.right_trials)]
+
+
+@dataclass(frozen=True)
+class CellSide:
+    """An arm in a workload, or in one of its topics; `trials`: (number of the block over all
+    campaigns, value)."""
+
+    arm: str
+    workload: str
+    topic: str | None
+    trials: tuple[tuple[int, float], ...]
+
+    @property
+    def place(self) -> str:
+        return unit(self.workload, self.topic)
+
+
+@dataclass(frozen=True)
+class Length:
+    """How long a trial was measured here, the shortest of the answer's, and how long a run of the
+    original was; None where it is not known."""
+
+    measured_s: float | None
+    of_s: float | None
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How many of the conditions that a statement speaks of its answer rests on."""
+
+    measured: int
+    of: int
+
+
+@dataclass(frozen=True)
+class Today:
+    """What the campaigns of one machine say of a claim at one layer."""
+
+    campaigns: tuple[str, ...]
+    layer: str
+    answer: Answer
+    verdict: str
+    arms: tuple[str, ...]
+    """Arms with their versions."""
+    cells: tuple[Cell, ...]
+    proxy: tuple[str, ...] = field(default=())
+    """Why it does not answer the original, in words."""
+    proxy_codes: tuple[str, ...] = field(default=())
+    """The same: layer, version, touch, machine, length, conditions."""
+    length: Length = Length(None, None)
+    conditions: Counted = Counted(0, 0)
+    machine: str | None = None
+    date: str | None = None
+    """The day of the newest campaign."""
+    blocks: int = 0
+    """The fewest common blocks that one of its cells stands on."""
+    missing: int = 0
+    """How many of the cells that the claim speaks of have no data."""
+    shipped: bool = False
+
+    @property
+    def campaign(self) -> str:
+        """The newest."""
+        return self.campaigns[-1]
+
+    @property
+    def name(self) -> str:
+        """The verdict on the original where there is one, else the answer."""
+        return self.verdict if self.verdict in ("supported", "refuted") else self.answer
+
+    @property
+    def takes(self) -> Takes | None:
+        """What would decide it, where that is more than any run of `claims run` has."""
+        beyond = [c.takes for c in self.cells if c.takes is not None and c.takes.beyond]
+        if self.answer != "undecided" or not beyond:
+            return None
+        return max(beyond, key=lambda one: (one.blocks, one.steady_s or 0.0))
+
+    @property
+    def leans(self) -> Answer | None:
+        """Where an undecided answer with too few blocks leans, if all cells that lean do so to one
+        side."""
+        found = {cell.leans for cell in self.cells if cell.leans}
+        return found.pop() if self.answer == "undecided" and len(found) == 1 else None
+
+    def text(self) -> str:
+        words = self.answer + (f" (leans to *{self.leans}*)" if self.leans else "")
+        words += f" with {', '.join(self.arms)} at the {self.layer} layer on "
+        words += f"{self.machine} ({self.date})" if self.machine else "this machine"
+        words += f" (proxy: {'; '.join(self.proxy)})" if self.proxy else ""
+        return words + (f": {found}" if (found := self.seen()) else "")
+
+    def seen(self) -> str:
+        """`0.52 [0.5–0.55]×`, or for several cells `3 cells, 0.52× to 1.4×`; empty where no cell
+        has a value."""
+        told = [cell for cell in self.cells if cell.low is not None and cell.high is not None]
+        if (
+            len(told) == 1
+            and len(self.cells) == 1
+            and told[0].low is not None
+            and told[0].high is not None
+        ):
+            return interval(told[0].value, told[0].low, told[0].high, told[0].unit)
+        if not any(cell.value is not None for cell in told):
+            return ""
+        counts = Counter(cell.answer for cell in self.cells)
+        answers = (
+            ", ".join(f"{answer} {count}" for answer, count in counts.items())
+            if len(counts) > 1
+            else ""
+        )
+        text = "; ".join([f"{len(self.cells)} cells", *_ranges(told)])
+        return f"{text} ({answers})" if answers else text
+
+
+def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
+    """`0.52× to 1.4×` of the cells of each unit."""
+    for name in dict.fromkeys(cell.unit for cell in cells):
+        values = sorted(
+            cell.value for cell in cells if cell.value is not None and cell.unit == name
+        )
+        if values:
+            same = values[0] == values[-1]
+            yield (
+                amount(values[0], name)
+                if same
+                else f"{amount(values[0], name)} to {amount(values[-1], name)}"
+            )
