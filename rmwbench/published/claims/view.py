@@ -197,10 +197,9 @@ def _source(
     versions = f"; {', '.join(source.versions)}" if source.versions else ""
     blocks: list[Block] = [Text(f"Layer {source.layer}{versions}.", on=On.DOCUMENT)]
     for number, (heading, claims) in enumerate(_by_heading(source).items(), 1):
-        of_terminal = [fact for one in claims for fact in _facts(one, source.run, depth)]
         heads = [(head, False) for head in ("claim", "as published", "as corrected", "here")]
         rows = [_row(one, letters) for one in claims]
-        inner: list[Block] = [Facts(of_terminal, on=On.TERMINAL)]
+        inner: list[Block] = [_of_terminal(claims, source.run, depth)]
         inner.append(Table(heads, rows, on=On.MARKDOWN))
         if link is not None:
             items = [item(source, one, link) for one in claims]
@@ -224,12 +223,15 @@ def _by_heading(source: SourceLedger) -> dict[str, list[JudgedClaim]]:
     return found
 
 
+def _of_terminal(claims: Sequence[JudgedClaim], run: str, depth: Depth) -> Block:
+    if depth == "brief":
+        told = [Text(f"{one.claim.says} ({in_brief(one)})", lead=one.claim.id) for one in claims]
+        return Items(told, on=On.TERMINAL)
+    return Facts([fact for one in claims for fact in _facts(one, run, depth)], on=On.TERMINAL)
+
+
 def _facts(judged: JudgedClaim, run: str, depth: Depth) -> Iterator[tuple[str, Cell]]:
     claim = judged.claim
-    if depth == "brief":
-        yield claim.id, Cell(claim.says)
-        yield "", Cell(in_brief(judged), "muted")
-        return
     yield claim.id, Cell(claim.says + (f" ({claim.figure})" if claim.figure else ""))
     for line in in_full(judged, run, cells=depth == "cells"):
         found_here = line.startswith(("here: ", "also: "))

@@ -139,7 +139,8 @@ def _paragraph(
     for line in _plain(text).split("\n"):
         pieces = textwrap.wrap(line, room, break_long_words=False, break_on_hyphens=False) or [""]
         for piece in pieces:
-            console.print(RichText.assemble(first, (piece, style)), no_wrap=True, crop=False)
+            told = RichText.assemble(first, (piece, style))
+            console.print(told, no_wrap=True, overflow="ignore", crop=False)
             first = RichText(" " * indent)
 
 
