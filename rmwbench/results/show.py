@@ -159,7 +159,7 @@ def _workload(
     lost = {t: {a.name: _lost(a.judged[t]) for a in arms} for t in by_topic}
     of_family = {a.name: a.family for a in arms}
     what = noun(topics.topics(arms))
-    overall = over_topics(by_topic, lost, words(w.primary_metric), of_family, what)
+    overall = over_topics(_expected(by_topic, arms), lost, words(w.primary_metric), of_family, what)
     shown = tuple(
         a.shown(
             overall[a.name].verdict if by_topic else verdicts[None][a.name],
@@ -193,6 +193,20 @@ def _workload(
         machine_bound_blocks=tuple(found.machine_bound[w.name]),
         **_features("of_workload", arms),
     )
+
+
+def _expected(
+    by_topic: Mapping[str, Mapping[str, best.Verdict]], arms: Sequence[ArmReport]
+) -> Mapping[str, Mapping[str, best.Verdict]]:
+    """Without what has no data of readers that come late, beside others: they may be there for too
+    few messages, which leaves no arm open."""
+    late = {one.name for one in topics.topics(arms) if one.readers and one.readers.asked.joins}
+    if not by_topic.keys() - late:
+        return by_topic
+    return {
+        topic: {arm: v for arm, v in found.items() if topic not in late or v.verdict != "no data"}
+        for topic, found in by_topic.items()
+    }
 
 
 def _features(name: str, *arguments: Any) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """Which readers of a topic are judged apart, and what they are called."""
 
+from rmwbench.analysis.metrics.comparisons import in_focus
 from rmwbench.analysis.metrics.topics import judged_topics
 from tests.analysis.test_topics import endpoint
 
@@ -91,6 +92,16 @@ def test_the_hops_of_a_chain_stay_together():
         reader(4, "c", "way_1"),
     ]
     assert names(*rows) == []
+
+
+def test_a_focus_may_be_a_reader():
+    imu = [endpoint(8, "imu", rate_hz=200.0), reader(9, "control", "imu")]
+    rows = [CAMERA, reader(2, "control"), reader(3, "logger"), *imu]
+    held, focus = [{"endpoint": 3, "hold_ns": 7}], {"focus": ["logger"]}
+    assert [r["endpoint"] for r in in_focus(rows, {"workload": focus})] == [1, 3]
+    assert names(*rows, endpoints=held, workload=focus) == []
+    focus = {"focus": ["control"]}
+    assert names(*rows, endpoints=held, workload=focus) == ["image", "imu"]
 
 
 def test_what_may_be_limited():

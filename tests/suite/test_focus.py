@@ -35,6 +35,15 @@ def test_the_focus_and_its_base_are_in_the_definition():
     assert not {"focus", "against"} & alone.definition()["workload"].keys()
 
 
+def test_the_focus_may_be_a_reader_and_an_error_says_who_there_are():
+    more = SUITE.replace("rate_hz: 1}", "rate_hz: 100}").format(more="focus: [y]")
+    _, beside = cells(parse(more, where="s.yaml"))
+    assert beside.definition()["workload"]["focus"] == ["y"]
+    with pytest.raises(UserError) as caught:
+        suite("focus: [x]")
+    assert caught.value.expected == "one of control, image, y"
+
+
 def test_the_focus_alone_needs_messages_enough():
     _, beside = cells(suite("focus: [control]"))
     assert beside.steady_messages == 200  # and not the two images, which would allow no median

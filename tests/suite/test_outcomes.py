@@ -31,6 +31,17 @@ def test_limits_of_topics_reach_the_plan_and_may_stand_alone():
     assert document["topics"] == {TOPIC: [{"metric": "response_latency_p50", "at_most": 20e6}]}
 
 
+READER = suite().workloads[0].written_out[-1].name
+
+
+def test_limits_may_be_of_readers_and_an_error_says_who_there_are():
+    for name in (READER, f"{READER[:3]}*", f"{TOPIC} → {READER}"):
+        declared = f"outcomes:\n  topics:\n    {name}: {{response_latency_p50_ms: 20}}\n"
+        assert list(suite(more=declared).outcomes.document()["topics"]) == [name]
+    caught = error(more="outcomes: {topics: {nobody: {undelivered: 0.9}}}\n")
+    assert {TOPIC, READER} <= {*caught.expected.removeprefix("one of ").split(", ")}
+
+
 def test_limits_reach_the_plan_in_their_metrics_own_units():
     assert suite(more=DECLARED).outcomes.document() == {
         "acceptable": [
@@ -70,7 +81,11 @@ def test_limits_reach_the_plan_in_their_metrics_own_units():
         ("outcomes: {none: {undelivered: 0.95}}\n", 13, "acceptable"),
         (DECLARED + "  none: {undelivered: 1.0}\n", 17, "`undelivered` is out of range"),
         (DECLARED + "  nothing: {undelivered: 0.9}\n", 17, "unknown key `nothing`"),
-        (DECLARED + "  topics: {nowhere: {undelivered: 0.9}}\n", 17, "unknown topic `nowhere`"),
+        (
+            DECLARED + "  topics: {nowhere: {undelivered: 0.9}}\n",
+            17,
+            "unknown topic or reader `nowhere`",
+        ),
         (DECLARED + "  topics: {TOPIC: {}}\n", 17, "has no limit"),
         (
             DECLARED + "  topics: {TOPIC: {recovery_time_ms: 5}}\n",

@@ -118,8 +118,9 @@ _HEAT_OF_RATIO = (1.25, 2.0, 4.0, 10.0)
 
 @dataclass(frozen=True)
 class Shade:
-    """A cell of the matrix. `words`: the median, or the outcome; `heat`: 0 (the best pair's median)
-    to 4 (ten times it), None where there is no median."""
+    """A cell of the matrix. `words`: the median, of each topic or reader that is judged by itself,
+    or the outcome; `heat`: 0 (the best pair's median)
+    to 4 (ten times it, of the slowest of these), None where there is no median."""
 
     outcome: PairOutcome
     mark: str
@@ -134,13 +135,15 @@ def shown(workload: Workload) -> list[tuple[str, list[Shade | None]]]:
     where there is no such pair); empty without a matrix."""
     if workload.matrix is None:
         return []
-    arms = {arm.arm: arm for arm in workload.arms}
+    judged = [topic for topic in workload.topics if topic.judged]
+    parts = [{arm.arm: arm for arm in part.arms} for part in judged or (workload,)]
     at = {(cell.talker, cell.listener): cell for cell in workload.matrix.cells}
+    primary = workload.primary_metric
     medians = {
-        place: value
+        place: max(known)
         for place, cell in at.items()
         if cell.outcome in ("delivers", "degraded")
-        and (value := fmt.finite(arms[cell.arm].value(workload.primary_metric))) is not None
+        and (known := [*filter(None, (fmt.finite(of[cell.arm].value(primary)) for of in parts))])
     }
     best = min(medians.values(), default=0.0)
 
@@ -148,11 +151,11 @@ def shown(workload: Workload) -> list[tuple[str, list[Shade | None]]]:
         cell, median = at.get((talker, listener)), medians.get((talker, listener))
         if cell is None:
             return None
-        value = fmt.metric(arms[cell.arm].metrics.get(workload.primary_metric))
+        values = [fmt.metric(of[cell.arm].metrics.get(primary)).text for of in parts]
         return Shade(
             outcome=cell.outcome,
             mark=MARKS[cell.outcome],
-            words=cell.outcome if median is None else value.text,
+            words=cell.outcome if median is None else " / ".join(values),
             reason=cell.reason or OUTCOMES[cell.outcome],
             arm=cell.arm,
             heat=None if median is None or not best else _heat(median / best),
