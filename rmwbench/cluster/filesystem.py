@@ -6,7 +6,6 @@ what is new after each block: tables and files, which never change once they are
 journal that names them, so that the copy is a valid campaign at every instant, too.
 """
 
-import re
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +15,6 @@ from rmwbench.errors import UserError
 CHANGING = ("campaign.json", journal.NAME)
 """What is written again, last and in this order."""
 SKIPPED = (".lock",)
-
-
-def is_address(text: str) -> bool:
-    """Whether an `--out` names a filesystem and not a directory of this machine."""
-    return re.match(r"[a-z][a-z0-9+.-]+://", text) is not None
 
 
 class Copy:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.cluster.filesystem import Copy, is_address
+from rmwbench.cluster.filesystem import Copy
 from rmwbench.errors import UserError
 
 
@@ -52,12 +52,3 @@ def test_a_filesystem_that_cannot_be_used_is_the_users_error(tmp_path):
     (tmp_path / "file").touch()
     with pytest.raises(UserError, match=r"cannot (use|be written)"):
         Copy(bundle(tmp_path / "here"), f"file://{tmp_path}/file/below").update()
-
-
-def test_what_names_a_filesystem():
-    assert (
-        is_address("s3://bucket/a")
-        and is_address("file:///a")
-        and not is_address("a/b")
-        and not is_address("c:/a")
-    )

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 TIMEOUT_S = 1.0
-UNSYNCHRONISED, NANOSECONDS = 0x0040, 0x2000  # of the kernel's status word
+UNSYNCHRONISED = 0x0040  # of the kernel's status word
 
 
 def timekeeping() -> dict[str, Any]:

@@ -39,6 +39,3 @@ def link_local(number: int) -> bytes:
     m = mac(number)
     return bytes.fromhex("fe80000000000000") + bytes([m[0] ^ 2]) + m[1:3] + b"\xff\xfe" + m[3:]
 
-
-# Counts from 1; the gateway is 254, and second addresses end at 200.
-LARGEST_NUMBER = SECOND

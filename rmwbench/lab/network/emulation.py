@@ -83,7 +83,6 @@ class Emulation:
         self._switch = self._kernel or Switch(crew, hosts, links, log_records)
         self._record: dict[str, Any] = {"hosts": {}}
         self._first_frame = 0
-        self._steady_ns = 0
         self._due: deque[Due] = deque()
         self._asked: dict[str, tuple[str, str | None]] = {}  # token → (host, what)
         self._edges: dict[str, tuple[str, str]] = {}  # token → (host, edge of the window)
@@ -139,7 +138,6 @@ class Emulation:
     def schedule(self, steady_ns: int, end_ns: int) -> None:
         """The changes, counted from the start of the steady state, and the end of that. Raises as
         `up` does."""
-        self._steady_ns = steady_ns
         for_link = self._restarted(steady_ns)
         due = [
             Due(steady_ns, host, host, [plumbing.QUEUES], None, STEADY_BEGIN)

@@ -20,6 +20,7 @@ its text.
 import os
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,7 +75,6 @@ class Background:
         self.cpu_ns: dict[str, int] = {}
         self.own_flows: dict[str, Flow] = {}
         self.awake = 0.0
-        self.group_problem: str | None = None
         self._crew = crew
         self._loads: dict[str, _Load] = {}
         self._group: Group | None = None
@@ -198,11 +198,9 @@ class Background:
         return host in self._crew.hosts.remote
 
     def _own_group(self, pid: int) -> None:
-        try:
+        with suppress(OSError):
             self._group = self._group or Group("load")
             self._group.add(pid)
-        except OSError as error:
-            self.group_problem = error.strerror or str(error)
 
     def _answer(self, name: str, number: int) -> dict[str, Any] | None:
         """The `ok` of a request, or None with the problem noted."""

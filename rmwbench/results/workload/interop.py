@@ -111,7 +111,6 @@ def _flags(metrics: Mapping[str, Estimate]) -> Iterator[str]:
             yield words.format(amount)
 
 
-HEATS = 5
 _HEAT_OF_RATIO = (1.25, 2.0, 4.0, 10.0)
 """Times the best pair's median at which a cell takes the next shade."""
 

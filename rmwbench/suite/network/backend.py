@@ -12,7 +12,6 @@ from rmwbench.suite.fault import Fault
 from rmwbench.suite.network.network import KERNEL, Links
 from rmwbench.suite.network.spec import Bernoulli, Spec
 
-NO_FRAME_LOG = "the kernel backend of the network keeps no log of frames"
 _SEEDED = "the kernel's own generator takes no seed and has no states"
 _WHY = {
     "jitter_ms": "the kernel's only jitter is another law, which lets frames overtake",

@@ -29,10 +29,6 @@ QUANTUM_ABOVE_BPS, QUANTUM_NS = 200_000_000, 100_000
 """Above this rate deliveries come in batches at most this far apart: a wake-up per frame would cost
 the rate."""
 
-LINK_CHANGES = ("blackhole", "carrier_loss", "up")
-HOST_CHANGES = ("admin_down", "up", "new_address")
-"""`up` ends what came before it, wherever that was made."""
-
 ROAM = "roam"
 
 LINK_FACTORS = ("loss", "rate_mbps", "delay_ms", "jitter_ms")

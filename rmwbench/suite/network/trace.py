@@ -40,10 +40,6 @@ class Trace(BaseModel):
         return hashlib.sha256(self.text.encode()).hexdigest()
 
     @property
-    def changes_loss(self) -> bool:
-        return any(row[3] is not None for row in self.rows)
-
-    @property
     def changes_rate(self) -> bool:
         return bool(self.opportunities_ns) or any(row[1] is not None for row in self.rows)
 
