@@ -100,7 +100,7 @@ class Records:
         )
 
 
-class Small:
+class SmallTables:
     """The tables that are a few rows per trial, read once for all trials or those given, grouped by
     trial."""
 
@@ -121,12 +121,12 @@ class Small:
 
 
 def evidence(
-    bundle: "Bundle", lines: Iterable["TrialLine"], small: Small | None = None
+    bundle: "Bundle", lines: Iterable["TrialLine"], small: SmallTables | None = None
 ) -> Iterator[TrialEvidence]:
     """The evidence of these trials, one after the other; `small` where the caller has read it
     already."""
     lines = list(lines)
-    small = small or Small(bundle, [x.trial for x in lines])
+    small = small or SmallTables(bundle, [x.trial for x in lines])
     merged = (
         {name: bundle.lots(name) for name in ("sent", "received")} if len(lines) >= MANY else {}
     )

@@ -121,7 +121,7 @@ class CellsDropped(Line):
     why: str | None = None
 
 
-class OpenComparison(Stored):
+class OpenComparisonLine(Stored):
     ALWAYS = ("minutes",)
     comparison: str
     arm: str
@@ -141,7 +141,7 @@ class LookTaken(Line):
     ended: bool
     decided: Number
     of: Number
-    open: Many[OpenComparison] = ()
+    open: Many[OpenComparisonLine] = ()
     minutes_to_decide: Real | None = None
     verdicts: dict[str, dict[str, str]] = Field(default_factory=dict)
     stop: str | None = None

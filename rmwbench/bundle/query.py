@@ -72,7 +72,7 @@ _SQL_TYPES = {
 
 
 @dataclass(frozen=True)
-class Answer:
+class QueryResult:
     """The `rows` of a query that were asked for, and how many there are in `total`."""
 
     columns: list[str]
@@ -86,7 +86,7 @@ def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
     return found.columns, found.rows
 
 
-def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> Answer:
+def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> QueryResult:
     """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once.
     UserError for a wrong statement, with the nearest table where that helps."""
     if not sql.strip().strip(";"):
@@ -108,23 +108,25 @@ def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> Answer:
         ) from None
 
 
-def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | None) -> Answer:
+def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | None) -> QueryResult:
     cursor = connection.execute(sql)
     columns = [d[0] for d in cursor.description or []]
     if most_rows is None:
         rows = cursor.fetchall()
-        return Answer(columns, rows, len(rows))
+        return QueryResult(columns, rows, len(rows))
     rows = cursor.fetchmany(most_rows)
     total = len(rows)
     while more := len(cursor.fetchmany(10_000)):
         total += more
-    return Answer(columns, rows, total)
+    return QueryResult(columns, rows, total)
 
 
-def _interruptible(connection: duckdb.DuckDBPyConnection, ask: Callable[[], Answer]) -> Answer:
+def _interruptible(
+    connection: duckdb.DuckDBPyConnection, ask: Callable[[], QueryResult]
+) -> QueryResult:
     """What `ask` gives. It runs in another thread, since DuckDB looks at no signal while it
     works."""
-    found: Future[Answer] = Future()
+    found: Future[QueryResult] = Future()
 
     def work() -> None:
         try:

@@ -136,7 +136,7 @@ class Bundle:
         self._files.clear()
 
     def evidence(
-        self, lines: Iterable[TrialLine], small: evidence.Small | None = None
+        self, lines: Iterable[TrialLine], small: evidence.SmallTables | None = None
     ) -> Iterator[evidence.TrialEvidence]:
         """What analysis measures these trials from, one after the other."""
         return evidence.evidence(self, lines, small)

@@ -43,7 +43,7 @@ RIGHT_AWAY = 1
 """So many repeats of a block run right away; the others are put off to the campaign's end."""
 
 
-class Key(NamedTuple):
+class BlockKey(NamedTuple):
     """The trials of one block of one comparison: what is compared within, and void as a whole."""
 
     block: int
@@ -51,7 +51,7 @@ class Key(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Spoilt:
+class SpoiltBlock:
     """What a trial that the machine spoilt does to its block: `voids` are the trials of the other
     arms that ran before it and are void with it; all of them run `again`, right away or `put_off`
     to the campaign's end, or those that were still to come do not run either."""
@@ -68,7 +68,7 @@ class Batch:
     trial that no block has."""
 
     ended: list[tuple[Trial, str]] = field(default_factory=list)
-    spoilt: dict[int, Spoilt] = field(default_factory=dict)
+    spoilt: dict[int, SpoiltBlock] = field(default_factory=dict)
     settling: str | None = None
 
 
@@ -80,21 +80,21 @@ class Course:
 
     def __init__(self, plan: Plan, journal: Iterable[Line] = ()):
         self.plan = plan
-        self.spoilt: Spoilt | None = None
+        self.spoilt: SpoiltBlock | None = None
         self.begins_block = True
         self.late = False
         self._later: deque[list[Trial]] = deque()
         self._looks = plan.looks
         self._looked: set[int] = set()
-        self._repeats: Counter[Key] = Counter()
+        self._repeats: Counter[BlockKey] = Counter()
         self._left_out: Counter[str] = Counter()
         """Comparison -> how many of its blocks this run gave up."""
         self._decided = False
         ran: dict[tuple[int, int], int] = {}  # (cell, block) -> the number of its last trial
         # those of them that no spoilt block took along
-        counts: dict[Key, set[tuple[int, int]]] = {}
+        counts: dict[BlockKey, set[tuple[int, int]]] = {}
         unable: set[int] = set()
-        keys: dict[int, Key] = {}  # of each trial that has run
+        keys: dict[int, BlockKey] = {}  # of each trial that has run
         for line in journal:
             match line:
                 case TrialEnded():
@@ -121,7 +121,7 @@ class Course:
                     # a fixed design that time ended is judged once more at its own end
                     self._looks = plan.judged_after
         self._number = max([len(plan.trials), *ran.values()])
-        self._here: dict[Key, list[Trial]] = {}
+        self._here: dict[BlockKey, list[Trial]] = {}
         self._rest: deque[Trial] = deque()
         for trial in plan.trials:
             place, key = (trial.cell, trial.block), self._key(trial)
@@ -229,7 +229,7 @@ class Course:
             )
             again = may_repeat and self._repeats[key] < MOST_REPEATS
             put_off = again and self._repeats[key] >= RIGHT_AWAY
-            self.spoilt = Spoilt(tuple(t.trial for t in ran[:-1]), again, put_off)
+            self.spoilt = SpoiltBlock(tuple(t.trial for t in ran[:-1]), again, put_off)
             self._rest = deque(t for t in self._rest if self._key(t) != key)
             if again:
                 self._repeats[key] += 1
@@ -275,7 +275,7 @@ class Course:
     def _put_off(self) -> None:
         """The same for what a journal says: the blocks that wait for the end, without the order
         that they had."""
-        late: dict[Key, list[Trial]] = {}
+        late: dict[BlockKey, list[Trial]] = {}
         for trial in self._rest:
             if self._repeats[self._key(trial)] > RIGHT_AWAY:
                 late.setdefault(self._key(trial), []).append(trial)
@@ -288,11 +288,11 @@ class Course:
             self._rest.extend(self._later.popleft())
             self.late = self.begins_block = True
 
-    def _key(self, trial: Trial) -> Key:
+    def _key(self, trial: Trial) -> BlockKey:
         return self._key_at(trial.cell, trial.block)
 
-    def _key_at(self, cell: int, block: int) -> Key:
-        return Key(block, self.plan.cell(cell).comparison)
+    def _key_at(self, cell: int, block: int) -> BlockKey:
+        return BlockKey(block, self.plan.cell(cell).comparison)
 
     def _anew(self, ran: Sequence[Trial]) -> list[Trial]:
         """Trials that have run, to be run once more under numbers of their own."""

@@ -9,7 +9,7 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.plan import preflight
-from rmwbench.campaign.plan.machine_limits import Machine
+from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
@@ -18,7 +18,7 @@ from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
-from rmwbench.lab.host import Hosts, Kind, host_kind
+from rmwbench.lab.host import HostKind, Hosts, host_kind
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -62,11 +62,11 @@ class Lab(Protocol):
 
     def __exit__(self, *error: object) -> None: ...
 
-    def machine(self) -> Machine | None:
+    def machine(self) -> MachineLimits | None:
         """What its machine has, where it is this one: a plan then says what is beyond it, and a
         budget leaves out what it does not hold."""
 
-    def host(self) -> Kind:
+    def host(self) -> HostKind:
         """The kind of host that trials get there."""
 
     def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:
@@ -129,10 +129,10 @@ class Here:
     def __exit__(self, *error: object) -> None:
         self._close_hosts()
 
-    def machine(self) -> Machine | None:
-        return Machine.here()
+    def machine(self) -> MachineLimits | None:
+        return MachineLimits.here()
 
-    def host(self) -> Kind:
+    def host(self) -> HostKind:
         return host_kind()
 
     def machine_time_s(self, make: Callable[[float | None], Plan], budget_s: float) -> float:

@@ -19,12 +19,12 @@ from rmwbench.analysis.verdicts.interim import Looks, leaving
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.journal_lines import LookTaken, OpenComparison
+from rmwbench.bundle.journal_lines import LookTaken, OpenComparisonLine
 from rmwbench.campaign.plan.plan import Plan
 
 
 @dataclass(frozen=True)
-class Open:
+class UndecidedComparison:
     """A comparison that matters and is undecided. `minutes`: length of a campaign that would decide
     it, where one would."""
 
@@ -44,7 +44,7 @@ class Look:
     alpha: float
     ended: bool
     decided: int
-    open: tuple[Open, ...]
+    open: tuple[UndecidedComparison, ...]
     verdicts: Mapping[str, Mapping[str, str]]
     took_ns: int = 0
     leaving: tuple[int, ...] = ()
@@ -71,7 +71,7 @@ class Look:
             decided=self.decided,
             of=self.of,
             open=tuple(
-                OpenComparison(
+                OpenComparisonLine(
                     comparison=one.comparison,
                     arm=one.arm,
                     reason=one.reason,
@@ -132,7 +132,7 @@ def seen(
     judged = [(unit, arm, found) for unit in units for arm, found in verdicts[unit].items()]
     judged = [x for x in judged if x[2].verdict not in ("reference", "no data", "alone")]
     still = tuple(
-        Open(key, arm, found.reason, found.minutes_to_decide)
+        UndecidedComparison(key, arm, found.reason, found.minutes_to_decide)
         for key, arm, found in judged
         if found.verdict == "undecided"
     )

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.campaign.course import UNSUPPORTED, Course, Spoilt
+from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
 from rmwbench.campaign.interim import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
@@ -72,7 +72,9 @@ class Progress:
         self._failed += status == "failed"
         self._void += status == "void"
 
-    def _tell(self, trial: Trial, status: str, reason: str | None, spoilt: Spoilt | None) -> None:
+    def _tell(
+        self, trial: Trial, status: str, reason: str | None, spoilt: SpoiltBlock | None
+    ) -> None:
         """The same failure in every block is told once, also where its numbers differ."""
         if reason and (alike := (trial.cell, re.sub(r"\d+", "", reason))) not in self._told:
             self._told.add(alike)
@@ -195,7 +197,7 @@ def announce(progress: Progress, plan: Plan, ungranted: Iterable[str]) -> None:
         progress.say(f"not granted: {escape(as_typed(text))}")
 
 
-def _of_its_block(spoilt: Spoilt | None) -> str:
+def _of_its_block(spoilt: SpoiltBlock | None) -> str:
     if spoilt is None:
         return ""
     then = (

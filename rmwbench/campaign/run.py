@@ -23,13 +23,13 @@ from rmwbench.bundle.journal_lines import (
     ResourceCreated,
     ResourceRemoved,
 )
-from rmwbench.campaign.course import UNSUPPORTED, Batch, Spoilt
+from rmwbench.campaign.course import UNSUPPORTED, Batch, SpoiltBlock
 from rmwbench.campaign.here import Lab, ResultsLost, TrialEnd
 from rmwbench.campaign.plan import buffers
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.record.write import write_trial
 from rmwbench.campaign.settling import SETTLING
-from rmwbench.campaign.stop import Stopped, StopSignals
+from rmwbench.campaign.stop import StopSignal, StopSignals
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.lab.host import marker
@@ -55,7 +55,7 @@ class Tally:
 
     _statuses: dict[int, str] = field(default_factory=dict)
 
-    def add(self, trial: int, status: str, spoilt: Spoilt | None) -> None:
+    def add(self, trial: int, status: str, spoilt: SpoiltBlock | None) -> None:
         self._statuses[trial] = status
         if spoilt is not None:
             self._statuses.update(dict.fromkeys(self._statuses.keys() & set(spoilt.voids), "void"))
@@ -65,7 +65,7 @@ class Tally:
         return Ending(stopped_by, done=counts["done"], failed=counts["failed"], void=counts["void"])
 
 
-class Source(Protocol):
+class TrialSource(Protocol):
     """What comes next in a campaign, and what follows from how it went: the blocks of a plan on one
     machine (blocks.py) or on many (rmwbench/cluster/parts.py), or a search (capacity/rounds.py)."""
 
@@ -105,7 +105,7 @@ class Source(Protocol):
         """After the last trial, before the journal says that it is finished."""
 
 
-S_co = TypeVar("S_co", bound=Source, covariant=True)
+S_co = TypeVar("S_co", bound=TrialSource, covariant=True)
 
 
 @dataclass
@@ -139,7 +139,7 @@ class Runner(Generic[S_co]):
                 cells, sysctls = self.source.plan.cells, self.machine.sysctls
                 self.source.begin(console, buffers.told(cells, self.workers, sysctls))
                 self._loop(signals)
-            except Stopped as stopped:
+            except StopSignal as stopped:
                 stopped_by = stopped.name
                 self._write()
                 self._note_discarded(stopped_by)

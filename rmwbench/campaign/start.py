@@ -18,7 +18,7 @@ from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here, Lab
 from rmwbench.campaign.plan import decidable, overload, preflight, shared_host, unsupported
 from rmwbench.campaign.plan.cut import Cut
-from rmwbench.campaign.plan.machine_limits import Machine
+from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
@@ -27,7 +27,7 @@ from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import Kind, host_kind
+from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.host.kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.likeness import unlike
@@ -75,7 +75,7 @@ def new_campaign(
 
 
 def _within_budget(
-    planner: Planner, request: Request, lab: Lab, has: Machine | None, machine_s: float | None
+    planner: Planner, request: Request, lab: Lab, has: MachineLimits | None, machine_s: float | None
 ) -> tuple[Request, Cut | None]:
     """The request for what its budget holds, and what it does not. `has`: what the machine has."""
     if request.budget_s is None:
@@ -88,7 +88,7 @@ def _within_budget(
         request = replace(request, budget_s=machine_s)
         if request.comparisons is None:
             return request, None
-    return planner.within_budget(request, has or Machine.here())
+    return planner.within_budget(request, has or MachineLimits.here())
 
 
 def checked(
@@ -191,7 +191,7 @@ def course_of(directory: Path) -> Course:
     return Course(plan, bundle.journal.lines)
 
 
-def _planned(bundle: Bundle, host: Kind) -> tuple[Request, str, Choice, Plan]:
+def _planned(bundle: Bundle, host: HostKind) -> tuple[Request, str, Choice, Plan]:
     """The plan that a campaign began with: its looks, whatever this version of rmwbench would plan
     today, and what was found impossible then."""
     stored = bundle.campaign

@@ -12,7 +12,7 @@ from types import FrameType
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
-class Stopped(BaseException):
+class StopSignal(BaseException):
     """A signal asked for the end of the campaign; `name` is SIGINT or the like. No Exception, so
     that nothing swallows it."""
 
@@ -44,7 +44,7 @@ class StopSignals:
         self._interruptible = True
         try:
             if self.asked:
-                raise Stopped(self.asked)
+                raise StopSignal(self.asked)
             yield
         finally:
             self._interruptible = False
@@ -54,4 +54,4 @@ class StopSignals:
         if self._interruptible:
             # a second signal must not interrupt the cleaning up of the first
             self._interruptible = False
-            raise Stopped(self.asked)
+            raise StopSignal(self.asked)

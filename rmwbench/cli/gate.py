@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
-    from rmwbench.results.shown import Condition, Shown
+    from rmwbench.results.shown import LevelsOutcome, SuiteAnswer
 
 REACHED = "meets"
 OPEN = ("open", "unknown")
@@ -19,7 +19,7 @@ def limits(bundle: "Bundle") -> bool:
     return bundle.campaign.plan.outcomes is not None
 
 
-def exit_code(shown: "Shown") -> int:
+def exit_code(shown: "SuiteAnswer") -> int:
     """0 where every condition meets the limits or there are none, 1 where one does not, 2 where that
     could not be told."""
     if shown.outcomes is None:
@@ -54,7 +54,7 @@ def _shipped(bundle: "Bundle") -> set[str]:
     return found
 
 
-def _is_missed(condition: "Condition") -> bool:
+def _is_missed(condition: "LevelsOutcome") -> bool:
     """Also where it is open what becomes of it, but not whether all limits are met."""
     if condition.outcome in OPEN:
         return bool(condition.may) and REACHED not in condition.may

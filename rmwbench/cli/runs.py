@@ -14,7 +14,7 @@ from rmwbench.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rmwbench.campaign.run import Runner, Source
+    from rmwbench.campaign.run import Runner, TrialSource
 
 E = TypeVar("E")
 
@@ -30,7 +30,7 @@ NoReport = Annotated[
 
 
 def carry_out(
-    campaign: "Runner[Source]", directory: Path, no_report: bool, cluster: str | None
+    campaign: "Runner[TrialSource]", directory: Path, no_report: bool, cluster: str | None
 ) -> NoReturn:
     """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
     answer; ends the verb."""

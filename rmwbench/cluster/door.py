@@ -34,9 +34,9 @@ def door_class() -> type:
                 except OSError:  # another actor was first
                     shutil.rmtree(partial)
             sys.path.insert(0, str(place))
-            from rmwbench.cluster.machine import Machine
+            from rmwbench.cluster.machine import ClusterMachine
 
-            self._machine = Machine()
+            self._machine = ClusterMachine()
 
         def call(self, method: str, *arguments: Any) -> Any:
             return getattr(self._machine, method)(*arguments)

@@ -26,9 +26,9 @@ from rmwbench.cluster.door import door_class
 from rmwbench.cluster.estimate import machine_budget_s
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.machine import LOST
-from rmwbench.cluster.shipping import Program
+from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import NAMESPACES, Kind
+from rmwbench.lab.host.kind import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import load_process, sampler
 from rmwbench.suite.cells import Cell
@@ -199,7 +199,7 @@ class Fleet:
         however alike."""
         return dict(self.machines[0].card["calibration"]) if len(self.machines) == 1 else {}
 
-    def host(self) -> Kind:
+    def host(self) -> HostKind:
         """Every machine must be able to make them (machine.py)."""
         return NAMESPACES
 
@@ -373,10 +373,10 @@ class Fleet:
         self.machines = [by_name[name] for name in names]
         self._some_left()
 
-    def _ship(self, wanted: Mapping[Program, Path]) -> None:
+    def _ship(self, wanted: Mapping[ShippedProgram, Path]) -> None:
         """Each program into the object store once, however many machines lack it."""
         lacking = self.answers(self.all("lacks", list(wanted)), EQUIP_TIMEOUT_S)
-        stored: dict[Program, Any] = {}
+        stored: dict[ShippedProgram, Any] = {}
         told: dict[str, Any] = {}
         for machine in self.machines:
             answer = lacking[machine.name]

@@ -25,7 +25,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
 from rmwbench.cluster.gang import hosts_of, with_gang
-from rmwbench.cluster.shipping import PACKAGE, Program, Store, cache
+from rmwbench.cluster.shipping import PACKAGE, ShippedProgram, Store, cache
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostBroken, check_own
@@ -41,7 +41,7 @@ LOST = "lost"
 SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
 
 
-class Machine:
+class ClusterMachine:
     """Every answer is plain data. What a user can repair comes back as text or UserError and is not
     raised: Ray would wrap it into a traceback."""
 
@@ -64,14 +64,17 @@ class Machine:
             "problem": _as_a_shell_would(),
         }
 
-    def lacks(self, wanted: Sequence[Program]) -> list[Program]:
+    def lacks(self, wanted: Sequence[ShippedProgram]) -> list[ShippedProgram]:
         return self._store.lacks(wanted)
 
-    def put(self, program: Program, content: bytes) -> None:
+    def put(self, program: ShippedProgram, content: bytes) -> None:
         self._store.put(program, content)
 
     def prepare(
-        self, wanted: Sequence[Program], described: Mapping[str, Mapping[str, Any]], plan: Plan
+        self,
+        wanted: Sequence[ShippedProgram],
+        described: Mapping[str, Mapping[str, Any]],
+        plan: Plan,
     ) -> str | None:
         """Why the campaign cannot run here; None where it can. `described`: middleware → what its
         worker says on the driver's machine."""

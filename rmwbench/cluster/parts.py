@@ -25,7 +25,7 @@ from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.cluster.fleet import Fleet
 from rmwbench.cluster.progress import ClusterProgress
-from rmwbench.cluster.schedule import Part, Schedule, duration_s
+from rmwbench.cluster.schedule import BegunBatch, Schedule, duration_s
 from rmwbench.errors import UserError
 
 
@@ -88,7 +88,7 @@ class PartSource:
         return part
 
     def written(self, batch: Batch, results: Sequence[TrialResult]) -> None:
-        assert isinstance(batch, Part)
+        assert isinstance(batch, BegunBatch)
         self.course.written(batch)
         self._progress.written()
         if self._fleet.copy and self.course.blocks_done > self._copied_blocks:
@@ -108,7 +108,7 @@ class PartSource:
         self._tell(f"{text}; {became}" if became else text)
 
     def again(self, batch: Batch, why: str) -> None:
-        assert isinstance(batch, Part)
+        assert isinstance(batch, BegunBatch)
         self.course.again(batch)
         self._tell(f"the results of {batch.text} were lost with machine {batch.machine}: {why}")
 
@@ -148,7 +148,7 @@ class PartSource:
             return True
         return self._elapsed_s() + self._progress.left_s(block + 1) <= self._limit_s
 
-    def _may_repeat(self, part: Part) -> bool:
+    def _may_repeat(self, part: BegunBatch) -> bool:
         """As `pace.may_repeat`: while its block and the suite's minimum of blocks still fit, and
         longer where the comparison cannot spare the block."""
         if self.course.resumed:

@@ -5,7 +5,7 @@ import time
 
 from rich.console import Console
 
-from rmwbench.campaign.course import Spoilt
+from rmwbench.campaign.course import SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.campaign.progress import Progress
@@ -26,7 +26,9 @@ class ClusterProgress(Progress):
         self._begun[machine] = trial, time.monotonic()
         self._redraw()
 
-    def end_on(self, machine: str, status: str, reason: str | None, spoilt: Spoilt | None) -> float:
+    def end_on(
+        self, machine: str, status: str, reason: str | None, spoilt: SpoiltBlock | None
+    ) -> float:
         """How long it took, in seconds."""
         trial, begun_s = self._begun.pop(machine)
         took_s = time.monotonic() - begun_s

@@ -14,16 +14,16 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
 from rmwbench.bundle.journal_lines import Line
-from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, Course, Key, Spoilt
+from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, BlockKey, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, Trial
 
 
 @dataclass(kw_only=True)
-class Part(Batch):
+class BegunBatch(Batch):
     """One that a machine has begun. `queue` is what it still lacks; `counts` those that no spoilt
     trial took along; `repeats` how often it began again."""
 
-    key: Key
+    key: BlockKey
     machine: str
     queue: deque[Trial]
     counts: list[Trial] = field(default_factory=list)
@@ -46,12 +46,12 @@ class Schedule(Course):
 
     def __init__(self, plan: Plan, journal: Iterable[Line] = ()):
         super().__init__(plan, journal)
-        self._waiting: dict[Key, list[Trial]] = {}
+        self._waiting: dict[BlockKey, list[Trial]] = {}
         for trial in self._rest:
             self._waiting.setdefault(self._key(trial), []).append(trial)
         self._owner: dict[int, str] = {}
-        self._begun: dict[Key, list[Trial]] = {}
-        self._under_way: dict[str, Part] = {}
+        self._begun: dict[BlockKey, list[Trial]] = {}
+        self._under_way: dict[str, BegunBatch] = {}
         self._unable: set[int] = set()
         self._end, self._fresh = plan.blocks, 0
 
@@ -69,7 +69,7 @@ class Schedule(Course):
 
     def ended_on(
         self, machine: str, status: str, cause: str | None = None, may_repeat: bool = True
-    ) -> Part | None:
+    ) -> BegunBatch | None:
         """Takes note of how the machine's trial went; its part where it is complete now. A trial
         that the machine spoilt begins its part again, or ends it; one that is unsupported takes its
         cell's others along."""
@@ -92,7 +92,7 @@ class Schedule(Course):
         way."""
         self._leave_out(cells)
 
-    def written(self, part: Part) -> None:
+    def written(self, part: BegunBatch) -> None:
         """All its trials are in the bundle."""
         done = {trial.trial for trial in self._begun.pop(part.key)}
         self._rest = deque(trial for trial in self._rest if trial.trial not in done)
@@ -101,7 +101,7 @@ class Schedule(Course):
             not spoilt.again for spoilt in part.spoilt.values()
         )
 
-    def again(self, part: Part) -> None:
+    def again(self, part: BegunBatch) -> None:
         """Its results are gone: somebody runs it anew."""
         begun = self._begun.pop(part.key)
         trials = [trial for trial in begun if trial.cell not in self._unable]
@@ -116,7 +116,7 @@ class Schedule(Course):
         if all(key.block != part.key.block for key in self._begun):
             self._owner.pop(part.key.block, None)
 
-    def lost(self, machine: str) -> Part | None:
+    def lost(self, machine: str) -> BegunBatch | None:
         """The machine is gone; the part that it had under way, which is back in the queue."""
         part = self._under_way.pop(machine, None)
         if part:
@@ -128,12 +128,12 @@ class Schedule(Course):
         self._end = min(self._end, block)
 
     @property
-    def waiting(self) -> dict[Key, list[Trial]]:
+    def waiting(self) -> dict[BlockKey, list[Trial]]:
         """The parts that nobody has begun, in order, without those left out."""
         return {key: trials for key, trials in self._waiting.items() if key.block < self._end}
 
     @property
-    def running(self) -> dict[str, Part]:
+    def running(self) -> dict[str, BegunBatch]:
         """Machine → the part that it has under way."""
         return dict(self._under_way)
 
@@ -146,22 +146,22 @@ class Schedule(Course):
         """Nothing: a part that runs again stays with the machine that has it, and others run
         meanwhile."""
 
-    def _begin(self, machine: str) -> Part | None:
+    def _begin(self, machine: str) -> BegunBatch | None:
         key = self._choose(machine)
         if key is None:
             return None
         self._begun[key] = self._waiting.pop(key)
-        part = self._under_way[machine] = Part(
+        part = self._under_way[machine] = BegunBatch(
             key=key, machine=machine, queue=deque(self._begun[key])
         )
         self._owner.setdefault(key.block, machine)
         self._fresh = max(self._fresh, key.block + 1)
         return part
 
-    def _choose(self, machine: str) -> Key | None:
+    def _choose(self, machine: str) -> BlockKey | None:
         """Of a block that is its own, then of an untouched block, then of anybody's."""
         bound = self._end if self.next_look is None else min(self._end, self.next_look)
-        best: tuple[int, Key] | None = None
+        best: tuple[int, BlockKey] | None = None
         for key in self._waiting:
             if key.block >= bound:
                 continue
@@ -173,7 +173,7 @@ class Schedule(Course):
                 best = rank, key
         return best[1] if best else None
 
-    def _leave_out(self, cells: Collection[int], ended: Part | None = None) -> None:
+    def _leave_out(self, cells: Collection[int], ended: BegunBatch | None = None) -> None:
         """A trial of theirs that runs already is left to itself; that of the part `ended` has
         ended."""
         self._unable.update(cells)
@@ -188,10 +188,10 @@ class Schedule(Course):
         begun = {trial.trial for trials in self._begun.values() for trial in trials}
         self._rest = deque(t for t in self._rest if t.cell not in cells or t.trial in begun)
 
-    def _spoil(self, part: Part, trial: Trial, may_repeat: bool) -> None:
+    def _spoil(self, part: BegunBatch, trial: Trial, may_repeat: bool) -> None:
         """As `Course.ended`, for a part whose results are not in the bundle yet."""
         again = may_repeat and self._repeats[part.key] + part.repeats < MOST_REPEATS
-        part.spoilt[trial.trial] = Spoilt(tuple(other.trial for other in part.counts), again)
+        part.spoilt[trial.trial] = SpoiltBlock(tuple(other.trial for other in part.counts), again)
         ran = [other for other in (*part.counts, trial) if other.cell not in self._unable]
         part.counts.clear()
         if again:

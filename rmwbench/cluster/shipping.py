@@ -22,21 +22,21 @@ PACKAGE = Path(__file__).resolve().parents[1]
 
 
 @dataclass(frozen=True)
-class Program:
+class ShippedProgram:
     """`sha256` of its content, in hexadecimal."""
 
     name: str
     sha256: str
 
 
-def programs(executables: Iterable[Path]) -> dict[Program, Path]:
+def programs(executables: Iterable[Path]) -> dict[ShippedProgram, Path]:
     """Those that can be shipped, each once."""
-    found: dict[Program, Path] = {}
+    found: dict[ShippedProgram, Path] = {}
     for path in dict.fromkeys(executables):
         # PREFIX/lib/PACKAGE/PROGRAM
         content, of_ros = path.read_bytes(), path.parent.parent.name == "lib"
         if content.startswith(ELF) and not of_ros:
-            found[Program(path.name, hashlib.sha256(content).hexdigest())] = path
+            found[ShippedProgram(path.name, hashlib.sha256(content).hexdigest())] = path
     return found
 
 
@@ -65,11 +65,11 @@ class Store:
     def __init__(self, directory: Path):
         self.directory = directory
 
-    def lacks(self, wanted: Iterable[Program]) -> list[Program]:
+    def lacks(self, wanted: Iterable[ShippedProgram]) -> list[ShippedProgram]:
         """Those that are not there whole; a file that was changed is as good as none."""
         return [program for program in wanted if not self._is_whole(program)]
 
-    def put(self, program: Program, content: bytes) -> None:
+    def put(self, program: ShippedProgram, content: bytes) -> None:
         """Raises ValueError where the content is another than its hash says."""
         if hashlib.sha256(content).hexdigest() != program.sha256:
             raise ValueError(f"{program.name} arrived damaged")
@@ -80,7 +80,7 @@ class Store:
         partial.chmod(0o755)
         partial.rename(path)
 
-    def shelf(self, wanted: Iterable[Program]) -> Path:
+    def shelf(self, wanted: Iterable[ShippedProgram]) -> Path:
         """The directory with a link to each."""
         ordered = sorted(wanted, key=lambda program: program.name)
         name = hashlib.sha256(
@@ -94,10 +94,10 @@ class Store:
             partial.rename(path / program.name)
         return path
 
-    def _path(self, program: Program) -> Path:
+    def _path(self, program: ShippedProgram) -> Path:
         return self.directory / program.sha256 / program.name
 
-    def _is_whole(self, program: Program) -> bool:
+    def _is_whole(self, program: ShippedProgram) -> bool:
         try:
             content = self._path(program).read_bytes()
         except OSError:

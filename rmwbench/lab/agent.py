@@ -46,7 +46,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.host import allocations, contents, interfaces, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
-from rmwbench.lab.host.permitted import Refused
+from rmwbench.lab.host.permitted import NotPermitted
 from rmwbench.lab.machine.timekeeping import timekeeping
 
 LOOPBACK = "127.0.0.1"
@@ -76,7 +76,7 @@ QUESTIONS: Mapping[str, Callable[[], Any]] = {
 
 
 @dataclass
-class _Process:
+class _AgentProcess:
     """One of the session. `files`: target → number."""
 
     number: int
@@ -89,13 +89,13 @@ class _Process:
     ended: bool = False
 
 
-class Session:
+class AgentSession:
     """One orchestrator's host."""
 
     def __init__(self, connection: Connection, programs: Mapping[str, Mapping[str, Any]]):
         self._connection, self._programs = connection, programs
         self._host: Host | None = None
-        self._processes: dict[int, _Process] = {}
+        self._processes: dict[int, _AgentProcess] = {}
         self._files: dict[int, int] = {}
         self._back: list[int] = []
         self._selector = selectors.DefaultSelector()
@@ -108,7 +108,7 @@ class Session:
             while not self._closing:
                 self._turn()
             self._finish()
-        except (Disconnected, HostBroken, Refused, zlib.error):
+        except (Disconnected, HostBroken, NotPermitted, zlib.error):
             pass
         except (LookupError, TypeError, ValueError):
             pass  # a message that lacks something, or has it of another kind: no rmwbench sent it
@@ -150,12 +150,12 @@ class Session:
 
     def _take(self, header: dict[str, Any], body: bytes) -> None:
         if self._host is None and not {"begin", "close", "ask"} & header.keys():
-            raise Refused("a host that has not begun")
+            raise NotPermitted("a host that has not begun")
         match header:
             case {"control": number}:
                 process = self._processes[number]
                 if len(process.outgoing) + len(body) > MOST_WAITING_BYTES:
-                    raise Refused("more than a process reads")
+                    raise NotPermitted("more than a process reads")
                 process.outgoing += body
                 self._write(process)
             case {"file": number, "offset": offset}:
@@ -178,7 +178,7 @@ class Session:
             case {"close": True}:
                 self._closing = True
             case _:
-                raise Refused("a message that nobody sends")
+                raise NotPermitted("a message that nobody sends")
 
     def _signal(self, inner_pid: int, number: int) -> None:
         """To a process of this session only. One that has ended is passed over."""
@@ -188,7 +188,7 @@ class Session:
 
     def _begin(self, name: str) -> None:
         if self._host is not None:
-            raise Refused("a second host on one connection")
+            raise NotPermitted("a second host on one connection")
         self._host = Host(name, shared=True)
         try:
             self._host.wait_ready()
@@ -209,7 +209,7 @@ class Session:
         if number not in self._files:
             permitted.number(number, 1 << 31)
             if len(self._files) >= permitted.MOST_FILES:
-                raise Refused("too many files")
+                raise NotPermitted("too many files")
             # By this name a worker knows its records as ours, and not as the middleware's; logs are
             # never mapped.
             self._files[number] = os.memfd_create("rmwbench-records", os.MFD_CLOEXEC)
@@ -225,7 +225,7 @@ class Session:
             len(self._processes) >= permitted.MOST_PROCESSES
             or header["control_number"] in self._processes
         ):
-            raise Refused("too many processes, or one twice")
+            raise NotPermitted("too many processes, or one twice")
         if program is None:
             self._connection.send({"spawn_failed": token, "errno": errno.ENOENT})
             return
@@ -234,7 +234,7 @@ class Session:
         document = None
         if DOCUMENT_WORD in arguments:
             document = files.get(int(arguments[arguments.index(DOCUMENT_WORD) + 1]))
-        process = _Process(header["control_number"], ours, files, document, token=token)
+        process = _AgentProcess(header["control_number"], ours, files, document, token=token)
         self._processes[process.number] = process
         self._selector.register(ours, selectors.EVENT_READ, process)
         environment = permitted.environment(header["environment"], program["inherit"])
@@ -268,7 +268,7 @@ class Session:
                             self._last_words(process)
                     self._connection.send({"exited": inner_pid, "status": status})
 
-    def _last_words(self, process: _Process) -> None:
+    def _last_words(self, process: _AgentProcess) -> None:
         """What it said, and its logs, before its end is told: whoever hears of it wants to say
         why."""
         while not process.ended and self._read(process):
@@ -277,7 +277,7 @@ class Session:
             if target in process.files:
                 self._ship(process.files[target])
 
-    def _read(self, process: _Process) -> bool:
+    def _read(self, process: _AgentProcess) -> bool:
         """Relays what a process said; whether there may be more."""
         try:
             data = process.control.recv(CONTROL_BYTES)
@@ -294,7 +294,7 @@ class Session:
         self._connection.send({"control": process.number}, data)
         return True
 
-    def _write(self, process: _Process) -> None:
+    def _write(self, process: _AgentProcess) -> None:
         try:
             while process.outgoing and not process.ended:
                 del process.outgoing[: process.control.send(process.outgoing)]
@@ -303,7 +303,7 @@ class Session:
         except (BrokenPipeError, ConnectionResetError):
             process.outgoing.clear()  # its end of file, which tells more, is on its way
 
-    def _end(self, process: _Process) -> None:
+    def _end(self, process: _AgentProcess) -> None:
         if not process.ended:
             process.ended = True
             self._selector.unregister(process.control)
@@ -361,7 +361,7 @@ def _answer(
             secured, role = _greeted(sock, token, context)
         finally:
             greeters.release()
-    except (OSError, Refused):
+    except (OSError, NotPermitted):
         sock.close()
         return
     try:
@@ -369,7 +369,7 @@ def _answer(
             _tell_time(secured)
         else:
             secured.sendall(GREETING)
-            Session(Connection(secured), programs).run()
+            AgentSession(Connection(secured), programs).run()
     except OSError:
         pass
     finally:
@@ -390,7 +390,7 @@ def _greeted(
             secured.settimeout(max(0.001, deadline - time.monotonic()))
             byte = secured.recv(1)
             if not byte or time.monotonic() > deadline:
-                raise Refused("no greeting")
+                raise NotPermitted("no greeting")
             line += byte
         words = line.split()
         if (
@@ -398,7 +398,7 @@ def _greeted(
             or not hmac.compare_digest(words[1], token.encode())
             or words[2] not in (b"clock", b"host")
         ):
-            raise Refused("not the word")
+            raise NotPermitted("not the word")
         secured.settimeout(None)
     except BaseException:
         secured.close()

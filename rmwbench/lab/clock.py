@@ -12,7 +12,7 @@ import os
 import time
 from collections.abc import Iterator, Mapping
 
-from rmwbench.analysis.records.clocks import Clock, Exchange, Reading, fit, intersect
+from rmwbench.analysis.records.clocks import Clock, Exchange, OffsetReading, fit, intersect
 from rmwbench.lab.host import RemoteHost
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
@@ -26,7 +26,7 @@ enough."""
 IN_WINDOW_NS = 1_000_000_000
 """At most one reading a second there: the processors belong to the trial."""
 
-OWN = fit([Reading(0, 0, 0)])
+OWN = fit([OffsetReading(0, 0, 0)])
 
 
 class HostClocks:
@@ -35,7 +35,7 @@ class HostClocks:
 
     def __init__(self, crew: Crew, places: Mapping[str, str]):
         self._crew, self._places = crew, dict(places)
-        self._readings: dict[str, list[Reading]] = {}
+        self._readings: dict[str, list[OffsetReading]] = {}
         self._clocks: dict[str, Clock] = {}
         self._begun_ns = 0
 
@@ -96,7 +96,7 @@ class HostClocks:
         if len(hosts) < 2 and not self._readings:
             return
         for host in hosts:
-            for reading in self._readings.get(host) or [Reading(self._begun_ns, 0, 0)]:
+            for reading in self._readings.get(host) or [OffsetReading(self._begun_ns, 0, 0)]:
                 yield {"host": host, **reading._asdict()}
 
     def _speaker(self, host: str) -> WorkerProcess:

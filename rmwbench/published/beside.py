@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.published.about import sources_about
-from rmwbench.published.campaign import Campaign, of_shown
+from rmwbench.published.campaign import MeasuredCampaign, of_shown
 from rmwbench.report.evaluated import Evaluated
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
 
 Items = Sequence[Mapping[str, Any]]
 """Claims as claims/items.py makes them."""
 
 
-def evaluated(shown: Shown) -> Evaluated:
+def evaluated(shown: SuiteAnswer) -> Evaluated:
     """What the shipped claims and figures say of the campaign."""
     campaign = of_shown(shown)
     items: Items = ()
@@ -62,7 +62,7 @@ def _markup(items: Items) -> str:
     )
 
 
-def _write_figures(campaign: Campaign, report: Path) -> str | None:
+def _write_figures(campaign: MeasuredCampaign, report: Path) -> str | None:
     """Charts take long to import: an answer in the terminal has none, and most reports have none of
     an evaluation."""
     if not sources_about(str(campaign.suite), FIGURES_FILE):

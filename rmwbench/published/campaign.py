@@ -14,7 +14,7 @@ from rmwbench.results.model import Estimate, Fact
 if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by
     from pathlib import Path
 
-    from rmwbench.analysis.metrics.aggregate import Trial
+    from rmwbench.analysis.metrics.aggregate import MeasuredTrial
     from rmwbench.results import shown
 
 
@@ -36,7 +36,7 @@ variance in ns²."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm(Values):
+class CampaignArm(Values):
     """In a workload. `topics`: its values in each topic that is measured by itself; `topic`: the
     one that its own are of, where they are not of the whole workload. `by_second`: of OVER_TIME
     what there is; None where too many messages leave no mean. `machine_bound`: in how many trials
@@ -74,20 +74,20 @@ class Arm(Values):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class CampaignWorkload:
     """`name` is in `workload`, too, there with the levels in brackets where the suite has factors.
     `steady_s`: how long the steady window of a trial is, `primary_metric`: what it is judged by;
     None where that is not known."""
 
     workload: str
     name: str
-    arms: tuple[Arm, ...]
+    arms: tuple[CampaignArm, ...]
     steady_s: float | None = None
     primary_metric: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Campaign:
+class MeasuredCampaign:
     """`machine` in a line, and what is known of it as `facts`. `wall_s`: what all of its trials
     took; None where that is not known. `asked`: the claims that it ran for; None where it ran for
     none. `shipped`: it was kept in a file. `titles`: what metrics are called."""
@@ -103,7 +103,7 @@ class Campaign:
     wall_s: float | None = None
     machine: str | None = None
     facts: tuple[Fact, ...] = ()
-    workloads: tuple[Workload, ...]
+    workloads: tuple[CampaignWorkload, ...]
     asked: tuple[str, ...] | None = None
     shipped: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
@@ -125,10 +125,10 @@ class Campaign:
         return next((fact.value for fact in self.facts if fact.name == name), None)
 
 
-def of_shown(found: "shown.Shown", asked: Sequence[str] | None = None) -> Campaign:
-    """All that is taken of a campaign that was shown. `asked`: as in `Campaign`."""
+def of_shown(found: "shown.SuiteAnswer", asked: Sequence[str] | None = None) -> MeasuredCampaign:
+    """All that is taken of a campaign that was shown. `asked`: as in `MeasuredCampaign`."""
     campaign = found.campaign
-    return Campaign(
+    return MeasuredCampaign(
         name=campaign.name or campaign.directory,
         suite=campaign.suite,
         title=campaign.title,
@@ -151,9 +151,9 @@ class RunningCampaign:
 
     def __init__(self, directory: "Path"):
         self._directory = directory
-        self._known: dict[int, Trial] = {}
+        self._known: dict[int, MeasuredTrial] = {}
 
-    def campaign(self) -> Campaign:
+    def campaign(self) -> MeasuredCampaign:
         """With all trials that its journal has by now. Raises UserError for what cannot be
         measured."""
         from rmwbench.bundle import Bundle
@@ -167,9 +167,9 @@ def name_of(workload: str) -> str:
     return workload.partition(" [")[0]
 
 
-def _workload(found: "shown.Workload") -> Workload:
+def _workload(found: "shown.WorkloadAnswer") -> CampaignWorkload:
     arms = tuple(_arm(found, arm) for arm in found.arms)
-    return Workload(
+    return CampaignWorkload(
         workload=found.workload,
         name=found.name,
         arms=arms,
@@ -178,9 +178,9 @@ def _workload(found: "shown.Workload") -> Workload:
     )
 
 
-def _arm(workload: "shown.Workload", found: "shown.Arm") -> Arm:
+def _arm(workload: "shown.WorkloadAnswer", found: "shown.WorkloadArm") -> CampaignArm:
     charts = workload.charts
-    return Arm(
+    return CampaignArm(
         arm=found.arm,
         middleware=found.middleware,
         layer=found.layer,
@@ -246,5 +246,5 @@ def _by_block(arm: "shown.CommonArm") -> dict[str, dict[int, float]]:
     }
 
 
-def _lost_blocks(arm: "shown.Arm") -> tuple[int, ...]:
+def _lost_blocks(arm: "shown.WorkloadArm") -> tuple[int, ...]:
     return tuple(sorted({one.block for one in arm.trials.failures if lost_by_its_arm(one)}))

@@ -8,7 +8,13 @@ from typing import Any
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.published.campaign import Arm, Campaign, Values, Workload, name_of
+from rmwbench.published.campaign import (
+    CampaignArm,
+    CampaignWorkload,
+    MeasuredCampaign,
+    Values,
+    name_of,
+)
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import source_directory
 
@@ -54,15 +60,15 @@ def _read(path: Path) -> dict[str, Any]:
     return found
 
 
-def expanded(summary: Mapping[str, Any]) -> list[Campaign]:
+def expanded(summary: Mapping[str, Any]) -> list[MeasuredCampaign]:
     """The campaigns of a summary."""
     return [_expanded(one) for one in summary["campaigns"]]
 
 
-def _expanded(one: Mapping[str, Any]) -> Campaign:
+def _expanded(one: Mapping[str, Any]) -> MeasuredCampaign:
     about = one["campaign"]
     facts = {key: value for key, value in one["machine"].items() if key != "summary"}
-    return Campaign(
+    return MeasuredCampaign(
         name=about["name"],
         suite=about["suite"],
         created_utc=about["created_utc"],
@@ -73,7 +79,7 @@ def _expanded(one: Mapping[str, Any]) -> Campaign:
         machine=one["machine"]["summary"],
         facts=tuple(Fact(name=name, value=value, note=None) for name, value in facts.items()),
         workloads=tuple(
-            Workload(
+            CampaignWorkload(
                 workload=workload["workload"],
                 name=name_of(workload["workload"]),
                 arms=tuple(map(_expanded_arm, workload["arms"])),
@@ -85,9 +91,9 @@ def _expanded(one: Mapping[str, Any]) -> Campaign:
     )
 
 
-def _expanded_arm(arm: Mapping[str, Any]) -> Arm:
+def _expanded_arm(arm: Mapping[str, Any]) -> CampaignArm:
     whole = _values(arm)
-    return Arm(
+    return CampaignArm(
         arm=arm["arm"],
         middleware=arm["middleware"],
         layer=arm["layer"],

@@ -3,15 +3,17 @@ own costs, and last the answer in one sentence."""
 
 from collections.abc import Iterator
 
-from rmwbench.report.view import Block, Column, Row, Section, Table, Text, Tone, View
+from rmwbench.report.view import Block, Section, Table, TableColumn, TableRow, Text, Tone, View
 from rmwbench.results.machine.calibration import exit_code, own_text
-from rmwbench.results.machine.model import AA, Calibrated, Cost
+from rmwbench.results.machine.model import AA, Calibrated, CallCost
 from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
 ANSWERS: tuple[Tone, ...] = ("good", "bad", "open")
 """By exit code."""
-TRUTHS = tuple(Column(head) for head in ("truth", "arm", "outcome", "what", "expected", "found"))
+TRUTHS = tuple(
+    TableColumn(head) for head in ("truth", "arm", "outcome", "what", "expected", "found")
+)
 
 
 def view(answer: Calibrated) -> View:
@@ -45,7 +47,7 @@ def sentence(answer: Calibrated) -> str:
     )
 
 
-def _odd(answer: Calibrated) -> list[Row]:
+def _odd(answer: Calibrated) -> list[TableRow]:
     rows = []
     for truth in answer.truths.list_ or ():
         if truth.outcome == "recovered":
@@ -55,7 +57,7 @@ def _odd(answer: Calibrated) -> list[Row]:
         lines = [(one.what, one.expected, one.found) for one in checks]
         for line in lines or [(truth.reason or "", "", "")]:
             arm = f"{truth.workload}: {truth.arm}"
-            rows.append(Row([truth.truth, arm, truth.outcome, *map(str, line)], tone=tone))
+            rows.append(TableRow([truth.truth, arm, truth.outcome, *map(str, line)], tone=tone))
     return rows
 
 
@@ -105,7 +107,7 @@ def _costs(answer: Calibrated) -> Iterator[Text]:
         yield Text(", ".join(costs))
 
 
-def _metric(cost: Cost) -> Estimate:
+def _metric(cost: CallCost) -> Estimate:
     return Estimate(unit=cost.unit, value=cost.value, low=cost.low, high=cost.high)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.ordered_by import is_cost
-from rmwbench.results.shown import AnyArm, Part, Topic, Workload
+from rmwbench.results.shown import AnyArm, Part, TopicAnswer, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 
@@ -91,7 +91,7 @@ def of(part: Part) -> tuple[Column, ...]:
         return BRING_UP
     if is_idle(part):
         return IDLE
-    if isinstance(part, Topic):
+    if isinstance(part, TopicAnswer):
         place = TOPIC.index(LOSS)
         return (*TOPIC[:place], *_writing(part), LOSS, *_fates(part), *TOPIC[place + 1 :])
     if is_by_topic(part):
@@ -150,13 +150,13 @@ def _is_apart(arm: AnyArm, name: str) -> bool:
 def is_by_topic(part: Part) -> bool:
     """Whether its topics are judged one by one, so that no latency or loss is the workload's
     own."""
-    return isinstance(part, Workload) and any(topic.judged for topic in part.topics)
+    return isinstance(part, WorkloadAnswer) and any(topic.judged for topic in part.topics)
 
 
 def is_idle(part: Part) -> bool:
     """Whether nothing is sent, so that no column of a message has anything to show."""
     wanted = ("response_latency_p50", "undelivered", "cpu_per_message")
-    if isinstance(part, Workload) and part.topics:
+    if isinstance(part, WorkloadAnswer) and part.topics:
         return False
     return is_cost(part.primary_metric) and all(
         (found := arm.metrics.get(name)) is None or found.no_data is not None

@@ -13,20 +13,26 @@ from math import exp, log
 from rmwbench.analysis.verdicts.statements import StatementVerdict
 from rmwbench.report.view import (
     Block,
-    Cell,
     Code,
-    Column,
     Facts,
-    Interval,
     Items,
     On,
+    RatioInterval,
     Section,
     Table,
+    TableCell,
+    TableColumn,
     Text,
     Tone,
     View,
 )
-from rmwbench.results.compare.model import Compared, ComparedSide, Difference, Row, Topic
+from rmwbench.results.compare.model import (
+    Compared,
+    ComparedSide,
+    Difference,
+    MetricRow,
+    TopicLikeness,
+)
 from rmwbench.results.model import Ratio
 from rmwbench.words import numbers as fmt
 
@@ -142,7 +148,7 @@ def counts(found: Compared) -> str:
     return ", ".join(f"{number[verdict]} {verdict}" for verdict in TONES if number[verdict])
 
 
-def changed(found: Compared) -> list[Row]:
+def changed(found: Compared) -> list[MetricRow]:
     """The rows that are decided to differ, worse ones first."""
     differing = (row for row in found.rows if row.verdict in ("worse", "better"))
     return sorted(differing, key=lambda row: row.verdict != "worse")
@@ -152,7 +158,7 @@ def unchanged(compared: Compared) -> list[str]:
     """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided
     (0.9× to 1.2×)`."""
     out = []
-    by_metric: dict[str, list[Row]] = {}
+    by_metric: dict[str, list[MetricRow]] = {}
     for row in compared.rows:
         if row.verdict not in ("worse", "better"):
             by_metric.setdefault(row.title, []).append(row)
@@ -171,12 +177,12 @@ def unchanged(compared: Compared) -> list[str]:
     return out
 
 
-def change_text(row: Row) -> str:
+def change_text(row: MetricRow) -> str:
     ratio, interval = effect(row)
     return f"{row.cell}: {row.title} {row.reason if ratio == '–' else f'{ratio} {interval}'}"
 
 
-def effect(row: Row) -> tuple[str, str]:
+def effect(row: MetricRow) -> tuple[str, str]:
     """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads
     `–`."""
     if (change := row.difference) is not None:
@@ -190,7 +196,7 @@ def _points(percent: float) -> str:
     return f"{'+' if percent > 0 else ''}{fmt.percent(percent / 100)}"
 
 
-def _environment(topic: Topic) -> Iterator[Block]:
+def _environment(topic: TopicLikeness) -> Iterator[Block]:
     word, tone = _ANSWERED[topic.answer]
     yield Text(word, tone, lead=f"{topic.question[0].upper()}{topic.question[1:]}")
     plain = [one for one in topic.differences if not one.lines]
@@ -213,15 +219,17 @@ _ANSWERED: Mapping[str, tuple[str, Tone]] = {
 }
 
 
-def _sides(one: Difference) -> list[Cell]:
+def _sides(one: Difference) -> list[TableCell]:
     cells = f" ({', '.join(one.cells)})" if one.cells else ""
-    return [Cell(f"{one.name}{cells}"), _side(one.a), _side(one.b)]
+    return [TableCell(f"{one.name}{cells}"), _side(one.a), _side(one.b)]
 
 
-def _side(text: str | None) -> Cell:
+def _side(text: str | None) -> TableCell:
     if text is None:
-        return Cell("absent", "muted")
-    return Cell(text if len(text) <= 100 else text[:97] + "…", why=text if len(text) > 100 else "")
+        return TableCell("absent", "muted")
+    return TableCell(
+        text if len(text) <= 100 else text[:97] + "…", why=text if len(text) > 100 else ""
+    )
 
 
 def _cells(found: Compared) -> Iterator[Block]:
@@ -266,45 +274,45 @@ def _cells(found: Compared) -> Iterator[Block]:
     )
 
 
-def _table(rows: Sequence[Row], axis: "Axis", waits: bool) -> Table:
+def _table(rows: Sequence[MetricRow], axis: "RatioAxis", waits: bool) -> Table:
     columns = [
-        Column("metric"),
-        Column("B ÷ A, on a log axis", on=On.PAGE, key="forest", ticks=axis.ticks),
-        *(Column(head, right=True) for head in ("A", "B", "B ÷ A", "interval")),
-        Column("verdict"),
+        TableColumn("metric"),
+        TableColumn("B ÷ A, on a log axis", on=On.PAGE, key="forest", ticks=axis.ticks),
+        *(TableColumn(head, right=True) for head in ("A", "B", "B ÷ A", "interval")),
+        TableColumn("verdict"),
     ]
     if waits:
-        columns.append(Column("would take", right=True))
+        columns.append(TableColumn("would take", right=True))
     return Table(columns, [_row(row, axis, waits) for row in rows], look="results")
 
 
-def _row(row: Row, axis: "Axis", waits: bool) -> list[Cell | str]:
+def _row(row: MetricRow, axis: "RatioAxis", waits: bool) -> list[TableCell | str]:
     ratio, interval = effect(row)
     tone = TONES[row.verdict]
     none = "a difference of fractions, not a ratio" if row.unit == "fraction" else "no ratio"
     drawn = mark(row.ratio, axis)
     better = "more is better" if row.larger_is_better else ""
-    cells: list[Cell | str] = [
-        Cell(row.title, detail=better),
-        Cell("" if drawn else none, tone, interval=drawn, why=row.verdict),
+    cells: list[TableCell | str] = [
+        TableCell(row.title, detail=better),
+        TableCell("" if drawn else none, tone, interval=drawn, why=row.verdict),
         fmt.metric(row.a).text,
         fmt.metric(row.b).text,
         ratio,
         interval,
-        Cell(row.verdict, tone, badge=True, why=row.reason),
+        TableCell(row.verdict, tone, badge=True, why=row.reason),
     ]
     return [*cells, str(row.needed or "")] if waits else cells
 
 
-def by_cell(rows: Sequence[Row]) -> list[tuple[str, list[Row]]]:
-    found: dict[tuple[int, int], list[Row]] = {}
+def by_cell(rows: Sequence[MetricRow]) -> list[tuple[str, list[MetricRow]]]:
+    found: dict[tuple[int, int], list[MetricRow]] = {}
     for row in rows:
         found.setdefault((row.cell_a, row.cell_b), []).append(row)
     return [(rows[0].cell, rows) for rows in found.values()]
 
 
 @dataclass(frozen=True)
-class Axis:
+class RatioAxis:
     """A log axis of ratios; places are per cent from the left. `band`: (left, width) of the
     margin."""
 
@@ -316,7 +324,7 @@ class Axis:
         return round(100 * (min(max(log(ratio) / self.half, -1), 1) + 1) / 2, 3)
 
 
-def axis_of(found: Compared) -> Axis:
+def axis_of(found: Compared) -> RatioAxis:
     """Symmetric around 1, wide enough for every estimate and for intervals up to twice as far."""
     estimates, ends = [_LEAST], []
     for ratio in (row.ratio for row in found.rows if row.ratio is not None):
@@ -328,7 +336,7 @@ def axis_of(found: Compared) -> Axis:
     half = min(
         max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST
     )
-    axis = Axis(half, (0.0, 0.0), ())
+    axis = RatioAxis(half, (0.0, 0.0), ())
     margin = found.rules.margin
     left, right = axis.place(1 / (1 + margin)), axis.place(1 + margin)
     ticks: list[tuple[float, str]] = [(50.0, "1")]
@@ -340,17 +348,17 @@ def axis_of(found: Compared) -> Axis:
             and all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks)
         ):
             ticks.append((at, f"{value:g}"))
-    return Axis(half, (left, round(right - left, 3)), tuple(sorted(ticks)))
+    return RatioAxis(half, (left, round(right - left, 3)), tuple(sorted(ticks)))
 
 
-def mark(ratio: Ratio | None, axis: Axis) -> Interval | None:
+def mark(ratio: Ratio | None, axis: RatioAxis) -> RatioInterval | None:
     value = None if ratio is None else fmt.finite(ratio.value)
     if ratio is None or not value or value <= 0:
         return None
     low, high = fmt.finite(ratio.low), fmt.finite(ratio.high)
     low, high = low or 0.0, float("inf") if high is None else high
     edge = exp(axis.half)
-    return Interval(
+    return RatioInterval(
         at=axis.place(value),
         low=axis.place(max(low, 1 / edge)),
         high=axis.place(min(high, edge)),

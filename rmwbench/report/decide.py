@@ -3,21 +3,32 @@ case where there are several, and where along a factor the answer flips."""
 
 from collections.abc import Iterable, Mapping
 
-from rmwbench.analysis.decide.answer import Answer, Met
+from rmwbench.analysis.decide.answer import DecisionAnswer, Met
 from rmwbench.analysis.decide.flips import Along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limits import AtMost
-from rmwbench.report.view import Block, Cell, Column, Items, On, Section, Table, Text, Tone, View
+from rmwbench.report.view import (
+    Block,
+    Items,
+    On,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    Tone,
+    View,
+)
 from rmwbench.results.decide import words
-from rmwbench.results.decide.model import Decided, Machine
+from rmwbench.results.decide.model import Decided, MachineDecision
 
 TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
 CANDIDATES = (
-    Column("candidate"),
-    Column("all limits"),
-    Column("P(all)", right=True),
-    Column("blocks", right=True),
-    Column("because", key="sentence"),
+    TableColumn("candidate"),
+    TableColumn("all limits"),
+    TableColumn("P(all)", right=True),
+    TableColumn("blocks", right=True),
+    TableColumn("because", key="sentence"),
 )
 
 
@@ -50,8 +61,8 @@ def _limits(limits: Iterable[AtMost]) -> str:
     )
 
 
-def _machine(machine: Machine) -> Section:
-    candidates: list[list[Cell | str]] = [
+def _machine(machine: MachineDecision) -> Section:
+    candidates: list[list[TableCell | str]] = [
         [
             one.arm,
             _outcome(one),
@@ -83,8 +94,8 @@ def _machine(machine: Machine) -> Section:
     return Section(machine.summary, blocks, look="panel")
 
 
-def _outcome(one: Answer) -> Cell:
-    return Cell(one.outcome, TONES[one.outcome])
+def _outcome(one: DecisionAnswer) -> TableCell:
+    return TableCell(one.outcome, TONES[one.outcome])
 
 
 def _met(met: Met, several: bool) -> str:
@@ -96,21 +107,21 @@ def _met(met: Met, several: bool) -> str:
     )
 
 
-def _cases(machine: Machine) -> Table:
+def _cases(machine: MachineDecision) -> Table:
     """Which case each candidate meets."""
     arms = [one.arm for one in machine.candidates]
-    rows: list[list[Cell | str]] = []
+    rows: list[list[TableCell | str]] = []
     for case in machine.cases:
         by = {one.arm: one for one in case.candidates}
         rows.append([case.case, *(_short(by.get(arm)) for arm in arms)])
-    return Table([Column(head) for head in ("case", *arms)], rows)
+    return Table([TableColumn(head) for head in ("case", *arms)], rows)
 
 
-def _short(one: Answer | None) -> Cell:
+def _short(one: DecisionAnswer | None) -> TableCell:
     if one is None:
-        return Cell("–", "muted")
+        return TableCell("–", "muted")
     chance = "" if one.probability is None else f" {words.probability(one.probability)}"
-    return Cell(f"{one.outcome}{chance}", TONES[one.outcome])
+    return TableCell(f"{one.outcome}{chance}", TONES[one.outcome])
 
 
 def _along(along: Along) -> Text:

@@ -3,25 +3,25 @@ known errors of the original, and what it has no data for."""
 
 from collections.abc import Iterable
 
-from rmwbench.report.view import Block, Column, Items, On, Section, Table, Text, View
-from rmwbench.results.imported import ImportedBundle, Point, Summary
+from rmwbench.report.view import Block, Items, On, Section, Table, TableColumn, Text, View
+from rmwbench.results.imported import FigureSummary, ImportedBundle, Point
 
 POINT = (
-    Column("figure"),
-    Column("series"),
-    Column("x"),
-    Column("unit"),
-    Column("as published", right=True),
-    Column("as corrected", right=True),
-    Column("n", right=True),
-    Column("note"),
+    TableColumn("figure"),
+    TableColumn("series"),
+    TableColumn("x"),
+    TableColumn("unit"),
+    TableColumn("as published", right=True),
+    TableColumn("as corrected", right=True),
+    TableColumn("n", right=True),
+    TableColumn("note"),
 )
 SUMMARY = (
-    Column("figure"),
-    Column("unit"),
-    Column("points", right=True),
-    Column("changed", right=True),
-    Column("no data", right=True),
+    TableColumn("figure"),
+    TableColumn("unit"),
+    TableColumn("points", right=True),
+    TableColumn("changed", right=True),
+    TableColumn("no data", right=True),
 )
 
 
@@ -58,7 +58,7 @@ def view(answer: ImportedBundle, *, figures: bool = False) -> View:
     )
 
 
-def _summary(found: Iterable[Summary]) -> Table:
+def _summary(found: Iterable[FigureSummary]) -> Table:
     rows = [
         [
             line.figure,

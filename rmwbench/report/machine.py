@@ -3,7 +3,7 @@ concluded here and what not."""
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from rmwbench.report.view import Block, Cell, Facts, Items, On, Section, Text, Tone
+from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Text, Tone
 from rmwbench.results.machine.calibration import calibration_line
 from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import GlossaryEntry
@@ -61,7 +61,7 @@ def _groups(said: Said, mark: str, tone: Tone) -> Iterator[Block]:
 
 def section(machine: Machine, campaign: Mapping[str, object]) -> Section:
     """The machine's facts, and those of the campaign by name, where there are any."""
-    facts = [(one.name, Cell(one.value, detail=one.note or "")) for one in machine.facts]
+    facts = [(one.name, TableCell(one.value, detail=one.note or "")) for one in machine.facts]
     own = [(name, str(value)) for name, value in campaign.items() if value is not None]
     blocks: list[Block] = [Text(machine.summary, on=On.PAGE), Facts(facts, "grid")]
     blocks.append(Section("The campaign", [Facts(own, "grid")], on=On.PAGE))

@@ -10,7 +10,7 @@ from dataclasses import KW_ONLY, dataclass, field, replace
 from enum import Flag
 from typing import Any, Literal
 
-from rmwbench.report.chart.style import Look
+from rmwbench.report.chart.style import LineStyle
 from rmwbench.results.model import GlossaryEntry
 
 Spec = dict[str, Any]
@@ -41,7 +41,7 @@ class Bar:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class RatioInterval:
     """A ratio with its ends on a log axis from 1 ÷ `edge` to `edge`, all in per cent from the
     left; `beyond`: which ends run off it. `band`: (left, width) of the margin."""
 
@@ -53,7 +53,7 @@ class Interval:
 
 
 @dataclass(frozen=True)
-class Cell:
+class TableCell:
     """A place of a table. `detail` is what belongs to it and is smaller: its interval. `why` a page
     shows when one points at it; `link` is where it leads. `badge`: a verdict, set off from the
     text. `note`: letters of the notes below the table. `heat`: 0 to 4, how far from the best."""
@@ -64,15 +64,15 @@ class Cell:
     why: str = ""
     link: str = ""
     badge: bool = False
-    swatch: Look | None = None
+    swatch: LineStyle | None = None
     note: str = ""
     heat: int | None = None
     bars: tuple[Bar, ...] = ()
-    interval: Interval | None = None
+    interval: RatioInterval | None = None
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """`right`: of numbers, which are never broken in two. `metric`: whose glossary entry explains
     the heading. `detail`: where a terminal has the cells' details, which it leaves out otherwise.
     `on`: who has the column at all. `key`: its name in a page's style and script. `ticks`: of the
@@ -89,10 +89,10 @@ class Column:
 
 
 @dataclass(frozen=True)
-class Row:
+class TableRow:
     """`heading`: what stands above this row and those that follow. `anchor`: where links lead."""
 
-    cells: Sequence[Cell | str]
+    cells: Sequence[TableCell | str]
     heading: str = ""
     tone: Tone = ""
     anchor: str = ""
@@ -129,7 +129,7 @@ class Items(Block):
 class Facts(Block):
     """Names with what is to be said of each; one without a name goes on with that before it."""
 
-    facts: Sequence[tuple[str, "Cell | Code | str"]]
+    facts: Sequence[tuple[str, "TableCell | Code | str"]]
     look: Literal["", "grid", "facts", "terms", "groups", "notes"] = ""
 
 
@@ -138,8 +138,8 @@ class Table(Block):
     """No cell is empty for something absent. `look`: what a page makes of it; `wide`: a table of
     thousands of lines, of which a terminal breaks none; `most`: so many rows a terminal has."""
 
-    columns: Sequence[Column | tuple[str, bool]]
-    rows: Sequence[Row | Sequence[Cell | str]]
+    columns: Sequence[TableColumn | tuple[str, bool]]
+    rows: Sequence[TableRow | Sequence[TableCell | str]]
     title: str = ""
     look: str = ""
     wide: bool = False
@@ -147,7 +147,7 @@ class Table(Block):
 
 
 @dataclass(frozen=True)
-class Key:
+class LegendKey:
     """An entry of a picture's legend: the kind of its colour, how well that is known, its name, and
     what it means."""
 
@@ -171,7 +171,7 @@ class Picture(Block):
     _: KW_ONLY
     narrow: Spec | None = None
     wide: bool = False
-    keys: Sequence[Key] = ()
+    keys: Sequence[LegendKey] = ()
     tables: Sequence[Table] = ()
     card: Sequence[str] = ()
     of: str = ""
@@ -204,8 +204,8 @@ class Section(Block):
     nav: str = ""
     look: str = ""
     folded: bool = False
-    head: Sequence[Cell] = ()
-    swatch: Look | None = None
+    head: Sequence[TableCell] = ()
+    swatch: LineStyle | None = None
     link: str = ""
 
 
@@ -223,18 +223,18 @@ class View:
     tool_version: str = ""
 
 
-def cell(value: Cell | Code | str) -> Cell:
-    if isinstance(value, Cell):
+def cell(value: TableCell | Code | str) -> TableCell:
+    if isinstance(value, TableCell):
         return value
-    return Cell(value if isinstance(value, str) else value.text)
+    return TableCell(value if isinstance(value, str) else value.text)
 
 
-def row(value: Row | Sequence[Cell | str]) -> Row:
-    return value if isinstance(value, Row) else Row(value)
+def row(value: TableRow | Sequence[TableCell | str]) -> TableRow:
+    return value if isinstance(value, TableRow) else TableRow(value)
 
 
-def column(value: Column | tuple[str, bool]) -> Column:
-    return value if isinstance(value, Column) else Column(*value)
+def column(value: TableColumn | tuple[str, bool]) -> TableColumn:
+    return value if isinstance(value, TableColumn) else TableColumn(*value)
 
 
 def panel(

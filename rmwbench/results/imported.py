@@ -16,7 +16,7 @@ from rmwbench.words.fields import absent, exact
 
 
 @dataclass(frozen=True, kw_only=True)
-class Campaign:
+class ImportedCampaign:
     """Where the bundle lies."""
 
     name: str | None
@@ -24,7 +24,7 @@ class Campaign:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Source:
+class ImportedSource:
     """What was read: the digest is over names, lengths and contents in order. `checked`: files that
     agree with a list of checksums."""
 
@@ -36,7 +36,7 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limit:
+class MissingMetric:
     """A metric that the original has no data for, and why."""
 
     metric: str
@@ -60,13 +60,13 @@ class Original:
     kind: str
     title: str
     parser: int | None = absent()
-    source: Source
-    limits: tuple[Limit, ...]
+    source: ImportedSource
+    limits: tuple[MissingMetric, ...]
     errors: tuple[KnownError, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
+class FigureSummary:
     """A figure in numbers of points: those that were `published`, those whose corrected value is
     another (`changed`), and those without one (`no_data`)."""
 
@@ -99,12 +99,12 @@ class ImportedBundle:
 
     schema: Literal["rmwbench/imported"] = "rmwbench/imported"
     version: Literal[1] = 1
-    campaign: Campaign
+    campaign: ImportedCampaign
     imported: Original
     cells: int
     trials: int
     windows: int
-    summary: tuple[Summary, ...]
+    summary: tuple[FigureSummary, ...]
     figures: tuple[Point, ...]
 
 
@@ -127,7 +127,7 @@ def summarise(bundle: Bundle) -> ImportedBundle:
     """What an imported bundle says (docs/importers.md)."""
     points = tuple(Point(**row) for row in bundle.rows("figures"))
     return ImportedBundle(
-        campaign=Campaign(name=bundle.campaign.campaign, directory=str(bundle.directory)),
+        campaign=ImportedCampaign(name=bundle.campaign.campaign, directory=str(bundle.directory)),
         imported=_original(bundle.campaign.imported or {}),
         cells=len(bundle.rows("cells")),
         trials=len(bundle.trials()),
@@ -143,19 +143,19 @@ def _original(found: Mapping[str, Any]) -> Original:
         kind=found["kind"],
         title=found["title"],
         parser=found.get("parser"),
-        source=Source(
+        source=ImportedSource(
             name=source["name"],
             files=source["files"],
             sha256=source.get("sha256"),
             skipped=None if source.get("skipped") is None else tuple(source["skipped"]),
             checked=source.get("checked"),
         ),
-        limits=tuple(Limit(**one) for one in found["limits"]),
+        limits=tuple(MissingMetric(**one) for one in found["limits"]),
         errors=tuple(KnownError(**one) for one in found["errors"]),
     )
 
 
-def _summary(points: Iterable[Point]) -> tuple[Summary, ...]:
+def _summary(points: Iterable[Point]) -> tuple[FigureSummary, ...]:
     counts: dict[tuple[str, str], Counter[str]] = {}
     for one in points:
         found = counts.setdefault((one.figure, one.unit), Counter())
@@ -167,7 +167,7 @@ def _summary(points: Iterable[Point]) -> tuple[Summary, ...]:
             found["changed"] += not _same(published, corrected)
     names = ("points", "published", "changed", "no_data")
     return tuple(
-        Summary(figure=figure, unit=unit, **{name: found[name] for name in names})
+        FigureSummary(figure=figure, unit=unit, **{name: found[name] for name in names})
         for (figure, unit), found in counts.items()
     )
 

@@ -8,7 +8,7 @@ from collections.abc import Collection, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import Trial, trial_value
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
 from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
@@ -21,9 +21,9 @@ from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
 from rmwbench.bundle.journal_lines import LookTaken
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
-from rmwbench.results.measure import Small
+from rmwbench.results.measure import ReportTables
 from rmwbench.results.selection import Selection
-from rmwbench.results.shown import Campaign, CampaignTrials, JudgedAt, Look, Settling
+from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.arm import ArmReport, CellEvidence, judge_by
 from rmwbench.results.workload.tails import of_worst
 from rmwbench.suite.arm import left_out_lines
@@ -41,15 +41,15 @@ class JudgedCampaign:
     report. `machine_bound`: workload -> blocks that no
     verdict uses."""
 
-    campaign: Campaign
+    campaign: CampaignFacts
     plan: PlanDocument
-    small: Small
-    measured: Mapping[int, list[Trial]]
+    small: ReportTables
+    measured: Mapping[int, list[MeasuredTrial]]
     workloads: list[Comparison]
     arms: Mapping[str, list[ArmReport]]
     topics: Mapping[str, list[Topic]]
     verdicts: Mapping[str, Mapping[Topic, Mapping[str, best.Verdict]]]
-    evidence: best.Evidence
+    evidence: best.GroupPriors
     rules: best.Rules
     at: JudgedAt
     contenders: int
@@ -59,14 +59,14 @@ class JudgedCampaign:
 def judged(
     bundle: Bundle,
     selection: Selection | None = None,
-    known: MutableMapping[int, Trial] | None = None,
+    known: MutableMapping[int, MeasuredTrial] | None = None,
 ) -> JudgedCampaign:
     """Reads every record once; memory is one trial's columns. `selection`: cells of the bundle that
     are judged among themselves, as if it had no others. `known`: the trials that were measured
     before, by their numbers; the others are measured and put there. UserError for a broken bundle,
     and for an imported one, which has no records."""
     refuse_imported(bundle)
-    small = Small(bundle)
+    small = ReportTables(bundle)
     plan, lines, cells = _asked(bundle, selection)
     measured = _measured(bundle, small, lines, cells, {} if known is None else known)
     campaign = _campaign(bundle, plan, lines, cells, small, selection)
@@ -113,13 +113,13 @@ def judged(
 
 def _measured(
     bundle: Bundle,
-    small: Small,
+    small: ReportTables,
     lines: Sequence[TrialLine],
     cells: Sequence[Mapping[str, Any]],
-    known: MutableMapping[int, Trial],
-) -> dict[int, list[Trial]]:
+    known: MutableMapping[int, MeasuredTrial],
+) -> dict[int, list[MeasuredTrial]]:
     """Cell -> its done trials, measured; `known` as in `judged`."""
-    measured: dict[int, list[Trial]] = {c["cell"]: [] for c in cells}
+    measured: dict[int, list[MeasuredTrial]] = {c["cell"]: [] for c in cells}
     done = [x for x in lines if x.status == "done" and x.cell in measured]
     for evidence in bundle.evidence((x for x in done if x.trial not in known), small):
         known[evidence.trial] = measure_trial(evidence)
@@ -130,9 +130,9 @@ def _measured(
 
 def _arms(
     bundle: Bundle,
-    small: Small,
+    small: ReportTables,
     workloads: Sequence[Comparison],
-    measured: Mapping[int, list[Trial]],
+    measured: Mapping[int, list[MeasuredTrial]],
     lines: Sequence[TrialLine],
 ) -> dict[str, list[ArmReport]]:
     """Workload -> its arms."""
@@ -157,7 +157,7 @@ def _arms(
     return {w.name: [report(w, cell) for cell in w.cells] for w in workloads}
 
 
-def _settling(bundle: Bundle, cells: Collection[int], small: Small) -> dict[int, Settling]:
+def _settling(bundle: Bundle, cells: Collection[int], small: ReportTables) -> dict[int, Settling]:
     """Cell -> what the longest of its windows beyond the suite's found, of those that had one."""
     out: dict[int, Settling] = {}
     lines = (x for x in bundle.trials("settling") if x.cell in cells)
@@ -192,11 +192,11 @@ def _asked(
 
 
 def _with_decided(
-    campaign: Campaign,
+    campaign: CampaignFacts,
     plan: PlanDocument,
     workload_of: Mapping[str, str],
     verdicts: Mapping[str, Mapping[str, best.Verdict]],
-) -> Campaign:
+) -> CampaignFacts:
     """Its last look says what was decided then; blocks that ran once more since, and a selection,
     change that. `workload_of`: comparison -> its workload, without levels."""
     if campaign.looks is None:
@@ -214,10 +214,10 @@ def _with_decided(
 
 
 def _verdicts(
-    arms: dict[str, list[best.Arm]],
+    arms: dict[str, list[best.JudgedArm]],
     rules: best.Rules,
     plan: PlanDocument,
-    campaign: Campaign,
+    campaign: CampaignFacts,
     endings: tuple[int, ...] = (),
 ) -> tuple[dict[str, dict[str, best.Verdict]], JudgedAt, int]:
     """The verdicts, at which level they were given, and after how many blocks (`sequential.seen`). A
@@ -257,9 +257,9 @@ def _campaign(
     plan: PlanDocument,
     lines: list[TrialLine],
     cells: list[dict[str, Any]],
-    small: Small,
+    small: ReportTables,
     selection: Selection | None,
-) -> Campaign:
+) -> CampaignFacts:
     c = bundle.campaign
     # a trial that is run again does not make its block more complete
     blocks: dict[int, set[int]] = {}
@@ -272,7 +272,7 @@ def _campaign(
         planned = [t for t in planned if t.block < looks.blocks]
     if dropped:
         planned = [t for t in plan.trials if t.block < dropped.get(t.cell, math.inf)]
-    return Campaign(
+    return CampaignFacts(
         name=c.campaign,
         directory=str(bundle.directory),
         suite=c.suite.name,
@@ -313,9 +313,9 @@ def _trials(lines: Sequence[TrialLine], planned: int) -> CampaignTrials:
     )
 
 
-def _look(line: LookTaken) -> Look:
+def _look(line: LookTaken) -> LastLook:
     """What the report says of it."""
-    return Look(
+    return LastLook(
         blocks=line.blocks,
         looks=line.looks,
         alpha=line.alpha,
@@ -327,7 +327,7 @@ def _look(line: LookTaken) -> Look:
 
 
 def _minutes_per_block(
-    plan: PlanDocument, lines: list[TrialLine], campaign: Campaign
+    plan: PlanDocument, lines: list[TrialLine], campaign: CampaignFacts
 ) -> float | None:
     """Measured where a block is complete, otherwise as planned."""
     if campaign.wall_s and campaign.blocks_complete:

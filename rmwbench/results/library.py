@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Metric(model.Estimate):
+class MetricResult(model.Estimate):
     """With its name."""
 
     name: str = field(kw_only=True)
@@ -43,25 +43,25 @@ class Metric(model.Estimate):
         return float(self.value)
 
 
-def metric_of(name: str, found: model.Estimate | None) -> Metric:
+def metric_of(name: str, found: model.Estimate | None) -> MetricResult:
     """As a campaign shows it."""
     if found is None:
         found = model.NoData(GLOSSARY[name].unit, no_data="not measured for this arm")
-    return Metric(name=name, **vars(found))
+    return MetricResult(name=name, **vars(found))
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quantiles:
     """Of one latency. What a workload does not have says so in its `no_data`."""
 
-    p50: Metric
-    p90: Metric
-    p99: Metric
-    p999: Metric
+    p50: MetricResult
+    p90: MetricResult
+    p99: MetricResult
+    p999: MetricResult
 
 
 @dataclass(frozen=True, kw_only=True)
-class Verdict:
+class VerdictResult:
     """`verdict`: best, equivalent, worse, undecided, alone, reference or `no data`; `by`: what a
     worse arm is worse by (delivery, primary, failure); `fates`: where that is delivery, what became
     of what it did not deliver."""
@@ -75,7 +75,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm:
+class ArmResult:
     """What is compared, in one workload or in one of its topics. `path` is the one most bytes took;
     None of a topic."""
 
@@ -90,9 +90,9 @@ class Arm:
     path: str | None
     flags: tuple[str, ...]
     not_supported: str | None
-    verdict: Verdict
+    verdict: VerdictResult
     times_floor: Ratio
-    metrics: Mapping[str, Metric]
+    metrics: Mapping[str, MetricResult]
     per_trial: Mapping[str, tuple[TrialValue, ...]]
 
     @property
@@ -116,32 +116,32 @@ class Arm:
         return self._quantiles("publish_call")
 
     def _quantiles(self, stem: str) -> Quantiles:
-        def one(label: str) -> Metric:
+        def one(label: str) -> MetricResult:
             name = f"{stem}_{label}"
             if name not in GLOSSARY:
-                return Metric(name=name, unit="ns", no_data="no such percentile is computed")
+                return MetricResult(name=name, unit="ns", no_data="no such percentile is computed")
             return self.metrics.get(name) or metric_of(name, None)
 
         return Quantiles(p50=one("p50"), p90=one("p90"), p99=one("p99"), p999=one("p999"))
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topic:
+class TopicResult:
     """A topic of a workload whose topics are unlike."""
 
     name: str
-    arms: Mapping[str, Arm]
+    arms: Mapping[str, ArmResult]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class WorkloadResult:
     """`topics` is empty where there is one, or where all are alike."""
 
     name: str
     title: str
     primary_metric: str
-    arms: Mapping[str, Arm]
-    topics: Mapping[str, Topic]
+    arms: Mapping[str, ArmResult]
+    topics: Mapping[str, TopicResult]
 
 
 class Campaign:
@@ -182,11 +182,11 @@ class Campaign:
         return MappingProxyType(model.document(self._shown))
 
     @cached_property
-    def workloads(self) -> Mapping[str, Workload]:
+    def workloads(self) -> Mapping[str, WorkloadResult]:
         return MappingProxyType({one.workload: _workload(one) for one in self._shown.workloads})
 
     @property
-    def arms(self) -> Mapping[str, Mapping[str, Arm]]:
+    def arms(self) -> Mapping[str, Mapping[str, ArmResult]]:
         """Workload -> arm's name -> arm."""
         return MappingProxyType({name: one.arms for name, one in self.workloads.items()})
 
@@ -256,7 +256,7 @@ class Campaign:
         trial or of all."""
         return Bundle(self.directory).table(name, trial)
 
-    def _places(self) -> Iterator[tuple[Workload, str | None, Arm]]:
+    def _places(self) -> Iterator[tuple[WorkloadResult, str | None, ArmResult]]:
         for workload in self.workloads.values():
             yield from ((workload, None, arm) for arm in workload.arms.values())
             for topic in workload.topics.values():
@@ -269,26 +269,26 @@ def open_campaign(directory: Path | str | None = None) -> Campaign:
     return Campaign(newest_campaign() if directory is None else directory)
 
 
-def _workload(found: shown.Workload) -> Workload:
-    return Workload(
+def _workload(found: shown.WorkloadAnswer) -> WorkloadResult:
+    return WorkloadResult(
         name=found.workload,
         title=found.title,
         primary_metric=found.primary_metric,
         arms=_arms(found.arms),
         topics=MappingProxyType(
-            {one.topic: Topic(name=one.topic, arms=_arms(one.arms)) for one in found.topics}
+            {one.topic: TopicResult(name=one.topic, arms=_arms(one.arms)) for one in found.topics}
         ),
     )
 
 
-def _arms(found: Sequence[shown.AnyArm]) -> Mapping[str, Arm]:
+def _arms(found: Sequence[shown.AnyArm]) -> Mapping[str, ArmResult]:
     return MappingProxyType({one.arm: _arm(one) for one in found})
 
 
-def _arm(found: shown.AnyArm) -> Arm:
-    whole = found if isinstance(found, shown.Arm) else None
+def _arm(found: shown.AnyArm) -> ArmResult:
+    whole = found if isinstance(found, shown.WorkloadArm) else None
     verdict = found.verdict
-    return Arm(
+    return ArmResult(
         name=found.arm,
         middleware=found.middleware,
         layer=found.layer,
@@ -300,7 +300,7 @@ def _arm(found: shown.AnyArm) -> Arm:
         path=whole.path if whole else None,
         flags=whole.flags if whole else (),
         not_supported=whole.not_supported if whole else None,
-        verdict=Verdict(
+        verdict=VerdictResult(
             verdict=verdict.verdict,
             against=verdict.against,
             ratio=verdict.ratio or Ratio(),
@@ -316,7 +316,7 @@ def _arm(found: shown.AnyArm) -> Arm:
     )
 
 
-def _about(workload: Workload, topic: str | None, arm: Arm) -> dict[str, str | None]:
+def _about(workload: WorkloadResult, topic: str | None, arm: ArmResult) -> dict[str, str | None]:
     return {
         "workload": workload.name,
         "topic": topic,

@@ -2,11 +2,11 @@
 shows."""
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.evidence import Small as Evidence
+from rmwbench.bundle.evidence import SmallTables as Evidence
 from rmwbench.bundle.evidence import grouped
 
 
-class Small(Evidence):
+class ReportTables(Evidence):
     """The tables that are a few rows per trial, read once for the whole bundle and grouped by
     trial."""
 

@@ -8,10 +8,10 @@ from rmwbench.errors import UserError
 from rmwbench.results.capacity.kind import is_capacity
 from rmwbench.results.imported import is_imported
 from rmwbench.results.show import summarise
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 
 
-def measured(directory: Path, who: str, *, imported: str | None = None) -> Shown:
+def measured(directory: Path, who: str, *, imported: str | None = None) -> SuiteAnswer:
     """Raises UserError where the bundle is not a campaign of a suite: imported, or a search for a
     capacity. `who` wants it, in the plural; `imported`: what to do with an imported one."""
     bundle = Bundle(directory)

@@ -16,7 +16,7 @@ from rmwbench.results.decide.model import Decided
 from rmwbench.results.explain.model import Explanation
 from rmwbench.results.imported import ImportedBundle
 from rmwbench.results.machine.model import Calibrated
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 
 DOCUMENTS: Mapping[str, Any] = {
     "calibration": Calibrated,
@@ -25,7 +25,7 @@ DOCUMENTS: Mapping[str, Any] = {
     "decide": Decided,
     "explain": tuple[Explanation, ...],
     "imported": ImportedBundle,
-    "show": Shown,
+    "show": SuiteAnswer,
 }
 INFINITE = {"enum": ["inf", "-inf"]}
 """Beside any number with a fraction: JSON has none that is infinite."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import noun, unit
@@ -36,9 +36,9 @@ from rmwbench.results.shown import (
     Charts,
     JudgedAt,
     Resolution,
-    Shown,
+    SuiteAnswer,
     Tuning,
-    Workload,
+    WorkloadAnswer,
 )
 from rmwbench.results.workload import chart_points, effects, groups, outcomes, topics
 from rmwbench.results.workload.arm import ArmReport, floors
@@ -55,8 +55,8 @@ def summarise(
     bundle: Bundle,
     limits: "LimitsFile | None" = None,
     selection: Selection | None = None,
-    known: MutableMapping[int, Trial] | None = None,
-) -> Shown:
+    known: MutableMapping[int, MeasuredTrial] | None = None,
+) -> SuiteAnswer:
     """Reads every record once; memory is one trial's columns. UserError for a broken bundle, and
     for an imported one, which has no records. `limits` take the place of the suite's own;
     `selection`: cells of the bundle that are judged among themselves. `known` as in `judged`, for
@@ -78,7 +78,7 @@ def summarise(
         )
         for w in found.workloads
     )
-    shown = Shown(
+    shown = SuiteAnswer(
         campaign=found.campaign,
         machine=here,
         block_correlation=_correlation(found),
@@ -130,10 +130,10 @@ def _called(arms: Sequence[ArmReport]) -> outcomes.Names:
 
 
 def _limited(
-    workloads: Sequence[Workload],
+    workloads: Sequence[WorkloadAnswer],
     limits: "LimitsFile | None",
     called: Mapping[str, outcomes.Names],
-) -> Sequence[Workload]:
+) -> Sequence[WorkloadAnswer]:
     """The workloads that the limits are of. Raises UserError where there is none."""
     if limits is None:
         return workloads
@@ -148,7 +148,7 @@ def _limited(
 
 def _workload(
     w: Comparison, found: JudgedCampaign, rules: best.Rules, own_cost: OwnCosts | None
-) -> Workload:
+) -> WorkloadAnswer:
     """Without what is judged over the whole report: effects and tuning."""
     verdicts, at = found.verdicts[w.name], found.at
     arms = sorted(found.arms[w.name], key=lambda a: list(best.Family).index(a.family))
@@ -172,7 +172,7 @@ def _workload(
     )
     of_topics = topics.shown(arms, w.primary_metric, verdicts)
     payload_bytes = max((a.payload_bytes or 0 for a in arms), default=None)
-    return Workload(
+    return WorkloadAnswer(
         workload=w.name,
         name=w.workload,
         levels=w.levels,
@@ -224,13 +224,13 @@ def _charts(primary: str, arms: Sequence[ArmReport], *, curves: bool) -> Charts:
     )
 
 
-def _lost(arm: best.Arm) -> float:
+def _lost(arm: best.JudgedArm) -> float:
     """The fraction of all its messages that did not arrive."""
     wanted = sum(of for _, of in arm.undelivered.values())
     return sum(missing for missing, _ in arm.undelivered.values()) / wanted if wanted else 0.0
 
 
-def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Effect]:
+def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.UnjudgedEffect]:
     """All of a workload's, before they are judged."""
     return [
         *effects.effects(name, arms[name]),
@@ -240,7 +240,7 @@ def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Eff
     ]
 
 
-def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Effect]:
+def _beside(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.UnjudgedEffect]:
     """Effects of a workload that names another `against`, at the same levels of the factors."""
     asked = next((a.definition.get("workload") for a in arms[name]), None)
     if not isinstance(asked, dict) or not (other := asked.get("against")):
@@ -274,7 +274,7 @@ def _resolutions(
 
 
 def _resolution(
-    arms: list[best.Arm],
+    arms: list[best.JudgedArm],
     at: JudgedAt,
     rules: best.Rules,
     in_report: int,
@@ -331,7 +331,7 @@ def _resolution(
     )
 
 
-def _blocks_of(contenders: list[best.Arm], most: int) -> int:
+def _blocks_of(contenders: list[best.JudgedArm], most: int) -> int:
     """How many blocks two of them have together at most."""
     there = sorted(
         (sum(b < most for b in a.primary.keys() | a.failed) for a in contenders), reverse=True

@@ -22,7 +22,7 @@ from rmwbench.analysis.verdicts.limits import (
 )
 from rmwbench.analysis.verdicts.spread import Spread
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
-from rmwbench.results.explain.model import Chain, Layer, Tail, Trials
+from rmwbench.results.explain.model import ArmTrials, ChainAnswer, Layer, TailAnswer
 from rmwbench.results.machine.model import Machine
 from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, Ratio
 from rmwbench.suite.workload.schedule import Schedule
@@ -49,7 +49,7 @@ class CampaignTrials:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Look:
+class LastLook:
     """The last of a sequential campaign, as its journal has it; `decided` and `of` count the
     verdicts of this answer."""
 
@@ -63,7 +63,7 @@ class Look:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Campaign:
+class CampaignFacts:
     """`not_run`: what a budget left out; `selected`: what alone is in this answer, as a user named
     it, judged as if the campaign had nothing else; `left_out`: a line for each reason for which
     arms of the suite could not be run. `wall_s`: what all trials took."""
@@ -78,7 +78,7 @@ class Campaign:
     tool_version: str | None
     blocks_planned: int
     blocks_complete: int
-    looks: Look | None
+    looks: LastLook | None
     trials: CampaignTrials
     not_run: str | None
     selected: str | None
@@ -166,7 +166,7 @@ class Recovery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outage:
+class MeanOutage:
     """Times from the start of the steady state, averaged over trials; `end_s` is None where it did
     not end within the trial."""
 
@@ -179,12 +179,12 @@ class Outage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Network:
+class NetworkAnswer:
     """`outages` in the order of a trial."""
 
     sent: tuple[Sent, ...]
     links: tuple[Link, ...]
-    outages: tuple[Outage, ...]
+    outages: tuple[MeanOutage, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -242,7 +242,7 @@ class Ungranted:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arm(CommonArm):
+class WorkloadArm(CommonArm):
     """In a workload. `flags` are all marks; of them `unlike` say how it differs from the others, and
     `disturbed` what the machine did in at least half of its trials (`disturbed_by`: in how many, by
     code). `path`: `paths` in words; `notes`: its worker's own; `pair`: talker and listener where its
@@ -280,12 +280,12 @@ class Arm(CommonArm):
     untimed: bool = False
     traced: bool = False
     support_ended: str | None = absent()
-    trials: Trials
+    trials: ArmTrials
     losses: Losses | None
     settling: Settling | None = None
-    tails: tuple[Tail, ...]
-    network: Network | None
-    chain: Chain | None
+    tails: tuple[TailAnswer, ...]
+    network: NetworkAnswer | None
+    chain: ChainAnswer | None
     layers: tuple[Layer, ...] | None
     verdict: ArmVerdict
 
@@ -433,7 +433,7 @@ class Readers:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topic:
+class TopicAnswer:
     """Of a workload whose topics are unlike; `members` are those that are alike and told together.
     `readers`: whom it is of, where a topic's readers differ. `judged` is False where the workload
     is judged by a metric that is not one of messages."""
@@ -547,7 +547,7 @@ class OwnCost:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Workload:
+class WorkloadAnswer:
     """A comparison: `name` at `levels` of the suite's factors; `workload` has both, with the levels
     in brackets. `topics` is empty where there is one topic or only ones that are alike; `topic_names`: those that it is
     judged by. `machine_bound_blocks`: blocks that no verdict uses. `steady_s`: how long the steady
@@ -559,8 +559,8 @@ class Workload:
     title: str
     description: str
     primary_metric: str
-    arms: tuple[Arm, ...]
-    topics: tuple[Topic, ...]
+    arms: tuple[WorkloadArm, ...]
+    topics: tuple[TopicAnswer, ...]
     topic_names: tuple[str, ...]
     matrix: Matrix | None
     judged: JudgedAt
@@ -573,9 +573,9 @@ class Workload:
     steady_s: float | None = absent()
 
 
-Part = Workload | Topic
+Part = WorkloadAnswer | TopicAnswer
 """What has a table, a headline and charts of its own."""
-AnyArm = Arm | TopicArm
+AnyArm = WorkloadArm | TopicArm
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -593,7 +593,7 @@ class ArmInCondition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Condition:
+class LevelsOutcome:
     """A combination of levels. `only`: the one arm with which anything arrives; `may`: what
     an open one may still be."""
 
@@ -614,12 +614,12 @@ class Outcomes:
     topics: Mapping[str, tuple[AtMost, ...]] | None = absent()
     none: NothingArrives
     text: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[LevelsOutcome, ...]
     summary: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class Stopped:
+class StoppedNodes:
     """Nodes of all done trials that never were active, by the step and how it ended."""
 
     place: str
@@ -647,7 +647,7 @@ class BringUpArm:
     trials: int
     blocks: int
     complete: int
-    stopped: tuple[Stopped, ...]
+    stopped: tuple[StoppedNodes, ...]
     nodes_of_all_trials: int
     up: tuple[ActiveAfter, ...]
 
@@ -665,7 +665,7 @@ class BringUpRow:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BringUp:
+class BringUpAnswer:
     """`text`: how to read its rows."""
 
     text: str
@@ -718,7 +718,7 @@ class RosVariables:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fates:
+class RecordedFates:
     """Messages by what became of them: `sent` = `kept` + the five places. None where nobody counted
     them."""
 
@@ -736,14 +736,14 @@ class Fates:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordedTopic(Fates):
+class RecordedTopic(RecordedFates):
     """Of all done trials with a bag."""
 
     topic: str
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordingsArm(Fates):
+class RecordingsArm(RecordedFates):
     """Of all done trials with a bag (`trials`), costs as their mean; all None where there is none.
     `places`: those at which every trial lost messages; `transport`: what the recorder's RMW told it
     was lost."""
@@ -800,7 +800,7 @@ class OpenComparison:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Growth:
+class CostGrowth:
     """The exponent of an arm's cost over the number of nodes, with its 95 % interval over
     blocks."""
 
@@ -815,22 +815,22 @@ class Growth:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Shown:
+class SuiteAnswer:
     """`block_correlation` is None below 5 blocks; `outcomes`, `bring_up`, `ros_variables` and
     `recordings` where the suite has none. `more`: every comparison that is open, the one that takes
     least first."""
 
     schema: Literal["rmwbench/show"] = "rmwbench/show"
     version: Literal[2] = 2
-    campaign: Campaign
+    campaign: CampaignFacts
     machine: Machine
     block_correlation: BlockCorrelation | None
-    workloads: tuple[Workload, ...]
+    workloads: tuple[WorkloadAnswer, ...]
     outcomes: Outcomes | None
-    bring_up: BringUp | None
+    bring_up: BringUpAnswer | None
     ros_variables: RosVariables | None
     recordings: Recordings | None
     conclusions: tuple[Conclusion, ...]
     more: tuple[OpenComparison, ...]
-    growth: tuple[Growth, ...]
+    growth: tuple[CostGrowth, ...]
     glossary: Mapping[str, GlossaryEntry]

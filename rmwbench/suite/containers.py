@@ -17,7 +17,7 @@ OTHER_UID = 1000
 """The first user's on most distributions."""
 
 
-class Level(NamedTuple):
+class ContainerLevel(NamedTuple):
     """`own_ipc`: IPC and a /dev/shm of `shm_bytes` (0: read-only) are each process's own;
     `other_user`: every process but the first is another user."""
 
@@ -27,14 +27,14 @@ class Level(NamedTuple):
     other_user: bool = False
 
 
-CONTAINERS: dict[str, Level | None] = {
+CONTAINERS: dict[str, ContainerLevel | None] = {
     "none": None,
-    "same_ipc": Level("one IPC and one /dev/shm for all (--ipc=host)"),
-    "own_ipc": Level(
+    "same_ipc": ContainerLevel("one IPC and one /dev/shm for all (--ipc=host)"),
+    "own_ipc": ContainerLevel(
         "IPC and a /dev/shm of 64 MiB for each, as Docker's default", True, DOCKER_SHM_BYTES
     ),
-    "no_shm": Level("IPC for each, and a /dev/shm that is read-only", True),
-    "other_user": Level(
+    "no_shm": ContainerLevel("IPC for each, and a /dev/shm that is read-only", True),
+    "other_user": ContainerLevel(
         "as same_ipc, and every process but the first is user 1000", other_user=True
     ),
 }

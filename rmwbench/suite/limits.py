@@ -18,12 +18,12 @@ from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Topics, Use, names_for
+from rmwbench.analysis.metrics.glossary import GLOSSARY, TopicScope, Use, names_for
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.scalar import Scalar
 
 METRICS = names_for(Use.LIMIT)
-OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not Topics.WHOLE)
+OF_TOPICS = tuple(name for name in METRICS if GLOSSARY[name].topics is not TopicScope.WHOLE)
 """What a topic has by itself: end to end, to recover and to cost is of several."""
 
 _SUFFIX = {"fraction": "", "ns": "_ms", "cores": "", "bytes": "_mib"}
@@ -103,7 +103,7 @@ class Limits(Strict):
         }
 
 
-class Of(Strict):
+class LimitsCase(Strict):
     """Which cells of a campaign are the user's case: a workload by its name, and levels of factors;
     what is not named may be any."""
 
@@ -122,7 +122,7 @@ class LimitsFile(Limits):
 
     limits: str
     title: str = ""
-    of: Of = Of()
+    of: LimitsCase = LimitsCase()
 
 
 def _document(limits: dict[str, float]) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ PRIORITY = 50
 """The priority of SCHED_FIFO: in the middle, where interrupt threads of a kernel with PREEMPT_RT are, too."""
 
 
-class Level(NamedTuple):
+class RealTimeLevel(NamedTuple):
     """`fifo`: every thread is SCHED_FIFO with PRIORITY; `pinned`: each process has one processor,
     dealt out in turn; `locked`: memory that was touched once stays (mlockall)."""
 
@@ -25,12 +25,12 @@ class Level(NamedTuple):
     locked: bool = False
 
 
-REAL_TIME: dict[str, Level | None] = {
+REAL_TIME: dict[str, RealTimeLevel | None] = {
     "none": None,
-    "pinned": Level("each process on one processor, in turn", pinned=True),
-    "fifo": Level(f"SCHED_FIFO, priority {PRIORITY}", fifo=True),
-    "locked": Level("locked memory (mlockall)", locked=True),
-    "all": Level(
+    "pinned": RealTimeLevel("each process on one processor, in turn", pinned=True),
+    "fifo": RealTimeLevel(f"SCHED_FIFO, priority {PRIORITY}", fifo=True),
+    "locked": RealTimeLevel("locked memory (mlockall)", locked=True),
+    "all": RealTimeLevel(
         f"SCHED_FIFO, priority {PRIORITY}, locked memory, one processor each", True, True, True
     ),
 }

@@ -1,7 +1,7 @@
 """Numbers for people: three significant digits, the unit beside them, never without interval and
 count in reach.
 
-One function per kind of the show document's values (METRIC, RATIO) returns a `Shown`, which carries
+One function per kind of the show document's values (METRIC, RATIO) returns a `NumberText`, which carries
 the number, its interval and where it comes from together; a renderer may put them in different
 places but cannot receive one without the others. Decimal prefixes throughout (1 MB = 10^6 bytes),
 because rates and payloads of robot traffic are quoted so.
@@ -80,7 +80,7 @@ class AnyEstimate(Interval, Protocol):
     def interval(self) -> str | None: ...
 
 
-class Ratio(Interval, Protocol):
+class RatioFields(Interval, Protocol):
     """RATIO of docs/formats/show.md."""
 
     @property
@@ -99,7 +99,7 @@ class Exponent(Protocol):
 
 
 @dataclass(frozen=True)
-class Shown:
+class NumberText:
     """A value ready to be placed: `text` with unit, `interval` as `[11.9–12.8]` or empty, `basis`:
     what it rests on."""
 
@@ -113,26 +113,26 @@ class Shown:
         return f"{self.text} {self.interval}".rstrip()
 
 
-def metric(value: AnyEstimate | None) -> Shown:
+def metric(value: AnyEstimate | None) -> NumberText:
     """None (the metric does not exist for this arm) reads `no data` as well."""
     if value is None:
-        return Shown("no data", "", "not measured for this arm", "absent")
+        return NumberText("no data", "", "not measured for this arm", "absent")
     if value.no_data is not None:
-        return Shown("no data", "", value.no_data, "absent")
+        return NumberText("no data", "", value.no_data, "absent")
     unit = value.unit
     if value.at_least is not None and value.at_least != inf:
-        return Shown(f"≥ {quantity(value.at_least, unit)}", "", _basis(value), "bound")
+        return NumberText(f"≥ {quantity(value.at_least, unit)}", "", _basis(value), "bound")
     number = value.at_least if value.value is None else value.value
     if number is None:
-        return Shown("no data", "", "there is no value", "absent")
+        return NumberText("no data", "", "there is no value", "absent")
     if number == inf:
         why = (
             "in half of the trials or more it did not happen before the end"
             if _is_of_trials(value)
             else "messages that did not arrive reach this quantile"
         )
-        return Shown(never(value), "", f"{why}; {_basis(value)}", "never")
-    return Shown(quantity(number, unit), _interval(number, value), _basis(value), "measured")
+        return NumberText(never(value), "", f"{why}; {_basis(value)}", "never")
+    return NumberText(quantity(number, unit), _interval(number, value), _basis(value), "measured")
 
 
 def never(value: AnyEstimate) -> str:
@@ -141,22 +141,24 @@ def never(value: AnyEstimate) -> str:
     return "never" if _is_of_trials(value) else "never arrived"
 
 
-def ratio(value: Ratio | None) -> Shown:
+def ratio(value: RatioFields | None) -> NumberText:
     """As `4.10× [3.20–5.30]`."""
     if value is None:
-        return Shown("no data", "", "no comparison", "absent")
+        return NumberText("no data", "", "no comparison", "absent")
     number = value.value
     if value.no_data is not None or number is None:
-        return Shown("no data", "", value.no_data or "there is no value", "absent")
+        return NumberText("no data", "", value.no_data or "there is no value", "absent")
     if number == inf:
-        return Shown("never arrived", "", "an infinite quantile is compared by sign only", "never")
+        return NumberText(
+            "never arrived", "", "an infinite quantile is compared by sign only", "never"
+        )
     interval = (
         ""
         if value.low is None or value.high is None
         else f"[{_ratio_bound(value.low)}–{_ratio_bound(value.high)}]"
     )
     basis = f"{value.blocks} blocks" if value.blocks else ""
-    return Shown(f"{significant(number)}×", interval, basis, "measured")
+    return NumberText(f"{significant(number)}×", interval, basis, "measured")
 
 
 def exponent(value: Exponent) -> str:

@@ -3,7 +3,7 @@
 from math import inf
 
 from rmwbench.analysis.metrics.bring_up import NONE, PLACES, STEPS, bring_up, metrics
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 
 S = 1_000_000_000
 LAUNCH = {"event": "joining", "time_ns": 10 * S, "text": "a"}
@@ -99,7 +99,9 @@ def test_the_longest_change_is_of_configuring_and_activating_alone():
 def test_a_workload_without_lifecycle_nodes_has_none_and_says_so():
     assert bring_up([LAUNCH, *all_of("a", 0)], {}, None) is None
     values, fractions, reasons = metrics(None, {"pss": 1.0}, S)
-    assert (values, fractions) == ({}, {}) and reasons == dict.fromkeys(names_of(Of.NODES), NONE)
+    assert (values, fractions) == ({}, {}) and reasons == dict.fromkeys(
+        names_of(MetricScope.NODES), NONE
+    )
 
 
 def test_where_nothing_was_launched_there_is_no_time_to_count_from():

@@ -5,16 +5,16 @@ import numpy as np
 
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.stability import stability
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import CORRUPT, LATE
 from tests.analysis.test_latency import Records, message
 
 TWO_CLIENTS = [
-    Endpoint(1, "client", "add"),
-    Endpoint(3, "client", "add"),
-    Endpoint(2, "service", "add"),
+    EndpointRow(1, "client", "add"),
+    EndpointRow(3, "client", "add"),
+    EndpointRow(2, "service", "add"),
 ]
-WINDOW = Window(0, 1000)
+WINDOW = SteadyWindow(0, 1000)
 
 
 def request(client, seq, intended_ns):

@@ -7,18 +7,18 @@ import json
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import Trial, judged_loss, under_way_of
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, judged_loss, under_way_of
 from rmwbench.analysis.metrics.chain.chain import NO_CHAIN, RELAY, SOURCE, TRANSPORT, measure_chains
 from rmwbench.analysis.metrics.chain.layers import REMAINDER, WORDS, layers
 from rmwbench.analysis.metrics.chain.paths import MOST_PATHS, paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.records.columns import Endpoint, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.verdicts.interim import facts
 
-WINDOW = Window(0, 10_000)
+WINDOW = SteadyWindow(0, 10_000)
 FAILED, LOANED, WARMUP = 1, 2, 4
 
 
@@ -173,7 +173,7 @@ def test_what_any_hop_loses_never_arrives_and_is_told_where(what):
 
 
 SECOND, MS = 1_000_000_000, 1_000_000
-STREAM = Window(0, SECOND, drain_end_ns=6 * SECOND)
+STREAM = SteadyWindow(0, SECOND, drain_end_ns=6 * SECOND)
 LATE = 8
 
 
@@ -222,7 +222,7 @@ def test_what_comes_after_the_drain_of_a_reliable_chain_is_slow_and_not_lost():
     records = stream(last={18: TOO_LATE, 19: TOO_LATE})
     rows = granted(ROWS, True, True)
     assert lost_and_under_way(records, rows) == (0, 0, 2, 0, 0)
-    ends = [Endpoint(row["endpoint"], row["kind"], row["topic"], True) for row in rows]
+    ends = [EndpointRow(row["endpoint"], row["kind"], row["topic"], True) for row in rows]
     ledger = measure(Stamped(records), ends, STREAM).ledger
     assert (ledger.under_way, ledger.undelivered) == (2, 0)
     assert lost_and_under_way(records, granted(ROWS, True, False)) == (2, 0, 0, 2, 2)
@@ -238,7 +238,7 @@ def test_a_link_in_the_middle_has_its_own_ledger():
 
 def test_of_a_stream_that_still_moves_what_is_behind_is_under_way_and_what_was_overtaken_is_lost():
     missing = {7: None, 18: None, 19: None}
-    moving = Window(0, SECOND, drain_end_ns=int(1.2 * SECOND))
+    moving = SteadyWindow(0, SECOND, drain_end_ns=int(1.2 * SECOND))
     records = stream(last=missing)
     assert lost_and_under_way(records, granted(ROWS, True, True), moving) == (1, 0, 2, 1, 1)
     assert lost_and_under_way(records, granted(ROWS, True, True)) == (3, 0, 0, 3, 3)
@@ -263,7 +263,7 @@ def test_of_a_fork_each_way_has_what_is_under_way_on_it():
         Records(records._sent, [*records._received, *receipts]), rows, STREAM, {}
     )
     assert found.chain.under_way == 3 and found.fractions["end_to_end_undelivered"] == (1, 40)
-    trial = Trial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=found.chain)
+    trial = MeasuredTrial(0, 0, Messages(), SECOND, fractions=found.fractions, chain=found.chain)
     for name in ("end_to_end_undelivered", "end_to_end_loss"):
         assert under_way_of(name, trial) == (3, 40)
 
@@ -271,7 +271,7 @@ def test_of_a_fork_each_way_has_what_is_under_way_on_it():
 def test_a_verdict_on_a_chain_judges_the_loss_along_it():
     """The second of two hops lost a half: of what all hops wanted together that is a quarter."""
     messages = Messages(ledger=Ledger(wanted=40, delivered=30, lost_middle=10))
-    trial = Trial(0, 0, messages, SECOND, fractions={"end_to_end_undelivered": (10, 20)})
+    trial = MeasuredTrial(0, 0, messages, SECOND, fractions={"end_to_end_undelivered": (10, 20)})
     for primary, loss, lost in (
         ("end_to_end_latency_p95", "end_to_end_undelivered", (10, 20)),
         ("response_latency_p50", "undelivered", (10, 40)),
@@ -347,10 +347,11 @@ def test_a_request_and_its_reply_are_a_chain_of_two():
 def test_who_joins_late_or_filters_is_not_asked_for_more_than_it_may_expect():
     sends = [sent(1, 0, 100, 110), sent(1, 1, 900, 910), sent(3, 0, 960, 970, (1, 1))]
     receipts = [got(2, 1, 1, 950), got(4, 3, 0, 1000)]
-    late = measure_chains(Records(sends, receipts), ROWS, WINDOW, {4: Life(500, np.inf)})
+    late = measure_chains(Records(sends, receipts), ROWS, WINDOW, {4: ReaderLife(500, np.inf)})
     assert late.samples["end_to_end_latency"].values.tolist() == [100]
     assert (
-        measure_chains(Records(sends, receipts), ROWS, WINDOW, {2: Life(percent=50)}).chain is None
+        measure_chains(Records(sends, receipts), ROWS, WINDOW, {2: ReaderLife(percent=50)}).chain
+        is None
     )
 
 
@@ -404,7 +405,7 @@ def test_it_agrees_with_following_each_message_by_hand(relays):
                 at += int(rng.integers(1, 100))
     order = rng.permutation(len(sends)), rng.permutation(len(receipts))
     records = Records([sends[i] for i in order[0]], [receipts[i] for i in order[1]])
-    found = measure_chains(records, rows, Window(0, 1000 * n), {})
+    found = measure_chains(records, rows, SteadyWindow(0, 1000 * n), {})
     assert found.samples["end_to_end_latency"].values.tolist() == sorted(truth)
     assert (
         found.values["lost_in_transport"] == lost[TRANSPORT]

@@ -5,11 +5,11 @@ import pytest
 
 from rmwbench.analysis.metrics.chain.chain import Chains
 from rmwbench.analysis.metrics.trial import chain_bounds, measure_trial
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import clocks
 from tests.analysis.test_one_clock import LATENCY_NS, a_trial
 
-WINDOW = Window(10**9, 2 * 10**9)
+WINDOW = SteadyWindow(10**9, 2 * 10**9)
 BOUNDS = {"robot": 0, "base": 30_000, "station": 5_000}
 
 

@@ -4,7 +4,7 @@ within the bound."""
 import numpy as np
 import pytest
 
-from rmwbench.analysis.records.clocks import Clock, Exchange, Reading, fit, intersect
+from rmwbench.analysis.records.clocks import Clock, Exchange, OffsetReading, fit, intersect
 from rmwbench.analysis.records.ledger import ABSENT
 
 AHEAD_NS = 1_000_000_000_000
@@ -136,14 +136,14 @@ def test_a_time_goes_there_and_back():
 
 
 def test_absent_stays_absent_and_the_reference_itself_is_exact():
-    same = fit([Reading(BEGIN_NS, 0, 0)])
+    same = fit([OffsetReading(BEGIN_NS, 0, 0)])
     stamps = np.array([ABSENT, 5, BEGIN_NS])
     assert (
         same.exact
         and (same.to_reference(stamps) == stamps).all()
         and not same.bound([0, BEGIN_NS]).any()
     )
-    other = fit([Reading(BEGIN_NS, AHEAD_NS, 10)])
+    other = fit([OffsetReading(BEGIN_NS, AHEAD_NS, 10)])
     assert (
         other.to_reference(stamps).tolist() == [ABSENT, 5 - AHEAD_NS, BEGIN_NS - AHEAD_NS]
         and not other.exact
@@ -151,13 +151,15 @@ def test_absent_stays_absent_and_the_reference_itself_is_exact():
 
 
 def test_one_reading_is_worth_less_the_farther_away():
-    clock = fit([Reading(BEGIN_NS, AHEAD_NS, 10_000)])
+    clock = fit([OffsetReading(BEGIN_NS, AHEAD_NS, 10_000)])
     near, far = clock.bound([BEGIN_NS, BEGIN_NS + 10 * SECOND])
     assert near == pytest.approx(10_000, abs=2) and far == pytest.approx(10_010_000, rel=0.01)
 
 
 def test_a_stepped_clock_is_not_a_clock():
     with pytest.raises(ValueError, match="stepped"):
-        fit([Reading(BEGIN_NS, 0, 1_000), Reading(BEGIN_NS + SECOND, 50_000_000, 1_000)])
+        fit(
+            [OffsetReading(BEGIN_NS, 0, 1_000), OffsetReading(BEGIN_NS + SECOND, 50_000_000, 1_000)]
+        )
     with pytest.raises(ValueError, match="contradict"):
         intersect([Exchange(0, 1_000, 1_000, 2_000), Exchange(3_000, 900_000, 900_000, 5_000)])

@@ -9,8 +9,8 @@ from scipy.stats import binom
 
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import (
-    Arm,
     BlockRatio,
+    JudgedArm,
     NoRatio,
     Rules,
     judge,
@@ -27,7 +27,7 @@ RULES = Rules(minutes_per_block=1.0)
 def arm(name, values, loss=None, **more):
     n = len(values)
     undelivered = {b: (k, 1000) for b, k in enumerate(loss or [0] * n)}
-    return Arm(name, dict(enumerate(values)), undelivered, **more)
+    return JudgedArm(name, dict(enumerate(values)), undelivered, **more)
 
 
 def campaign(rng, centres, blocks, sd):
@@ -178,14 +178,20 @@ def test_fewer_blocks_than_the_minimum_decide_nothing():
 
 
 def test_only_blocks_that_both_arms_completed_are_used():
-    a = Arm("a", dict(enumerate(noisy(100, 0.05, 1))))
-    b = Arm("b", {k: v for k, v in enumerate(noisy(200, 0.05, 2)) if k != 3})
+    a = JudgedArm("a", dict(enumerate(noisy(100, 0.05, 1))))
+    b = JudgedArm("b", {k: v for k, v in enumerate(noisy(200, 0.05, 2)) if k != 3})
     assert judge({"w": [a, b]}, RULES)["w"]["b"].ratio.blocks == 5
 
 
 def test_an_arm_without_trials_has_no_data_and_does_not_stand_in_the_way():
     verdicts = judge(
-        {"w": [arm("a", noisy(100, 0.05, 1)), arm("b", noisy(300, 0.05, 2)), Arm("dead", {})]},
+        {
+            "w": [
+                arm("a", noisy(100, 0.05, 1)),
+                arm("b", noisy(300, 0.05, 2)),
+                JudgedArm("dead", {}),
+            ]
+        },
         RULES,
     )["w"]
     assert verdicts["dead"].verdict == "no data"
@@ -297,7 +303,7 @@ def test_two_dead_arms_are_not_ordered():
 
 def timed(name, values, bound=0.0):
     """Of a metric that no message is lost of, so nothing but its order is judged."""
-    return Arm(name, dict(enumerate(values)), bounds=dict.fromkeys(range(len(values)), bound))
+    return JudgedArm(name, dict(enumerate(values)), bounds=dict.fromkeys(range(len(values)), bound))
 
 
 def test_one_infinite_block_does_not_switch_the_margin_off():

@@ -6,7 +6,7 @@ import pytest
 from rmwbench.analysis.metrics.cost import cost, setup, unread
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from tests.support.columns import Columns
 
 WINDOW_NS = 2_000_000_000
@@ -357,8 +357,8 @@ def test_cost_is_divided_by_what_happened_while_it_was_counted():
         "endpoint": flags + 2, "writer": flags + 1, "seq": seq, "taken_ns": taken, "consumed_ns": taken,
         "flags": flags, "bytes": size,
     }  # fmt: skip
-    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
-    found = measure(Columns(sent, received), ends, Window(begin_ns, begin_ns + second))
+    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
+    found = measure(Columns(sent, received), ends, SteadyWindow(begin_ns, begin_ns + second))
     assert (found.ledger.delivered, found.arrived_in_window, found.calls_in_window) == (30, 22, 30)
     rows = both("listener", "subscription", "cpu", 0, 22 * needs_ns) + both(
         "talker", "publisher", "cpu", 0, 30_000

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.cpu_by_second import (
     NAME,
     NO_SECOND,
@@ -16,7 +16,7 @@ from rmwbench.analysis.metrics.cpu_by_second import (
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.sample import make_sample
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.stats.estimate import AtLeast, Measured, NoData
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
@@ -24,7 +24,7 @@ from tests.support import kept, topics_bundle
 from tests.support.shown import show_document
 
 METRICS = ("cpu_by_second_p50", "cpu_by_second_p95")
-WINDOW = Window(1_000_000_000, 11_000_000_000)
+WINDOW = SteadyWindow(1_000_000_000, 11_000_000_000)
 COUNTERS = [
     {"process": "talker", "role": "publisher"},
     {"process": "router", "role": "daemon"},
@@ -107,7 +107,7 @@ def test_nothing_is_made_of_nothing(found, reason):
 
 def test_a_window_below_a_second_has_none():
     found = readings("talker", lambda s: 1.0, hz=10)
-    assert cpu_by_second(found, ALONE, Window(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
+    assert cpu_by_second(found, ALONE, SteadyWindow(1_000_000_000, 1_900_000_000))[1] == NO_SECOND
     assert cpu_by_second(found, ALONE, None)[1] == NOT_SAMPLED
     assert cpu_by_second(found, COUNTERS[2:], WINDOW)[1] == NOT_SAMPLED, (
         "no process of the middleware, which is not 0"
@@ -118,7 +118,7 @@ def trials(*seconds, reasons=()):
     made = []
     for number, of_trial in enumerate(seconds):
         messages = Messages(samples={NAME: make_sample([np.array(of_trial, float)])})
-        made.append(Trial(number, number, messages, 27_000_000_000, reasons=dict(reasons)))
+        made.append(MeasuredTrial(number, number, messages, 27_000_000_000, reasons=dict(reasons)))
     return made
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.cross_traffic import (
     NO_ACCOUNT,
     NONE,
@@ -15,11 +15,11 @@ from rmwbench.analysis.metrics.network.cross_traffic import (
     cross_traffic,
 )
 from rmwbench.analysis.metrics.network.network import network
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log
 
-OTHERS = names_of(Of.CROSS_TRAFFIC)
+OTHERS = names_of(MetricScope.CROSS_TRAFFIC)
 S = 1_000_000_000
 DEFINITION = {
     "network": {
@@ -98,7 +98,7 @@ def test_frames_of_cross_traffic_are_nobodys_bytes():
         nobody = SimpleNamespace(records=Records([], []), endpoints=[], events=[])
         context = SimpleNamespace(
             evidence=nobody,
-            window=Window(1000, 2000),
+            window=SteadyWindow(1000, 2000),
             frames=log(*found),
             frame_counts=None,
             definition=DEFINITION,

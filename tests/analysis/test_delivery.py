@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.delivery import (
     AFTER_FIRST,
     DELIVERY,
@@ -21,8 +21,8 @@ from rmwbench.analysis.metrics.network.delivery import (
     split,
 )
 from rmwbench.analysis.metrics.network.streams import pairs_of
-from rmwbench.analysis.records.columns import Window
-from rmwbench.analysis.records.joining import Life, passes
+from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife, passes
 from tests.analysis.test_outage import pair
 from tests.analysis.test_under_way import MESSAGES, WARMUP, recorded
 from tests.analysis.test_wire import PATIENT
@@ -103,7 +103,7 @@ def test_what_was_overtaken_is_lost_however_much_is_under_way():
 def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
     passed = passes(np.arange(MESSAGES), 50)
     columns, ends, window = recorded(5, 5.0, lost=np.flatnonzero(~passed))
-    filtered = {2: Life(begin_ns=window.begin_ns + 10**8, percent=50)}
+    filtered = {2: ReaderLife(begin_ns=window.begin_ns + 10**8, percent=50)}
     (found,) = pairs_of(columns, JOINED, ends, window, filtered)
     wanted = int(np.count_nonzero(passed[WARMUP:]))
     assert 0 < wanted < 30
@@ -114,7 +114,7 @@ def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
 def test_a_trial_that_waited_says_so():
     found, reasons = split([pair([None, 105])], matched(0))
     assert found == {}
-    assert set(reasons) == set(names_of(Of.JOINERS))
+    assert set(reasons) == set(names_of(MetricScope.JOINERS))
 
 
 @PATIENT
@@ -143,7 +143,7 @@ def test_the_parts_add_up_to_what_is_missing(streams):
 )
 def test_bins_are_few_and_have_messages(length_ns, messages):
     bin_ns = bin_of(length_ns, messages)
-    bins = len(edges_ns(Window(7, 7 + length_ns), bin_ns)) - 1
+    bins = len(edges_ns(SteadyWindow(7, 7 + length_ns), bin_ns)) - 1
     assert 1 <= bins <= 60
     assert bins == 1 or messages / bins >= 3.9
 
@@ -151,7 +151,7 @@ def test_bins_are_few_and_have_messages(length_ns, messages):
 @PATIENT
 @given(st.lists(st.integers(-5, 130)), st.integers(1, 40))
 def test_every_time_within_the_window_is_in_one_bin(times, bin_ns):
-    edges = edges_ns(Window(0, 100), bin_ns)
+    edges = edges_ns(SteadyWindow(0, 100), bin_ns)
     found = per_bin([np.array(times, np.int64)], edges)
     assert found.sum() == sum(0 <= t < 100 for t in times)
     assert (np.diff(edges) > 0).all()

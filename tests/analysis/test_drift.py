@@ -7,10 +7,10 @@ import pytest
 
 from rmwbench.analysis.metrics.drift import FEWEST, Drift, drift, of_arm
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Settling, Ungranted, Workload
+from rmwbench.results.shown import Settling, Ungranted, WorkloadAnswer
 from tests.report.test_facts import part
 from tests.support.typed import typed
 
@@ -82,11 +82,13 @@ def test_an_arm_drifts_with_half_of_its_trials_in_one_direction_and_three_at_lea
 
 def workload(levels, drifts):
     arms = [
-        Arm(name, {b: level * (1 + 0.01 * b) for b in range(6)}, {b: (0, 100) for b in range(6)})
+        JudgedArm(
+            name, {b: level * (1 + 0.01 * b) for b in range(6)}, {b: (0, 100) for b in range(6)}
+        )
         for name, level in levels.items()
     ]
     verdicts = best.judge({"w": arms}, Rules())["w"]
-    whole = typed(Workload, part(arms, verdicts) | {"workload": "w"})
+    whole = typed(WorkloadAnswer, part(arms, verdicts) | {"workload": "w"})
     shown = tuple(replace(arm, drift=drifts.get(arm.arm)) for arm in whole.arms)
     return replace(whole, arms=shown)
 

@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
 from rmwbench.analysis.verdicts.failing import counted, lost_by_its_arm, with_lost
-from rmwbench.analysis.verdicts.verdict import Arm, By, Rules
+from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
 from rmwbench.bundle.read import TrialLine
 
 RNG = random.Random(1)
@@ -18,7 +18,7 @@ RNG = random.Random(1)
 def arm(name, median_ns, blocks, failed=(), sd=0.05):
     done = [b for b in range(blocks) if b not in failed]
     primary = {b: median_ns * math.exp(RNG.gauss(0, sd)) for b in done}
-    return Arm(name, primary, {b: (0, 1000) for b in done}, failed=frozenset(failed))
+    return JudgedArm(name, primary, {b: (0, 1000) for b in done}, failed=frozenset(failed))
 
 
 def line(status, failed_by=None):
@@ -77,7 +77,7 @@ def test_failed_trials_have_as_many_messages_as_the_others_usually_have():
     flaky, _ = counted([arm("flaky", 1, 4, failed=(3,)), arm("steady", 1, 4)])
     assert flaky.undelivered[3] == (1000, 1000)
     assert flaky.primary[3] == math.inf
-    (empty,) = counted([Arm("empty node", {0: 1.0}, failed=frozenset({1}))])
+    (empty,) = counted([JudgedArm("empty node", {0: 1.0}, failed=frozenset({1}))])
     assert empty.primary[1] == math.inf
     assert empty.undelivered == {}
 

@@ -5,21 +5,21 @@ from dataclasses import replace
 
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.over_topics import over_topics
-from rmwbench.analysis.verdicts.verdict import Arm, Family, Rules
+from rmwbench.analysis.verdicts.verdict import Family, JudgedArm, Rules
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 from tests.report.test_facts import part
 from tests.support.typed import typed
 
 BLOCKS = 8
 
 
-def arm(name: str, level: float, family: Family, **changed) -> Arm:
+def arm(name: str, level: float, family: Family, **changed) -> JudgedArm:
     """Blocks scatter by some per cent, in an order of its own."""
     noise = [1 + 0.02 * ((7 * block + len(name)) % 5 - 2) for block in range(BLOCKS)]
     blocks = range(BLOCKS)
     sent = {b: (0, 1000) for b in blocks}
-    found = Arm(name, {b: level * noise[b] for b in blocks}, sent, family=family)
+    found = JudgedArm(name, {b: level * noise[b] for b in blocks}, sent, family=family)
     return replace(found, **changed)
 
 
@@ -45,7 +45,7 @@ def test_looks_keep_the_decisions_of_each_family():
 
 
 def test_an_arm_that_never_works_is_so_beside_whatever_works():
-    dead = Arm("dead", {}, failed=frozenset(range(BLOCKS)), family=Family.LOAN)
+    dead = JudgedArm("dead", {}, failed=frozenset(range(BLOCKS)), family=Family.LOAN)
     found = best.judge({"w": [*COPYING, dead]}, Rules())["w"]
     assert found["dead"].verdict == "worse" and found["dead"].by == "failure"
 
@@ -65,7 +65,7 @@ def test_over_topics_the_best_of_a_family_is_best_in_it():
 def test_the_answer_has_a_sentence_for_each_family_and_never_one_best_of_both():
     arms = COPYING + LOANED
     workload = typed(
-        Workload, part(arms, best.judge({"w": arms}, Rules())["w"]) | {"workload": "w"}
+        WorkloadAnswer, part(arms, best.judge({"w": arms}, Rules())["w"]) | {"workload": "w"}
     )
     told = headline(workload)
     assert told.answer.startswith("By copy: take a: ") and " By loan: take ccc: " in told.answer

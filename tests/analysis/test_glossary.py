@@ -5,7 +5,15 @@ import sys
 
 import pytest
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Of, Topics, Use, names_for
+from rmwbench.analysis.metrics.glossary import (
+    GLOSSARY,
+    METRICS,
+    Better,
+    MetricScope,
+    TopicScope,
+    Use,
+    names_for,
+)
 
 DUMMY = """
 from rmwbench.analysis.metrics import glossary
@@ -62,7 +70,7 @@ def test_a_metric_says_what_is_better_where_it_belongs_and_why_it_may_be_absent(
     if metric.instead:
         assert GLOSSARY[metric.instead].better is not Better.NEITHER
     assert bool(metric.source) >= (metric.kind == "quantile")
-    assert not metric.heading or metric.group.text or metric.of is Of.NODES
+    assert not metric.heading or metric.group.text or metric.of is MetricScope.NODES
     assert metric.fate is None or metric.kind == "fraction"
     assert not metric.counts or metric.kind == "fraction"
     assert not (metric.measure and metric.kind in ("quantile", "fraction"))
@@ -78,7 +86,10 @@ def test_names_are_unique_and_so_are_the_headings_of_a_table():
 
 def test_what_loss_is_judged_first_is_one_metric_for_each_kind_of_messages():
     first = {m.of: m.name for m in METRICS if m.judged_first}
-    assert first == {Of.MESSAGES: "undelivered", Of.CHAIN: "end_to_end_undelivered"}
+    assert first == {
+        MetricScope.MESSAGES: "undelivered",
+        MetricScope.CHAIN: "end_to_end_undelivered",
+    }
     assert len([m for m in METRICS if m.judged_first]) == 2
 
 
@@ -92,4 +103,4 @@ def test_a_limit_has_a_unit_that_a_limits_file_can_write():
 
 
 def test_a_metric_of_topics_is_of_messages():
-    assert {m.of for m in METRICS if m.topics is not Topics.WHOLE} == {Of.MESSAGES}
+    assert {m.of for m in METRICS if m.topics is not TopicScope.WHOLE} == {MetricScope.MESSAGES}

@@ -6,15 +6,15 @@ import json
 import numpy as np
 
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import history, lives, passes
 from tests.analysis.test_latency import Records, message
 
-WINDOW = Window(1000, 2000)
+WINDOW = SteadyWindow(1000, 2000)
 ENDPOINTS = [
-    Endpoint(1, "publisher", "t"),
-    Endpoint(2, "subscription", "t"),
-    Endpoint(3, "subscription", "t"),
+    EndpointRow(1, "publisher", "t"),
+    EndpointRow(2, "subscription", "t"),
+    EndpointRow(3, "subscription", "t"),
 ]
 SENT = [message(i, 1000 + i * 100) for i in range(10)]
 

@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics import latency
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import longest_gap, measure, thin_series
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, FAILED
 from rmwbench.analysis.stats.quantile import rank
 
-PAIR = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+PAIR = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 MS = 1_000_000
 
 
@@ -55,7 +55,7 @@ def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
         {"seq": 0, "taken_ns": 50, "consumed_ns": 70},
         {"seq": 1, "taken_ns": 190, "consumed_ns": ABSENT},
     ]
-    m = measure(Records(sent, received), PAIR, Window(0, 400))
+    m = measure(Records(sent, received), PAIR, SteadyWindow(0, 400))
     assert m.samples["response_latency"].values.tolist() == [50, 90, np.inf, np.inf]
     # never sent: no call, so no service
     assert m.samples["service_latency"].values.tolist() == [30, 40, np.inf]
@@ -67,7 +67,7 @@ def test_latencies_are_from_the_intended_time_and_loss_is_infinite():
 
 def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
     sent = [message(0, 0, flags=1, back=510), message(1, 100, back=ABSENT)]
-    m = measure(Records(sent, []), PAIR, Window(0, 200))
+    m = measure(Records(sent, []), PAIR, SteadyWindow(0, 200))
     assert m.samples["publish_call"].values.tolist() == [500, np.inf]
     assert (m.ledger.failed, m.ledger.lost_start) == (1, 1)
 
@@ -75,24 +75,32 @@ def test_a_publish_call_that_failed_or_never_returned_keeps_its_duration():
 def test_latencies_stay_exact_on_a_machine_that_has_been_up_for_years():
     up = 2**57 + 1
     m = measure(
-        Records([message(0, up)], [{"seq": 0, "taken_ns": up + 51}]), PAIR, Window(up, up + 100)
+        Records([message(0, up)], [{"seq": 0, "taken_ns": up + 51}]),
+        PAIR,
+        SteadyWindow(up, up + 100),
     )
     assert m.samples["response_latency"].values.tolist() == [51]
 
 
 def test_unstamped_consumption_is_no_data():
-    m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, Window(0, 100))
+    m = measure(Records([message(0, 0)], [{"seq": 0, "taken_ns": 50}]), PAIR, SteadyWindow(0, 100))
     assert "consumed_latency" not in m.samples
 
 
 def test_two_readers_double_the_deliveries_that_are_wanted():
-    endpoints = [*PAIR, Endpoint(3, "subscription", "t"), Endpoint(4, "subscription", "other")]
+    endpoints = [
+        *PAIR,
+        EndpointRow(3, "subscription", "t"),
+        EndpointRow(4, "subscription", "other"),
+    ]
     received = [
         {"seq": 0, "taken_ns": 50},
         {"seq": 0, "taken_ns": 60, "endpoint": 3},
         {"seq": 1, "taken_ns": 150},
     ]
-    m = measure(Records([message(0, 0), message(1, 100)], received), endpoints, Window(0, 200))
+    m = measure(
+        Records([message(0, 0), message(1, 100)], received), endpoints, SteadyWindow(0, 200)
+    )
     assert (m.ledger.wanted, m.ledger.delivered, m.ledger.lost_end, m.pairs, m.readers) == (
         4,
         3,
@@ -114,20 +122,22 @@ def test_calls_that_failed_and_messages_never_sent_are_counted_once_however_many
     ]
     received = [{"endpoint": 2, "seq": 0, "taken_ns": 50}]
     for readers in (0, 1, 3):
-        ends = [PAIR[0], *(Endpoint(2 + n, "subscription", "t") for n in range(readers))]
-        values = Trial(1, 0, measure(Records(sent, received), ends, Window(0, 300)), 300).values
+        ends = [PAIR[0], *(EndpointRow(2 + n, "subscription", "t") for n in range(readers))]
+        values = MeasuredTrial(
+            1, 0, measure(Records(sent, received), ends, SteadyWindow(0, 300)), 300
+        ).values
         assert (values["publish_failures"], values["never_sent"]) == (1, 1), readers
 
 
 def test_two_writers_on_one_topic_are_told_apart_by_the_payloads_writer():
-    endpoints = [*PAIR, Endpoint(7, "publisher", "t")]
+    endpoints = [*PAIR, EndpointRow(7, "publisher", "t")]
     sent = [message(0, 0), message(0, 5, endpoint=7), message(1, 100, endpoint=7)]
     received = [
         {"seq": 0, "taken_ns": 20, "writer": 7},
         {"seq": 0, "taken_ns": 50},
         {"seq": 0, "writer": 0, "taken_ns": 60, "flags": 16},
     ]
-    m = measure(Records(sent, received), endpoints, Window(0, 200))
+    m = measure(Records(sent, received), endpoints, SteadyWindow(0, 200))
     assert (m.ledger.delivered, m.ledger.lost, m.ledger.foreign) == (2, 1, 1)
     assert m.samples["response_latency"].values.tolist() == [15, 50, np.inf]
 
@@ -140,7 +150,7 @@ def test_records_in_any_order_give_the_same():
         for i in range(0, 40, 1)
         if i % 7
     ]
-    window = Window(50, 400)
+    window = SteadyWindow(50, 400)
     reference = measure(Records(sent, sorted(received, key=lambda r: r["taken_ns"])), PAIR, window)
     shuffled = measure(
         Records(
@@ -157,14 +167,14 @@ def test_records_in_any_order_give_the_same():
 
 
 def test_the_longest_stall_includes_the_windows_edges():
-    window = Window(0, 100)
+    window = SteadyWindow(0, 100)
     assert longest_gap(np.array([10, 20, 55]), window) == 45
     assert longest_gap(np.array([40, 50, 90]), window) == 40
     assert longest_gap(np.array([], np.int64), window) == 100
 
 
 def test_the_longest_run_of_undelivered_messages_is_of_one_writer_and_one_reader():
-    endpoints = [*PAIR, Endpoint(3, "subscription", "t")]
+    endpoints = [*PAIR, EndpointRow(3, "subscription", "t")]
     sent = [message(i, 10 * i) for i in range(8)]
     got = {2: (0, 1, 3, 4, 6, 7), 3: (0, 4, 6)}  # 3 does without 1 to 3, 2 twice without one
     received = [
@@ -172,20 +182,22 @@ def test_the_longest_run_of_undelivered_messages_is_of_one_writer_and_one_reader
         for reader, seqs in got.items()
         for i in seqs
     ]
-    m = measure(Records(sent, received), endpoints, Window(0, 80))
+    m = measure(Records(sent, received), endpoints, SteadyWindow(0, 80))
     assert m.undelivered_in_a_row == 3
-    assert Trial(1, 0, m, 80).values["undelivered_in_a_row"] == 3
-    assert measure(Records(sent, []), endpoints, Window(0, 80)).undelivered_in_a_row == 8
-    alone = measure(Records(sent, []), PAIR[:1], Window(0, 80))
-    assert Trial(1, 0, alone, 80).reasons["undelivered_in_a_row"] == "the trial has no reader"
+    assert MeasuredTrial(1, 0, m, 80).values["undelivered_in_a_row"] == 3
+    assert measure(Records(sent, []), endpoints, SteadyWindow(0, 80)).undelivered_in_a_row == 8
+    alone = measure(Records(sent, []), PAIR[:1], SteadyWindow(0, 80))
+    assert (
+        MeasuredTrial(1, 0, alone, 80).reasons["undelivered_in_a_row"] == "the trial has no reader"
+    )
 
 
 def test_messages_under_way_are_in_no_run():
     """The last three were coming when the drain ended; the reader did without 1 and 2 alone."""
-    reliable = [Endpoint(1, "publisher", "t", True), Endpoint(2, "subscription", "t", True)]
+    reliable = [EndpointRow(1, "publisher", "t", True), EndpointRow(2, "subscription", "t", True)]
     sent = [message(i, 100 * MS * i) for i in range(8)]
     received = [{"seq": i, "taken_ns": 100 * MS * (i + 3)} for i in (0, 3, 4)]
-    window = Window(0, 700 * MS, drain_end_ns=750 * MS)
+    window = SteadyWindow(0, 700 * MS, drain_end_ns=750 * MS)
     assert measure(Records(sent, received), reliable, window).undelivered_in_a_row == 2
     assert measure(Records(sent, received), PAIR, window).undelivered_in_a_row == 3
 

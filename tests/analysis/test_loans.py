@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.latency import measure
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, FAILED, LOANED
 from rmwbench.results.workload.arm import taken_as
 from tests.support.columns import Columns
@@ -32,8 +32,8 @@ def measured(call_ns, flags, fill_ns, lent=0):
         "taken_ns": (due + 7 * MS + MS // 2)[came], "consumed_ns": (due + 8 * MS)[came],
         "flags": np.where(seq < lent, LOANED, 0)[came], "bytes": np.full(n, 100)[came],
     }  # fmt: skip
-    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
-    return measure(Columns(sent, received), ends, Window(1000 * MS, 1100 * MS))
+    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
+    return measure(Columns(sent, received), ends, SteadyWindow(1000 * MS, 1100 * MS))
 
 
 HALF_REFUSED = np.array([LOANED] * 5 + [LOANED | FAILED] * 5)
@@ -56,7 +56,7 @@ def test_waiting_for_a_loan_is_publish_time_and_writing_into_it_is_not():
 
 
 US = 1000
-ENDS = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+ENDS = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 
 
 def stream(writing_ns, loaned):
@@ -77,7 +77,7 @@ def stream(writing_ns, loaned):
         "taken_ns": written + 20 * US, "consumed_ns": written + 20 * US, "flags": zero,
         "bytes": zero + 100,
     }  # fmt: skip
-    return Columns(sent, received), Window(1000 * MS, (1000 + 10 * n) * MS)
+    return Columns(sent, received), SteadyWindow(1000 * MS, (1000 + 10 * n) * MS)
 
 
 @pytest.mark.parametrize("loaned", [False, True], ids=["copied", "loaned"])

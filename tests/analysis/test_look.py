@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.disturbed import unbound
-from rmwbench.analysis.verdicts.interim import Found, Looks, is_bound, leaving, rules
+from rmwbench.analysis.verdicts.interim import InterimCell, Looks, is_bound, leaving, rules
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
@@ -93,12 +93,12 @@ def test_what_leaves_a_campaign_is_worse_or_the_floor_or_its_comparison_is_close
 def busy(monkeypatch):
     """Trials that were machine-bound, whatever their bundle says."""
     bound: set[int] = set()
-    add = Found.add
+    add = InterimCell.add
 
     def with_events(self, trial, primary, endpoints, focus=(), found=False):
         add(self, trial, primary, endpoints, focus, found or trial.trial in bound)
 
-    monkeypatch.setattr(Found, "add", with_events)
+    monkeypatch.setattr(InterimCell, "add", with_events)
     return bound
 
 
@@ -180,7 +180,7 @@ def test_a_floor_that_is_machine_bound_bars_nobody_and_a_code_says_it_not_a_text
         for r in ("floor", "contender")
     )
     arms = [
-        Found(busy={0: bound, 1: bound}).arm(name, cell, None)
+        InterimCell(busy={0: bound, 1: bound}).arm(name, cell, None)
         for name, cell, bound in (("floor", floor, True), ("arm", arm, False))
     ]
     assert arms[0].busy == {0: True, 1: True}

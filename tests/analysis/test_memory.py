@@ -3,9 +3,9 @@
 import pytest
 
 from rmwbench.analysis.metrics import memory
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 
-WINDOW = Window(1_000_000_000, 11_000_000_000)
+WINDOW = SteadyWindow(1_000_000_000, 11_000_000_000)
 COUNTERS = [
     {"process": "talker", "role": "publisher"},
     {"process": "listener", "role": "subscription"},

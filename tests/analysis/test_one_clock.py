@@ -13,11 +13,11 @@ from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, trial_va
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.records.clocks import fit
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import clocks, on_one_clock
 from rmwbench.analysis.stats.estimate import Measured, NoData
 from rmwbench.analysis.verdicts import best
-from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.errors import UserError
 
 AHEAD_NS, DRIFT = 1_000 * 10**9, 4e-5
@@ -264,8 +264,8 @@ def arms(fast_ns, slow_ns, bound_ns):
 
     bounds = dict.fromkeys(range(8), bound_ns)
     return [
-        Arm("fast", primary(fast_ns), bounds=bounds),
-        Arm("slow", primary(slow_ns), bounds=bounds),
+        JudgedArm("fast", primary(fast_ns), bounds=bounds),
+        JudgedArm("slow", primary(slow_ns), bounds=bounds),
     ]
 
 
@@ -312,7 +312,7 @@ def test_a_sampler_stamps_on_its_hosts_clock():
     assert all(abs(row["time_ns"] - t) <= BOUND_NS for row in known.samples(rows))
     rows = [{"process": name, "time_ns": t} for name in ("sampler@robot", "sampler", "p1")]
     assert known.samples(rows) == rows
-    assert known.widest_ns(Window(BEGIN_NS, BEGIN_NS + LENGTH_NS)) >= BOUND_NS
+    assert known.widest_ns(SteadyWindow(BEGIN_NS, BEGIN_NS + LENGTH_NS)) >= BOUND_NS
     assert fit(known.hosts["base"].readings) == known.hosts["base"]
 
 

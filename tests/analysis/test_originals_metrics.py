@@ -6,11 +6,11 @@ import math
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.sample import KEEP, make_sample
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, Ledger
 from rmwbench.analysis.stats.estimate import NoData
 from tests.support.columns import Columns
@@ -20,7 +20,7 @@ def trial(latencies, *, calls=3, scheduled=4):
     messages = Messages(samples={"service_latency": make_sample([np.array(latencies, float)])})
     messages.calls_in_window, messages.scheduled, messages.readers = calls, scheduled, 1
     messages.ledger = Ledger()
-    return Trial(1, 0, messages, 2_000_000_000)
+    return MeasuredTrial(1, 0, messages, 2_000_000_000)
 
 
 def test_the_mean_is_of_the_messages_that_arrived():
@@ -57,10 +57,10 @@ def test_calls_after_the_window_are_in_no_rate_of_it():
         "flags": zero, "bytes": zero + 100,
     }  # fmt: skip
     none = ("endpoint", "writer", "seq", "taken_ns", "consumed_ns", "flags", "bytes")
-    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
     found = measure(
         Columns(sent, dict.fromkeys(none, np.empty(0, np.int64))),
         ends,
-        Window(begin_ns, begin_ns + 10**9),
+        SteadyWindow(begin_ns, begin_ns + 10**9),
     )
-    assert Trial(1, 0, found, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)
+    assert MeasuredTrial(1, 0, found, 10**9).values["sent_rate"] == 60 == math.ceil(1 / 0.0168)

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.outage import Outage, around, outages, recoveries
-from rmwbench.analysis.metrics.network.streams import End, Pair, pairs_of
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.metrics.network.streams import End, StreamPair, pairs_of
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
 from tests.analysis.test_latency import Records, message
 from tests.analysis.test_wire import PATIENT, log
 
-WINDOW = Window(0, 1000)
+WINDOW = SteadyWindow(0, 1000)
 OUTAGE = Outage("network", "robot", "blackhole", 300, 600)
 
 
@@ -40,7 +40,7 @@ def pair(
     ]
     sent = np.ones(len(taken), bool)
     waiting = np.isin(np.arange(len(taken)), under_way)
-    return Pair("t", *ends, due, due + 1, got, sent, waiting, np.array(again, np.int64))
+    return StreamPair("t", *ends, due, due + 1, got, sent, waiting, np.array(again, np.int64))
 
 
 def event(time_ns, name, process="robot", text=None):
@@ -298,7 +298,7 @@ def test_duplicates_count_from_the_return_on():
 
 def test_without_an_outage_there_is_a_reason_for_everything():
     values, reasons = told([pair([5, 105])], [])
-    assert set(reasons) == set(names_of(Of.OUTAGES))
+    assert set(reasons) == set(names_of(MetricScope.OUTAGES))
     assert set(values) == {"stall_outside_outages"}
 
 
@@ -315,7 +315,7 @@ def test_what_is_lost_and_what_arrives_add_up(delays, times):
     down = min(outage.down_ns for outage in found)
     one = pair([None if d is None else i * 100 + d for i, d in enumerate(delays)])
     values, reasons = told([one], sorted(found, key=lambda outage: outage.down_ns))
-    assert values.keys() | reasons.keys() >= set(names_of(Of.OUTAGES))
+    assert values.keys() | reasons.keys() >= set(names_of(MetricScope.OUTAGES))
     assert not values.keys() & reasons.keys()
     lost = sum(d is None and i * 100 >= down for i, d in enumerate(delays))
     if "recovery_time" in values:
@@ -342,7 +342,7 @@ def test_pairs_have_hosts_and_only_what_was_due_while_both_were_there():
     ]
     sent = [message(i, i * 100) for i in range(10)]
     received = [{"seq": s, "taken_ns": s * 100 + 20} for s in (4, 5, 5)]
-    ends = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    ends = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
     (found,) = pairs_of(Records(sent, received), rows, ends, WINDOW)
     assert found.due_ns.tolist() == list(range(300, 1000, 100))
     assert found.hosts == ("robot", "base")

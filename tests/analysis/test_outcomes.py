@@ -24,7 +24,7 @@ from rmwbench.analysis.verdicts.limits import (
     of_condition,
     of_topics,
 )
-from rmwbench.results.explain.model import Failure
+from rmwbench.results.explain.model import UndoneTrial
 from rmwbench.results.model import Estimate
 
 ACCEPTED = (
@@ -54,7 +54,7 @@ def waiting(count, **more):
 
 
 def failed(cause=None, failed_by=None):
-    return Failure(
+    return UndoneTrial(
         trial=7,
         block=0,
         status="failed",

@@ -3,22 +3,22 @@
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.periods import STEMS
 from rmwbench.analysis.metrics.topics import POOLED
-from rmwbench.analysis.records.columns import Endpoint, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT, LATE
 from rmwbench.analysis.stats.estimate import NoData
 from tests.support.columns import Columns
 
 MS = 1_000_000
-SECOND = Window(10**11, 10**11 + 1000 * MS)
+SECOND = SteadyWindow(10**11, 10**11 + 1000 * MS)
 ENDS = [
-    *(Endpoint(1, "publisher", "a"), Endpoint(2, "publisher", "b")),
-    *(Endpoint(11, "subscription", "a"), Endpoint(12, "subscription", "b")),
+    *(EndpointRow(1, "publisher", "a"), EndpointRow(2, "publisher", "b")),
+    *(EndpointRow(11, "subscription", "a"), EndpointRow(12, "subscription", "b")),
 ]
 
 
@@ -51,7 +51,7 @@ def trial(calls, arrivals=None, *, ends=ENDS, lives=None, flags=None):
     if flags is not None:
         taken["flags"] = np.array(flags, np.int64)
     found = measure(Columns(called, taken), ends, SECOND, lives or {})
-    return Trial(1, 0, found, SECOND.length_ns)
+    return MeasuredTrial(1, 0, found, SECOND.length_ns)
 
 
 def every(period_ms, begin_ms=0.0, end_ms=1000.0):
@@ -119,7 +119,7 @@ def test_a_subscription_has_a_longer_period_where_messages_are_lost():
 
 
 def test_a_subscription_hears_all_its_writers_together():
-    ends = [Endpoint(1, "publisher", "a"), Endpoint(2, "publisher", "a"), ENDS[2]]
+    ends = [EndpointRow(1, "publisher", "a"), EndpointRow(2, "publisher", "a"), ENDS[2]]
     sent = {1: every(10), 2: every(10, begin_ms=5)}
     found = trial(sent, {(11, 1): sent[1], (11, 2): sent[2]}, ends=ends)
     assert found.values["subscription_period_longest"] == 5 * MS
@@ -128,18 +128,18 @@ def test_a_subscription_hears_all_its_writers_together():
 
 def test_nobody_waits_for_one_that_has_left():
     sent = every(10, end_ms=500)
-    lives = {1: Life(end_ns=SECOND.begin_ns + 500 * MS)}
+    lives = {1: ReaderLife(end_ns=SECOND.begin_ns + 500 * MS)}
     found = trial({1: sent}, {(11, 1): sent}, ends=[ENDS[0], ENDS[2]], lives=lives)
     assert found.values["publisher_period_longest"] == 10 * MS
     assert found.values["subscription_period_longest"] == 10 * MS
 
 
 def test_no_period_spans_the_time_between_a_writer_that_left_and_the_next():
-    ends = [Endpoint(1, "publisher", "a"), Endpoint(2, "publisher", "a"), ENDS[2]]
+    ends = [EndpointRow(1, "publisher", "a"), EndpointRow(2, "publisher", "a"), ENDS[2]]
     first, second = every(10, end_ms=300), every(10, begin_ms=600)
     lives = {
-        1: Life(end_ns=SECOND.begin_ns + 300 * MS),
-        2: Life(begin_ns=SECOND.begin_ns + 600 * MS),
+        1: ReaderLife(end_ns=SECOND.begin_ns + 300 * MS),
+        2: ReaderLife(begin_ns=SECOND.begin_ns + 600 * MS),
     }
     found = trial({1: first, 2: second}, {(11, 1): first, (11, 2): second}, ends=ends, lives=lives)
     assert found.messages.samples["subscription_period"].values[-1] == 10 * MS

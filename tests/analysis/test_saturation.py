@@ -4,13 +4,13 @@ import json
 
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.metrics.saturation import OF_THE_WINDOW, limit_reached, without_rates
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from tests.analysis.test_latency import Records, message
 
-WINDOW = Window(1_000_000_000, 6_000_000_000)
+WINDOW = SteadyWindow(1_000_000_000, 6_000_000_000)
 
 
 def publisher(arrival, endpoint=1):
@@ -55,9 +55,11 @@ def test_of_several_publishers_the_first_that_ended_is_told():
 
 
 def test_a_trial_without_a_rate_says_why():
-    endpoints = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+    endpoints = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
     found = measure(Records([message(0, WINDOW.begin_ns)], []), endpoints, WINDOW)
-    trial = Trial(0, 0, found, 5_000_000_000, topics={"t": Trial(0, 0, found, 5_000_000_000)})
+    trial = MeasuredTrial(
+        0, 0, found, 5_000_000_000, topics={"t": MeasuredTrial(0, 0, found, 5_000_000_000)}
+    )
     assert trial.values["offered_rate"] == 0.2
     without_rates(trial, "why")
     for one in (trial, trial.topics["t"]):

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.sending import EARLY, MULTICAST, OTHERS, VARIATION, sending
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
 
 SECOND = 1_000_000_000
-WINDOW = Window(10 * SECOND, 19 * SECOND)
+WINDOW = SteadyWindow(10 * SECOND, 19 * SECOND)
 PUBLISHER = [{"endpoint": 1, "kind": "publisher"}]
 CLIENTS = [{"endpoint": n, "kind": "client"} for n in (2, 3)]
 
@@ -51,7 +51,7 @@ def test_a_rate_that_is_held_after_some_seconds_begins_faster():
     assert paces(30, 30, 30, 30, 10, 10, 10, 10, 10)[0][EARLY] == 3.0
 
 
-@pytest.mark.parametrize("window", [None, Window(0, 5 * SECOND)])
+@pytest.mark.parametrize("window", [None, SteadyWindow(0, 5 * SECOND)])
 def test_a_short_window_has_neither(window):
     values, reasons = paces(*[30] * 9, window=window)
     assert VARIATION not in values and "6 whole seconds" in reasons[EARLY]

@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 from rmwbench.analysis.verdicts import sequential
-from rmwbench.analysis.verdicts.best import Arm, Rules, judge
+from rmwbench.analysis.verdicts.best import JudgedArm, Rules, judge
 from rmwbench.analysis.verdicts.verdict import BlockRatio, Verdict
 from rmwbench.results.model import document
 
@@ -16,7 +16,7 @@ LOOKS = (5, 8, 12, 20)
 
 
 def arm(name, values):
-    return Arm(name, dict(enumerate(values)), {b: (0, 100) for b in range(len(values))})
+    return JudgedArm(name, dict(enumerate(values)), {b: (0, 100) for b in range(len(values))})
 
 
 def noisy(centre, sd, seed, blocks=20):
@@ -137,11 +137,13 @@ def test_blocks_after_a_look_are_not_seen_by_it():
     arms = {"w": [arm(n, noisy(100 + 20 * k, 0.3, k)) for k, n in enumerate("abc")]}
     other = {
         "w": [
-            Arm(a.name, {b: v if b < 8 else float(rng.random()) for b, v in a.primary.items()})
+            JudgedArm(
+                a.name, {b: v if b < 8 else float(rng.random()) for b, v in a.primary.items()}
+            )
             for a in arms["w"]
         ]
     }
-    strip = {"w": [Arm(a.name, a.primary) for a in arms["w"]]}
+    strip = {"w": [JudgedArm(a.name, a.primary) for a in arms["w"]]}
     assert sequential.judge(strip, Rules(), LOOKS, blocks=8) == sequential.judge(
         other, Rules(), LOOKS, blocks=8
     )
@@ -209,12 +211,14 @@ def test_a_resumed_campaign_keeps_the_decisions_of_its_end():
     """Decided at the time-out, with almost all of alpha; the little that is left later would not
     decide it again."""
     rng = np.random.default_rng(12)
-    early = [Arm("a", {b: float(v) for b, v in enumerate(100 * np.exp(rng.normal(0, 0.03, 7)))})]
+    early = [
+        JudgedArm("a", {b: float(v) for b, v in enumerate(100 * np.exp(rng.normal(0, 0.03, 7)))})
+    ]
     early.append(
-        Arm("b", {b: float(v) for b, v in enumerate(150 * np.exp(rng.normal(0, 0.03, 7)))})
+        JudgedArm("b", {b: float(v) for b, v in enumerate(150 * np.exp(rng.normal(0, 0.03, 7)))})
     )
     later = [
-        Arm(
+        JudgedArm(
             x.name,
             dict(x.primary) | {b: float(100 * np.exp(rng.normal(0, 1.0))) for b in range(7, 12)},
         )
@@ -237,7 +241,8 @@ def test_a_fixed_design_that_time_ends_and_that_is_resumed_errs_no_more_than_one
         logs = 0.4 * rng.standard_normal(12) + 0.2 * rng.standard_normal((2, 12))
         arms = {
             "w": [
-                Arm(n, dict(enumerate(np.exp(x).tolist()))) for n, x in zip("ab", logs, strict=True)
+                JudgedArm(n, dict(enumerate(np.exp(x).tolist())))
+                for n, x in zip("ab", logs, strict=True)
             ]
         }
         resumed = sequential.judge(arms, Rules(), (12,), endings=(cut,))["w"]
@@ -254,7 +259,8 @@ def test_false_verdicts_of_a_time_out_and_its_resumed_campaign_together_stay_rar
         logs = mood + 0.2 * rng.standard_normal((2, 20))
         arms = {
             "w": [
-                Arm(n, dict(enumerate(np.exp(x).tolist()))) for n, x in zip("ab", logs, strict=True)
+                JudgedArm(n, dict(enumerate(np.exp(x).tolist())))
+                for n, x in zip("ab", logs, strict=True)
             ]
         }
         resumed = sequential.judge(arms, Rules(), LOOKS, endings=(7,))["w"]

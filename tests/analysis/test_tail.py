@@ -5,7 +5,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, Bins, Pair, Witnesses, explain
+from rmwbench.analysis.causes.tail import (
+    CAUSES,
+    UNEXPLAINED,
+    Bins,
+    PairMessages,
+    Witnesses,
+    explain,
+)
 from rmwbench.analysis.records.ledger import ABSENT
 
 N, PERIOD, USUAL = 400, 1_000_000, 20_000
@@ -14,7 +21,7 @@ AT = 200
 SLOW = 700_000
 
 
-def pair(**late: int) -> Pair:
+def pair(**late: int) -> PairMessages:
     """A good stream, in which `late` moves stamps of message AT: every named stamp and all behind
     it."""
     intended = np.arange(N, dtype=np.int64) * PERIOD
@@ -26,15 +33,15 @@ def pair(**late: int) -> Pair:
     return made(intended, stamps)
 
 
-def made(intended: np.ndarray, stamps: dict[str, np.ndarray]) -> Pair:
-    return Pair(
+def made(intended: np.ndarray, stamps: dict[str, np.ndarray]) -> PairMessages:
+    return PairMessages(
         intended,
         *(stamps[n] for n in ("begun", "call", "return", "notified", "taken")),
         np.ones(N, bool),
     )
 
 
-def cause(found: Pair, witnesses: Witnesses = Witnesses()) -> str:
+def cause(found: PairMessages, witnesses: Witnesses = Witnesses()) -> str:
     tail = explain(found, witnesses)
     assert [slow.place for slow in tail.messages] == [AT]
     return tail.messages[0].cause

@@ -8,15 +8,15 @@ import pytest
 
 from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.aggregate import (
-    Trial,
+    MeasuredTrial,
     fraction_of,
     under_way_of,
 )
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Of, names_of
+from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.delivery import AFTER_FIRST
-from rmwbench.analysis.records.columns import Endpoint, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import Ledger
 from tests.support.columns import Columns
 
@@ -27,7 +27,7 @@ MESSAGES, WARMUP = 35, 5
 
 def recorded(
     latency_ms, drain_s, *, reliable=True, lost=(), depth=None
-) -> tuple[Columns, list, Window]:
+) -> tuple[Columns, list, SteadyWindow]:
     """A camera of 30 Hz in a window of a second; every message arrives after its latency, but for
     the `lost`."""
     place = np.arange(MESSAGES)
@@ -47,10 +47,10 @@ def recorded(
         "taken_ns": taken, "consumed_ns": taken + 1, "flags": flags, "bytes": size,
     }  # fmt: skip
     ends = [
-        Endpoint(1, "publisher", "t", reliable, depth),
-        Endpoint(2, "subscription", "t", reliable, depth),
+        EndpointRow(1, "publisher", "t", reliable, depth),
+        EndpointRow(2, "subscription", "t", reliable, depth),
     ]
-    window = Window(BEGIN_NS, BEGIN_NS + SECOND, drain_end_ns=end_ns)
+    window = SteadyWindow(BEGIN_NS, BEGIN_NS + SECOND, drain_end_ns=end_ns)
     return Columns(sent, {k: v[came] for k, v in received.items()}), ends, window
 
 
@@ -111,14 +111,14 @@ def test_what_came_after_the_drain_of_a_reliable_stream_was_under_way():
 
 def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way():
     ledger = Ledger(wanted=100, delivered=60, under_way=40)
-    late = Trial(1, 0, Messages(ledger=ledger), SECOND, fractions={AFTER_FIRST: (0, 100)})
-    for name in names_of(Of.JOINERS):
+    late = MeasuredTrial(1, 0, Messages(ledger=ledger), SECOND, fractions={AFTER_FIRST: (0, 100)})
+    for name in names_of(MetricScope.JOINERS):
         assert GLOSSARY[name].without_under_way
     assert fraction_of(AFTER_FIRST, late) == (0, 100)
     assert under_way_of(AFTER_FIRST, late) == (40, 100)
 
 
-def late_reader(*, history) -> tuple[Columns, Window, dict]:
+def late_reader(*, history) -> tuple[Columns, SteadyWindow, dict]:
     """10 Hz for 10 s; a reader comes after 5 s, is given the 50 messages before where it has a
     `history`, then each message after 2 ms, and nothing from the eighth second on. The drain lasts
     5 s."""
@@ -137,12 +137,12 @@ def late_reader(*, history) -> tuple[Columns, Window, dict]:
         "endpoint": zero + 2, "writer": zero + 1, "seq": seq, "notified_ns": taken, "taken_ns": taken,
         "consumed_ns": taken + 1, "flags": zero, "bytes": zero + 100,
     }  # fmt: skip
-    lives = {2: Life(joins, created_ns=joins - 1, history=50 if history else 0)}
-    window = Window(BEGIN_NS, BEGIN_NS + 10 * SECOND, drain_end_ns=BEGIN_NS + 15 * SECOND)
+    lives = {2: ReaderLife(joins, created_ns=joins - 1, history=50 if history else 0)}
+    window = SteadyWindow(BEGIN_NS, BEGIN_NS + 10 * SECOND, drain_end_ns=BEGIN_NS + 15 * SECOND)
     return Columns(sent, {k: v[came] for k, v in received.items()}), window, lives
 
 
-ENDS = [Endpoint(1, "publisher", "t", True), Endpoint(2, "subscription", "t", True)]
+ENDS = [EndpointRow(1, "publisher", "t", True), EndpointRow(2, "subscription", "t", True)]
 
 
 @pytest.mark.parametrize("history", [False, True])
@@ -173,7 +173,7 @@ def test_what_was_on_its_way_to_a_reader_that_leaves_is_not_lost(latency_ms, und
         {name: columns.sent(name) for name in sent},
         {name: columns.received(name)[came] for name in names},
     )
-    life = Life(begin_ns=BEGIN_NS, end_ns=left_ns)
+    life = ReaderLife(begin_ns=BEGIN_NS, end_ns=left_ns)
     ledger = measure(cut, ends, window, {2: life}).ledger
     assert (ledger.lost, ledger.under_way) == (0, under_way)
     assert ledger.wanted == 15

@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from rmwbench.analysis.verdicts.unlike import Facts, between, flags, outdated
+from rmwbench.analysis.verdicts.unlike import ArmFacts, between, flags, outdated
 
-TYPED = Facts(
+TYPED = ArmFacts(
     "a", take="typed", when_full="publisher overwrites at writer, subscription drops at reader"
 )
 
@@ -30,7 +30,7 @@ def test_where_nothing_has_a_majority_every_arm_says_its_own():
 
 
 def test_where_two_arms_of_four_took_another_path_the_others_are_not_said_not_to_have():
-    arms = [Facts(name, path="udp" if name in "ab" else "shm") for name in "abcd"]
+    arms = [ArmFacts(name, path="udp" if name in "ab" else "shm") for name in "abcd"]
     assert flags(arms)["a"] == ["its bytes went through UDP, those of others through shared memory"]
 
 
@@ -64,14 +64,14 @@ def test_two_arms_whose_full_queues_differ_are_unlike():
 
 
 def test_what_was_measured_before_it_was_granted_is_not_compared():
-    assert between(TYPED, Facts("old")) == []
-    assert flags([TYPED, replace(TYPED, arm="b"), Facts("old")])["old"] == []
+    assert between(TYPED, ArmFacts("old")) == []
+    assert flags([TYPED, replace(TYPED, arm="b"), ArmFacts("old")])["old"] == []
 
 
 def test_versions_of_one_middleware_beside_each_other_are_told():
-    old = Facts("dds-2.9", library="dds", version="2.9.1", release_date="2023-01-19")
-    new = Facts("dds", library="dds", version="3.3.0", release_date="2025-07-10")
-    other = Facts("other", library="other", version="1.0", release_date="2025-08-01")
+    old = ArmFacts("dds-2.9", library="dds", version="2.9.1", release_date="2023-01-19")
+    new = ArmFacts("dds", library="dds", version="3.3.0", release_date="2025-07-10")
+    other = ArmFacts("other", library="other", version="1.0", release_date="2025-08-01")
     found = flags([old, new, other])
     assert found["dds"] == ["version 3.3.0, others of it here 2.9.1"]
     assert found["dds-2.9"] == [
@@ -84,12 +84,12 @@ def test_versions_of_one_middleware_beside_each_other_are_told():
     assert found["other"] == []
     assert outdated([old, new, other]) == {"dds-2.9"}
     assert outdated([old, replace(new, floor=True)]) == set()
-    assert outdated([Facts("unknown"), new]) == set()
+    assert outdated([ArmFacts("unknown"), new]) == set()
     assert flags([new, replace(new, arm="tuned"), other])["dds"] == []
 
 
 def test_a_version_without_its_vendors_support_says_so_beside_whatever_else():
-    ended = Facts("dds", library="dds", version="3.3.0", support_ended="2026-01")
+    ended = ArmFacts("dds", library="dds", version="3.3.0", support_ended="2026-01")
     told = ["version 3.3.0, without its vendor's support since 2026-01"]
     assert flags([ended])["dds"] == told and outdated([ended]) == {"dds"}
     assert outdated([replace(ended, floor=True)]) == set()

@@ -7,12 +7,18 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.aggregate import FATES, Trial, counts_of, fraction_of, under_way_of
+from rmwbench.analysis.metrics.aggregate import (
+    FATES,
+    MeasuredTrial,
+    counts_of,
+    fraction_of,
+    under_way_of,
+)
 from rmwbench.analysis.metrics.context import endpoints_of
-from rmwbench.analysis.metrics.fates import Counts, Fates
+from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.metrics.latency import Messages, measure
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, Ledger, UnsentBy
 from rmwbench.analysis.records.unsent import Calls, held_by
 from tests.support.columns import Columns
@@ -83,7 +89,7 @@ def test_the_three_fates_and_what_arrived_are_all_that_was_wanted():
 
 def test_each_fate_is_a_metric_of_its_own():
     """What was never sent, or was late, is in no loss."""
-    trial = Trial(0, 0, Messages(ledger=LEDGER), 1)
+    trial = MeasuredTrial(0, 0, Messages(ledger=LEDGER), 1)
     assert {name: fraction_of(name, trial) for name in (*FATES, "undelivered")} == {
         "loss": (60, 720),
         "late_share": (60, 720),
@@ -93,11 +99,11 @@ def test_each_fate_is_a_metric_of_its_own():
     assert (
         under_way_of("loss", trial) == (55, 720) and under_way_of(FATES.never_sent, trial)[0] == 0
     )
-    assert counts_of("response_latency_p50", trial) == Counts.of(LEDGER)
+    assert counts_of("response_latency_p50", trial) == FateCounts.of(LEDGER)
 
 
 def test_fates_say_what_most_of_it_was():
-    fates = Counts.of(replace(LEDGER, late=0)).fates(failed=1, trials=6)
+    fates = FateCounts.of(replace(LEDGER, late=0)).fates(failed=1, trials=6)
     assert fates.main is Fate.NEVER_SENT and fates.held_by is UnsentBy.CALL
     assert fates.undelivered == pytest.approx((5 * 0.34 + 1) / 6)
     assert Fates().main is None and Fates(late=0.1).main is Fate.LATE
@@ -154,12 +160,12 @@ def test_whom_a_publisher_waited_for_may_be_of_another_topic():
         },
         dict.fromkeys(RECEIVED, np.empty(0, np.int64)),
     )
-    talker = [Endpoint(1, "publisher", "camera", process="talker")]
+    talker = [EndpointRow(1, "publisher", "camera", process="talker")]
     control = [
-        Endpoint(2, "publisher", "control", process="talker"),
-        Endpoint(3, "subscription", "control", process="listener"),
+        EndpointRow(2, "publisher", "control", process="talker"),
+        EndpointRow(3, "subscription", "control", process="listener"),
     ]
-    window = Window(0, 1000 * MS)
+    window = SteadyWindow(0, 1000 * MS)
     ledger = measure(columns, control, window, beside=[*talker, *control]).ledger
     assert ledger.never_sent == 80 and ledger.unsent_by == {UnsentBy.SIBLING: 80}
     alone = measure(columns, control, window).ledger

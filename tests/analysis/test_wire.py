@@ -21,11 +21,11 @@ from rmwbench.analysis.metrics.network.link_bytes import (
 )
 from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records import frame_counts
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import CLASSES, frames_of
 from tests.analysis.test_latency import Records
 
-WINDOW = Window(1000, 2000)
+WINDOW = SteadyWindow(1000, 2000)
 PATIENT = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 """A busy machine is not a failure."""
 HOSTS = ("robot", "base", "tablet")
@@ -191,7 +191,7 @@ def test_the_busiest_link_is_told_against_its_rate():
 
 
 SECOND_NS = 1_000_000_000
-SECOND = Window(SECOND_NS, 2 * SECOND_NS)
+SECOND = SteadyWindow(SECOND_NS, 2 * SECOND_NS)
 
 
 def test_a_link_with_a_full_queue_is_used_all_the_time_and_no_more():
@@ -345,7 +345,7 @@ BESIDE = {
 
 
 def test_each_network_of_a_host_has_its_own_links():
-    second = Window(0, 1_000_000_000)
+    second = SteadyWindow(0, 1_000_000_000)
     over = {"direction": "down", "interface": "wlan0", "in_ns": 5}
     lost = over | {"direction": "up"}
     frames = log(

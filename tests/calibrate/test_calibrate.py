@@ -22,7 +22,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.calibrate import aa, checks, grid, law, recovery, truths
-from rmwbench.campaign.calibrate.evidence import Evidence
+from rmwbench.campaign.calibrate.evidence import SyntheticCampaign
 from rmwbench.lab.middleware import find_workers
 from tests.support.shown import show_document
 
@@ -120,7 +120,7 @@ def test_what_is_ours_grows_with_the_message_and_is_known_at_three_sizes(run):
 
 def outcomes(directory, document, worker, workloads=None):
     found = truths.judge(
-        Evidence(Bundle(directory), document, worker), workloads or grid.truths(quick=True)
+        SyntheticCampaign(Bundle(directory), document, worker), workloads or grid.truths(quick=True)
     )
     return {(truth.arm, truth.truth): truth for truth in found}
 
@@ -292,7 +292,7 @@ def test_an_arm_with_other_settings_than_the_truth_assumes_is_seen(
         pytest.skip("the machine took the arm's trials")
     touched = only("stream", name)
     (arm,) = touched.arms
-    other_arm = grid.Arm(arm.name, {**arm.options, setting: other})
+    other_arm = grid.GridArm(arm.name, {**arm.options, setting: other})
     touched = replace(touched, arms=(other_arm,))
     assert (name, truth) in newly_failed(judged, workloads=[touched])
 

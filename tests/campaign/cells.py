@@ -5,8 +5,8 @@ from pathlib import Path
 
 import numpy as np
 
-from rmwbench.campaign.trial.outcome import Order, Outcome, TimeFacts, Window
-from rmwbench.lab.process.records import SENT, Section
+from rmwbench.campaign.trial.outcome import Order, TimeFacts, TrialOutcome, TrialWindow
+from rmwbench.lab.process.records import SENT, RecordSection
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
 
@@ -72,11 +72,11 @@ def order(made: Cell | None = None) -> Order:
     )
 
 
-def outcome(made: Cell | None = None) -> Outcome:
+def outcome(made: Cell | None = None) -> TrialOutcome:
     """As after a good trial, without any record yet: started at 1000 ns, steady from 2000, ended at
     12000."""
-    found = Outcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
-    found.times.window = Window(1000, 2000, 12000)
+    found = TrialOutcome(order(made), TimeFacts("2026-01-01T00:00:00Z", begun_ns=500))
+    found.times.window = TrialWindow(1000, 2000, 12000)
     found.times.started_late_ns = -1
     found.times.ended_ns = 20000
     for endpoint in found.order.cell.endpoints:
@@ -108,4 +108,4 @@ def section(endpoint, *rows, capacity=99):
     for number, row in enumerate(rows):
         for name, value in ({"seq": number} | row).items():
             found[name][number] = value
-    return Section(SENT, endpoint, capacity, len(rows), 0, found)
+    return RecordSection(SENT, endpoint, capacity, len(rows), 0, found)

@@ -6,22 +6,22 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.trial.attest import attestations, contradiction, reasons, shared_segments
-from rmwbench.campaign.trial.outcome import Window
+from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.lab.process import records
-from rmwbench.lab.process.records import RECEIVED, Section
+from rmwbench.lab.process.records import RECEIVED, RecordSection
 from tests.campaign.cells import cell, outcome
 
 
 def received(
     count: int, *, endpoint: int = 2, taken_ns: int = 5000, flags: int = 0, size: int = 100
-) -> Section:
+) -> RecordSection:
     rows = np.zeros(count, records._with_flags(np.zeros(0, records._SLOT[RECEIVED])).dtype)
     rows["taken_ns"], rows["bytes"], rows["flags"], rows["writer"] = taken_ns, size, flags, 1
-    return Section(RECEIVED, endpoint, 1000, count, 0, rows)
+    return RecordSection(RECEIVED, endpoint, 1000, count, 0, rows)
 
 
 def observed(
-    *sections: Section,
+    *sections: RecordSection,
     lo: int | None = 0,
     eth0: int | None = 0,
     evidence=(),
@@ -102,7 +102,7 @@ def test_evidence_is_scaled_from_the_trial_to_the_window():
     sections = received(10), received(10, taken_ns=1500)
     rows = np.concatenate([section.rows for section in sections])
     found = observed(
-        Section(RECEIVED, 2, 1000, 20, 0, rows), evidence=[{"path": "shm", "messages": 20}]
+        RecordSection(RECEIVED, 2, 1000, 20, 0, rows), evidence=[{"path": "shm", "messages": 20}]
     )
     assert shares(found) == {("shm", "evidence"): 1.0}
 
@@ -218,7 +218,7 @@ def test_what_a_kernel_says_over_an_interface_that_comes_up_is_no_path_of_messag
 def test_counters_that_were_read_late_are_held_against_what_arrived_between_them():
     # The window is 2 to 12 us; half of the messages came before the first was read.
     rows = np.concatenate([received(10, taken_ns=at).rows for at in (3_000, 5_000)])
-    found = observed(Section(RECEIVED, 2, 1000, 20, 0, rows))
+    found = observed(RecordSection(RECEIVED, 2, 1000, 20, 0, rows))
     late = sampled(found, lo=1500, segments=20, at_ns=(4_000, 9_500))
     ((path, fraction),) = [(row["path"], row["fraction"]) for row in attestations(late)]
     assert (path, fraction) == ("tcp", 1.0)
@@ -278,7 +278,7 @@ def test_messages_so_few_and_small_that_discovery_outweighs_them_have_no_path_th
         found = sampled(
             observed(received(25, taken_ns=50_000, size=64), **more), lo=8_000, datagrams=20
         )
-        found.times.window = Window(0, 2_000, 2_000 + 2_500_000_000)
+        found.times.window = TrialWindow(0, 2_000, 2_000 + 2_500_000_000)
         return found
 
     shared = attestations(seconds_long(segments=BOTH))

@@ -18,7 +18,7 @@ from rmwbench.lab.host import Host, Hosts
 from rmwbench.lab.middleware import tool
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling import load_process
-from rmwbench.lab.sampling.background import Background, Flow
+from rmwbench.lab.sampling.background import Background, LoadFlow
 from rmwbench.lab.sampling.cgroup import remove_stale, stale
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -289,10 +289,10 @@ def test_a_load_is_on_the_hosts_that_it_is_asked_for(kind, hosts, names):
 
 
 def test_a_flow_knows_what_was_sent_between_two_times():
-    flow = Flow(((10, 100), (20, 110), (500, 600), (510, 610)), 1428)
+    flow = LoadFlow(((10, 100), (20, 110), (500, 600), (510, 610)), 1428)
     assert (
         flow.datagrams(15, 505) == 500
         and flow.datagrams(20, 510) == 500
         and flow.datagrams(0, 5) == 0
     )
-    assert Flow().datagrams(0, 10**9) == 0
+    assert LoadFlow().datagrams(0, 10**9) == 0

@@ -5,7 +5,7 @@ from rmwbench.analysis.metrics.cost import cost, unread
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.attest.counted import window
-from rmwbench.lab.sampling.background import Flow
+from rmwbench.lab.sampling.background import LoadFlow
 from tests.campaign.cells import cell_of_two_hosts, outcome
 
 DATAGRAM = 1428
@@ -35,7 +35,7 @@ def snapshots(middlewares_bytes: int, middlewares_datagrams: int, ours: int):
     return {"snapshots": edges, "memory": {}, "no_data": {}}
 
 
-FLOW = Flow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
+FLOW = LoadFlow(((900, 100), (5_000, 350), (8_900, 600), (9_100, 610)), DATAGRAM)
 
 
 def grown(found, group, name):
@@ -61,7 +61,7 @@ def test_a_burst_at_an_edge_makes_no_negative_count():
     found = outcome()
     # ten datagrams of the last burst were not counted yet
     found.sampling.sampled = snapshots(1_000, 3, ours=490)
-    found.network.background = {"local": Flow(((900, 100), (8_900, 600)), DATAGRAM)}
+    found.network.background = {"local": LoadFlow(((900, 100), (8_900, 600)), DATAGRAM)}
     assert grown(found, "lo", "tx_bytes") == 0 and grown(found, "udp", "in_datagrams") == 0
 
 
@@ -102,7 +102,7 @@ def test_each_host_has_its_own_load_taken_out():
         "robot": found.sampling.sampled,
         "base": snapshots(90_000, 250, ours=250),
     }
-    other = Flow(((900, 10), (8_900, 260)), DATAGRAM)
+    other = LoadFlow(((900, 10), (8_900, 260)), DATAGRAM)
     found.network.background = {"robot": FLOW, "base": other}
     rows = list(sampled.counters(found))
     assert counted(rows, "robot", "interface.lo.tx_bytes") == 360_000

@@ -19,7 +19,7 @@ from rmwbench.bundle.journal_lines import TrialEnded
 from rmwbench.campaign import here, pace, start
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial import trial as the_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
@@ -111,7 +111,7 @@ class Bench:
             if order.trial == 1:
                 return run_trial(order, workers, host)
             host.close()
-            raise Stopped("SIGINT")
+            raise StopSignal("SIGINT")
 
         monkeypatch.setattr(here, "run_trial", interrupted)
         code, output = self.run(*arguments)

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import on_one_clock
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.campaign.trial.void import strange_clocks, void_reasons
@@ -76,7 +76,7 @@ def test_a_trial_on_a_host_with_another_clock_is_the_same_trial(tmp_path, ahead_
     # Sent when the window said so, and the workers' own times told on our clock, whatever their
     # clock shows.
     told, known = on_one_clock(found)
-    bound = known.slack_ns(Window(row["steady_begin_ns"], row["steady_end_ns"]))
+    bound = known.slack_ns(SteadyWindow(row["steady_begin_ns"], row["steady_end_ns"]))
     due = told.records.sent("intended_ns")
     assert abs(int(due[0]) - row["start_ns"]) <= bound
     assert row["steady_begin_ns"] < row["steady_end_ns"] <= row["drain_end_ns"] + bound

@@ -6,7 +6,7 @@ from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import SHARED, Kind
+from rmwbench.lab.host.kind import SHARED, HostKind
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools
@@ -78,7 +78,7 @@ def test_a_cell_says_in_what_containers_it_is_and_others_say_nothing():
 
 def test_where_no_namespaces_can_be_made_there_are_no_containers():
     cell = cell_of("floor", "own_ipc")
-    assert described([cell], {}, Kind(SHARED, "denied")) == {
+    assert described([cell], {}, HostKind(SHARED, "denied")) == {
         1: "containers are namespaces, which cannot be made here"
     }
     assert described([cell], {}) == {}

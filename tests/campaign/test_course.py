@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rmwbench.bundle.journal_lines import read_line
-from rmwbench.campaign.course import MOST_REPEATS, Course, Spoilt
+from rmwbench.campaign.course import MOST_REPEATS, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, make_plan
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -200,7 +200,7 @@ def test_a_trial_that_the_machine_spoilt_takes_its_block_along_and_every_arm_run
     walk.trial()
     first, spoilt = walk.plan.trials[0], walk.course.next
     assert walk.void() == 2
-    assert walk.course.spoilt == Spoilt((1,), again=True)
+    assert walk.course.spoilt == SpoiltBlock((1,), again=True)
     again = list(walk.course.rest)[:3]
     assert [(t.trial, t.repeats) for t in again] == [(73, 1), (74, 2), (3, None)]
     same = ("cell", "block", "position", "seed", "estimated_s")
@@ -224,7 +224,7 @@ def test_another_comparison_of_the_block_is_left_alone():
 def test_a_block_runs_again_at_once_then_at_the_end_and_in_all_so_often_and_then_counts_for_no_arm():
     walk = Walk(plan("{planned: 3, minimum: 2}"))
     assert [walk.void(), walk.trial(), walk.void()] == [1, 19, 2]
-    assert walk.course.spoilt == Spoilt((19,), again=True, put_off=True)
+    assert walk.course.spoilt == SpoiltBlock((19,), again=True, put_off=True)
     assert walk.course.next.trial == 4 and len(walk.course.later) == 3
     assert [walk.trial() for _ in range(15)] == list(range(4, 19))
     for repeat in range(3, MOST_REPEATS + 1):
@@ -309,7 +309,7 @@ def test_without_time_the_block_is_left_out_for_every_arm():
     walk = Walk(plan())
     walk.trial()
     walk.void(may_repeat=False)
-    assert walk.course.spoilt == Spoilt((1,), again=False)
+    assert walk.course.spoilt == SpoiltBlock((1,), again=False)
     assert walk.course.next.trial == 4
     again = walk.again().course  # who goes on has it
     assert [trial.repeats for trial in again.rest[:4]] == [1, 2, None, None] and again.rest[

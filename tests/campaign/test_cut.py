@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.campaign.plan import cut
-from rmwbench.campaign.plan.machine_limits import Machine, passes_per_s
+from rmwbench.campaign.plan.machine_limits import MachineLimits, passes_per_s
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells, comparisons
@@ -32,7 +32,7 @@ SHORT = (
     "short: {factors: {message: [Bytes(64), Bytes(1024)]}, timeline: {warmup_s: 0.1, "
     "steady_s: 0.7}}"
 )
-SMALL = Machine(processors=2, memory_bytes=8 << 30, copying=9e9)
+SMALL = MachineLimits(processors=2, memory_bytes=8 << 30, copying=9e9)
 
 
 def suite(rates="30, 100, 300", more=""):
@@ -302,13 +302,13 @@ def test_a_loan_saves_one_pass():
 
 def test_more_memory_than_there_is():
     large = at(load("galactic-2020/pubsub"), "Array8m", "robot")
-    found = Machine(processors=2, memory_bytes=100 << 20, copying=9e9).beyond(large)
+    found = MachineLimits(processors=2, memory_bytes=100 << 20, copying=9e9).beyond(large)
     assert (found.kind, found.carried) == ("memory", 100 << 20)
     assert found.asked >= 2 * 12 * large.endpoints[0].type.payload_bytes
 
 
 def test_copying_is_measured_where_it_matters_only():
-    here = Machine.here()
+    here = MachineLimits.here()
     assert here.beyond(at(load("galactic-2020/pubsub"), "Array1k")) is None
     assert here.copying is None
     here.beyond(at(load("galactic-2020/pubsub"), "Array8m"))

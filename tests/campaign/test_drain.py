@@ -5,7 +5,7 @@ import pytest
 
 from rmwbench.campaign.trial.window import _longest_latency_ns
 from rmwbench.lab.process import records
-from rmwbench.lab.process.records import RECEIVED, Section
+from rmwbench.lab.process.records import RECEIVED, RecordSection
 from tests.campaign.cells import outcome
 
 MS, UPTIME = 1_000_000, 10**15
@@ -18,7 +18,7 @@ def longest(monkeypatch, *rows, events=()):
     found = np.zeros(len(rows), [(n, "<i8") for n in ("intended_ns", "taken_ns", "flags")])
     for place, (intended_ns, took_ns, flags) in enumerate(rows):
         found[place] = (intended_ns, intended_ns + took_ns, flags)
-    section = Section(RECEIVED, 2, 99, len(rows), 0, found)
+    section = RecordSection(RECEIVED, 2, 99, len(rows), 0, found)
     monkeypatch.setattr(records, "read", lambda *_: [section])
     made = outcome()
     made.events = [{"event": e, "endpoint": 2, "time_ns": t, "process": "p"} for e, t in events]

@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.analysis.metrics import cpu_by_second, memory
 from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.errors import UserError
@@ -115,7 +115,7 @@ def test_a_planted_leak_is_found_on_its_side_and_none_is_invented(leak):
         for row in rows(result, "samples")
         if row["counter"] in ("pss", "file_pss")
     ]
-    window = Window(trial["steady_begin_ns"], trial["steady_end_ns"])
+    window = SteadyWindow(trial["steady_begin_ns"], trial["steady_end_ns"])
     values, _ = memory.growth(
         found, list(rows(result, "counters")), window, published=2000, heard=2000, delivered=2000
     )

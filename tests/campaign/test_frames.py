@@ -7,7 +7,7 @@ import math
 import pytest
 
 from rmwbench.campaign.trial.beside import sources
-from rmwbench.campaign.trial.outcome import Outcome, TimeFacts
+from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.trial import run_trial
 from rmwbench.lab.camera import source
 from rmwbench.lab.camera.source import Account
@@ -73,8 +73,8 @@ def test_frames_arrive_whole_and_their_source_is_not_a_cost_of_the_middlewares(m
     assert told.endswith("ms") and "of 48 frames" in told
 
 
-def outcome(*accounts: Account, **counters: int) -> Outcome:
-    found = Outcome(order_of(), TimeFacts("2026-01-01T00:00:00Z", 0))
+def outcome(*accounts: Account, **counters: int) -> TrialOutcome:
+    found = TrialOutcome(order_of(), TimeFacts("2026-01-01T00:00:00Z", 0))
     found.beside.sources = list(accounts)
     found.sampling.collected = {
         "talker": {"endpoints": {"1": {"matched": 1, "counters": counters}}}

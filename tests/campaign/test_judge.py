@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.campaign.trial.outcome import Failure, Outcome
+from rmwbench.campaign.trial.outcome import Failure, TrialOutcome
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.campaign.trial.trial import judged
 from rmwbench.campaign.trial.void import is_machines_fault, kept, void_reasons
@@ -48,7 +48,7 @@ def test_a_transport_that_was_asked_for_and_not_taken_voids_the_trial(transport,
     assert codes == ([Code.PATH] if void else [])
 
 
-def spoilt() -> Outcome:
+def spoilt() -> TrialOutcome:
     """By a hypervisor; what its user keeps is said as it is ordered."""
     found = outcome()
     found.probes = steal(0.12)

@@ -9,15 +9,15 @@ import pytest
 
 from rmwbench.analysis.metrics.cost import cost
 from rmwbench.analysis.metrics.network.outage import outages
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import held, killed, spawn
-from rmwbench.campaign.trial.outcome import Order, Outcome, TimeFacts
-from rmwbench.campaign.trial.outcome import Window as Told
+from rmwbench.campaign.trial.outcome import Order, TimeFacts, TrialOutcome
+from rmwbench.campaign.trial.outcome import TrialWindow as Told
 from rmwbench.campaign.trial.trial import TrialResult, run_trial
 from rmwbench.campaign.trial.window import _finish
 from rmwbench.lab.process import records
-from rmwbench.lab.process.records import RECEIVED, Section, SectionPlan
+from rmwbench.lab.process.records import RECEIVED, RecordSection, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -115,7 +115,7 @@ def test_a_publisher_that_is_killed_begins_anew_and_its_records_survive(worker):
     assert min(row["seq"] for row in sent if row["endpoint"] == second) == 0
     begin = result.tables["trials"].to_pylist()[0]["steady_begin_ns"]
     (outage,) = outages(
-        result.tables["events"].to_pylist(), rows, Window(begin, begin + 1_600_000_000)
+        result.tables["events"].to_pylist(), rows, SteadyWindow(begin, begin + 1_600_000_000)
     )
     assert (outage.kind, outage.who, outage.what) == ("restart", "driver", "killed")
     assert (outage.down_ns - begin, outage.up_ns - begin) == (350_000_000, 700_000_000)
@@ -140,13 +140,13 @@ def test_a_successor_that_cannot_come_up_is_a_finding_and_no_failure(worker, mon
 
 
 def test_held_messages_are_counted_in_the_records_of_the_dead():
-    found = Outcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), TimeFacts("", 0))
+    found = TrialOutcome(Order(1, cell(planner=DIES, hold_ms=90), 0, 0, 1, 1), TimeFacts("", 0))
     planner = next(e.endpoint for e in found.order.cell.endpoints if e.process == "planner")
     rows = np.zeros(3, [("consumed_ns", "<i8")])
     rows["consumed_ns"] = [100, 0, 0]
     found.sections = [
-        Section(RECEIVED, planner, 9, 3, 0, rows),
-        Section(RECEIVED, planner + 5, 9, 3, 0, rows),
+        RecordSection(RECEIVED, planner, 9, 3, 0, rows),
+        RecordSection(RECEIVED, planner + 5, 9, 3, 0, rows),
     ]
     found.events = [{"event": "killed", "text": killed.KILLED, "process": "planner", "time_ns": 5}]
     killed.tell_held(found)
@@ -159,7 +159,7 @@ def test_held_messages_are_counted_in_the_records_of_the_dead():
 
 
 def test_a_successor_is_charged_with_what_it_used_and_not_for_the_time_before_it():
-    found = Outcome(Order(1, cell(planner=DIES), 0, 0, 1, 1), TimeFacts("", 0))
+    found = TrialOutcome(Order(1, cell(planner=DIES), 0, 0, 1, 1), TimeFacts("", 0))
     second = 1_000_000_000
     found.times.window = Told(0, 0, 10 * second)
     usage = lambda time_ns, cpu_ns: {"time_ns": time_ns, "cpu_ns": cpu_ns}  # noqa: E731
@@ -183,7 +183,7 @@ def stuck(what, timeout_s, *_):
 
 def begun(monkeypatch, sent, **life):
     """A trial of 1.7 s at 10 Hz whose only publisher sent so many and does not end."""
-    found = Outcome(Order(1, cell(**life), 0, 0, 1, 1), TimeFacts("", 0))
+    found = TrialOutcome(Order(1, cell(**life), 0, 0, 1, 1), TimeFacts("", 0))
     found.times.window = Told(1_000_000_000, 1_100_000_000, 2_700_000_000)
     found.times.windows = {"driver": found.times.window}
     found.endpoints.started = {1}

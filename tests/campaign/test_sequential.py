@@ -11,7 +11,7 @@ import pytest
 from rich.console import Console
 
 from rmwbench.analysis.verdicts import best, sequential
-from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal_lines import LookTaken
@@ -22,7 +22,7 @@ from rmwbench.campaign.here import Here
 from rmwbench.campaign.interim import seen
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repeat
 from rmwbench.campaign.run import Runner
-from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.errors import UserError
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -84,7 +84,7 @@ class Virtual:
         if host is not None:
             host.close()
         if self.stop_after is not None and len(self.ran) == self.stop_after:
-            raise Stopped("SIGINT")
+            raise StopSignal("SIGINT")
         self.ran.append(order.trial)
         self.now_s += self.slow * (order.cell.timeline.duration_s + 0.3)
         void = order.trial in self.spoilt
@@ -474,7 +474,10 @@ def test_a_planted_difference_stops_a_campaign_early_and_its_report_judges_like_
         arm["verdict"] for arm in document["workloads"][0]["arms"] if arm["arm"] == "there"
     )
     arms = {
-        "w": [Arm("here", _primary(document, "here")), Arm("there", _primary(document, "there"))]
+        "w": [
+            JudgedArm("here", _primary(document, "here")),
+            JudgedArm("there", _primary(document, "there")),
+        ]
     }
     expected = sequential.judge(arms, Rules(), campaign["looks"]["looks"], blocks=looks[-1].blocks)[
         "w"

@@ -16,14 +16,14 @@ import pytest
 
 from rmwbench.campaign.plan import shared_host, unsupported
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import NAMESPACES, Kind
+from rmwbench.lab.host.kind import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, find_workers
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 
 REPOSITORY = Path(__file__).parents[2]
 SUITE = Path(__file__).with_name("shared_suite.yaml")
-SHARED = Kind("shared", "a test says so")
+SHARED = HostKind("shared", "a test says so")
 FIRST_SET = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds", "sampler")
 
 # Everything that `robot0` sends, but for our own datagram that proves that it would be heard: it

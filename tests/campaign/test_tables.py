@@ -2,7 +2,7 @@
 
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.changes import Changes
-from rmwbench.campaign.trial.outcome import Window
+from rmwbench.campaign.trial.outcome import TrialWindow
 from rmwbench.suite.cells import Change
 from tests.campaign.cells import cell, outcome, section
 
@@ -44,7 +44,7 @@ def joined(monkeypatch):
     """A trial from 0 to 11 s, steady from 1 s on, in which a publisher of 100 Hz joins at 4 s and
     sends 50 messages."""
     found = outcome(cell(schedule="arrival: {kind: periodic, rate_hz: 100, phase_ns: 0}"))
-    found.times.window = Window(0, SECOND, 11 * SECOND)
+    found.times.window = TrialWindow(0, SECOND, 11 * SECOND)
     found.times.windows = {p.name: found.times.window for p in found.order.cell.processes}
     told = []
     changes = Changes(found, None, None, found.times.window)

@@ -17,7 +17,7 @@ from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.capacity.axis import axis, levels
-from rmwbench.campaign.capacity.cells import Cells
+from rmwbench.campaign.capacity.cells import SearchCells
 from rmwbench.campaign.capacity.request import (
     Contestant,
     SearchRequest,
@@ -239,7 +239,7 @@ def campaign(
     request = SearchRequest(
         "mini.yaml", "small", (), limit, "rate", None, None, budget_s, resolution, 1
     )
-    cells = Cells(suite, workload, along, parsed.messages)
+    cells = SearchCells(suite, workload, along, parsed.messages)
     contestants = tuple(Contestant(arm, found, None) for arm in suite.arms)
     space = SearchSpace(request, parsed, along, cells, found, start, contestants)
     plan = make_plan(

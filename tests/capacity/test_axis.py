@@ -8,7 +8,7 @@ import pytest
 from rmwbench.analysis.capacity.arm import ArmSearch
 from rmwbench.campaign.capacity import testable
 from rmwbench.campaign.capacity.axis import AXES, NETWORK, axis, levels
-from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, Cells
+from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, SearchCells
 from rmwbench.campaign.capacity.request import parse_level, quantity
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import parse
@@ -37,7 +37,7 @@ WORKLOADS = {workload.name: workload for workload in LOADED.workloads}
 
 
 def cells(workload, along="rate", messages=1000):
-    return Cells(LOADED, WORKLOADS[workload], axis(along), messages)
+    return SearchCells(LOADED, WORKLOADS[workload], axis(along), messages)
 
 
 def test_a_rate_is_the_fastest_publishers_and_the_others_keep_their_proportion():

@@ -4,11 +4,11 @@ import math
 
 import pytest
 
-from rmwbench.analysis.capacity.knee import Point, knee
+from rmwbench.analysis.capacity.knee import LoadPoint, knee
 
 
 def curve(*points):
-    return [Point(load, ns, unstable=ns is None) for load, ns in points]
+    return [LoadPoint(load, ns, unstable=ns is None) for load, ns in points]
 
 
 def test_it_lies_where_the_line_between_two_loads_passes_twice_the_least():
@@ -40,5 +40,5 @@ def test_where_nothing_bends_there_is_none(points):
 
 
 def test_an_infinite_median_is_a_knee_at_its_load():
-    found = knee([Point(100, 10.0), Point(200, math.inf)])
+    found = knee([LoadPoint(100, 10.0), LoadPoint(200, math.inf)])
     assert (found.load, found.by) == (200, "latency")

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.capacity.limit import judge, parse_limit
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import Messages
 from rmwbench.analysis.metrics.sample import make_sample
 from rmwbench.analysis.metrics.stability import Stability
@@ -26,7 +26,7 @@ def trial(latencies_ns, *, never_sent=0, under_way=0):
     )
     messages = Messages(ledger=ledger, samples={"response_latency": make_sample([latencies])})
     messages.longest_stall_ns = 5e6
-    return Trial(1, 0, messages, 10**9)
+    return MeasuredTrial(1, 0, messages, 10**9)
 
 
 @pytest.mark.parametrize(

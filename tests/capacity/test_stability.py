@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.stability import stability
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT
 
-ENDPOINTS = [Endpoint(1, "publisher", "t"), Endpoint(2, "subscription", "t")]
+ENDPOINTS = [EndpointRow(1, "publisher", "t"), EndpointRow(2, "subscription", "t")]
 WARMUP_S, WINDOW_S = 0.2, 1.0
-WINDOW = Window(int(WARMUP_S * 1e9), int((WARMUP_S + WINDOW_S) * 1e9))
+WINDOW = SteadyWindow(int(WARMUP_S * 1e9), int((WARMUP_S + WINDOW_S) * 1e9))
 
 
 class Records:
@@ -113,7 +113,7 @@ def test_random_latencies_are_seldom_called_a_trend():
 
 def test_every_reader_queues_for_itself():
     due = due_s(1000)
-    endpoints = [*ENDPOINTS, Endpoint(3, "subscription", "t")]
+    endpoints = [*ENDPOINTS, EndpointRow(3, "subscription", "t")]
     one = found(due, due, served(due, 1 / 900))
     two = found(due, due, served(due, 1 / 900), endpoints, (2, 3))
     assert two.growth_hz == pytest.approx(2 * one.growth_hz) and two.due == 2 * one.due

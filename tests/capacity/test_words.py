@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.results.capacity import words
-from rmwbench.results.capacity.model import CapacityArm, Search
+from rmwbench.results.capacity.model import CapacityArm, RaisedFactor
 from tests.support.typed import typed
 
 
@@ -15,7 +15,7 @@ def bracketed(name, low, value, high):
 def said(arms, **about):
     return [
         one.text
-        for one in words.conclusions(typed(Search, about | {"curve": ("p50", "p99")}), arms)
+        for one in words.conclusions(typed(RaisedFactor, about | {"curve": ("p50", "p99")}), arms)
     ]
 
 

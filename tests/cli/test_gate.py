@@ -7,7 +7,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.cli.gate import exit_code, limits
 from rmwbench.cli.verbs.capacity import code_of
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.support import synthetic_bundle
 from tests.support.command import rmwbench
 from tests.support.typed import typed
@@ -27,13 +27,13 @@ from tests.support.typed import typed
 )
 def test_the_worst_condition_decides(found, code):
     conditions = [{"outcome": one} for one in found]
-    assert exit_code(typed(Shown, {"outcomes": {"conditions": conditions}})) == code
+    assert exit_code(typed(SuiteAnswer, {"outcomes": {"conditions": conditions}})) == code
 
 
 def test_what_may_no_longer_be_acceptable_is_not():
     for may, code in ((["misses", "none"], 1), (["meets", "misses"], 2)):
         conditions = [{"outcome": "open", "may": may}]
-        assert exit_code(typed(Shown, {"outcomes": {"conditions": conditions}})) == code
+        assert exit_code(typed(SuiteAnswer, {"outcomes": {"conditions": conditions}})) == code
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_limits_of_what_is_not_judged_are_refused(tmp_path, about):
 
 
 def test_without_limits_there_is_no_gate():
-    assert exit_code(typed(Shown)) == 0
+    assert exit_code(typed(SuiteAnswer)) == 0
 
 
 @pytest.mark.long

@@ -88,7 +88,10 @@ def test_a_machine_tells_its_own_newest_calibration(monkeypatch):
         "for_campaign",
         lambda card: {"aa_floor": 0.1, "of": card["summary"]},
     )
-    assert on_machine.Machine().card()["calibration"] == {"aa_floor": 0.1, "of": CARD["summary"]}
+    assert on_machine.ClusterMachine().card()["calibration"] == {
+        "aa_floor": 0.1,
+        "of": CARD["summary"],
+    }
 
 
 def test_a_machine_that_fails_its_check_is_left_out(fleet):

@@ -17,7 +17,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.cluster.fleet import SHARED
 from rmwbench.lab.host.marker import VARIABLE
-from rmwbench.published.committee.sections import Section, costs, share
+from rmwbench.published.committee.sections import ReportSection, costs, share
 from rmwbench.published.committee.session import begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.cluster.nodes import Nodes, why_not
@@ -232,7 +232,7 @@ def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(be
     bench.write(blocks=5)
     path, sections = (
         bench.path / "tsc",
-        [Section(name, f"The {name}", str(bench.suite)) for name in ("one", "two")],
+        [ReportSection(name, f"The {name}", str(bench.suite)) for name in ("one", "two")],
     )
     found, absent = costs(sections, machines=3)
     shares = share(found, 120.0)

@@ -18,8 +18,8 @@ from rmwbench.campaign.here import ResultsLost
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import resumed_course
-from rmwbench.campaign.stop import Stopped
-from rmwbench.campaign.trial.outcome import Outcome, TimeFacts
+from rmwbench.campaign.stop import StopSignal
+from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.trial import TrialResult
 from rmwbench.campaign.trial.void import kept, of_the_machine
 from rmwbench.cluster.filesystem import Copy
@@ -223,7 +223,7 @@ def test_a_stopped_campaign_has_whole_parts_and_resumes(tmp_path):
     def stop(fleet):
         waits.append(None)
         if len(waits) == 14:
-            raise Stopped("SIGINT")
+            raise StopSignal("SIGINT")
 
     ending, _ = run(tmp_path / "out", Fleet(3, before_wait=stop))
     assert ending.stopped_by == "SIGINT"
@@ -358,7 +358,7 @@ def test_who_ordered_a_trial_says_whether_a_spoilt_one_is_kept_and_not_the_machi
     _, text = run(tmp_path / "out", fleet)
     assert ("are kept, with a flag" in text) == bool(asked)
     monkeypatch.setenv("RMWBENCH_SPOILT", "" if asked else "keep")  # as it is on the machine
-    there = Outcome(pickle.loads(pickle.dumps(fleet.orders[0])), TimeFacts("", 0))
+    there = TrialOutcome(pickle.loads(pickle.dumps(fleet.orders[0])), TimeFacts("", 0))
     window = {"steal": 0.12, "stolen": 0.12, "stolen_ticks": 12}
     there.probes = [{"probe": n, "at": "window", "value": v} for n, v in window.items()]
     assert bool(kept(there)) == bool(asked) and bool(of_the_machine(there)) == (not asked)

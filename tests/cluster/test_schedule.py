@@ -9,10 +9,10 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.bundle.journal_lines import read_line
-from rmwbench.campaign.course import MOST_REPEATS, Spoilt
+from rmwbench.campaign.course import MOST_REPEATS, SpoiltBlock
 from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.cluster.parts import PartSource
-from rmwbench.cluster.schedule import Key, Part, Schedule, duration_s
+from rmwbench.cluster.schedule import BegunBatch, BlockKey, Schedule, duration_s
 from tests.campaign.test_course import plan
 
 
@@ -24,7 +24,7 @@ class Walk:
         self.plan, self.journal = made, list(journal)
         self.schedule = Schedule(made, map(read_line, self.journal))
         self.machines, self.running, self.unwritten = list(machines), {}, []
-        self.ran_on: dict[Key, set[str]] = {}
+        self.ran_on: dict[BlockKey, set[str]] = {}
         self.looks: list[tuple[int, int]] = []
 
     def dispatch(self) -> None:
@@ -32,7 +32,7 @@ class Walk:
             if machine not in self.running and (trial := self.schedule.take(machine)):
                 self.running[machine] = trial
 
-    def step(self, machine, status="done", cause=None) -> Part | None:
+    def step(self, machine, status="done", cause=None) -> BegunBatch | None:
         self.running.pop(machine)
         part = self.schedule.ended_on(machine, status, cause)
         if part:
@@ -153,7 +153,7 @@ def test_whatever_is_lost_and_void_the_campaign_has_every_cell_once_per_block(se
     counted, spoilt = walk.counted(), Counter()
     for line in walk.journal:
         if line.get("status") == "void":
-            spoilt[Key(line["block"], made.cell(line["cell"]).comparison)] += 1
+            spoilt[BlockKey(line["block"], made.cell(line["cell"]).comparison)] += 1
     for key in walk.ran_on:  # every arm once, or none because it was spoilt as often as it may be
         able = [t for t in made.trials if walk.schedule._key(t) == key and t.cell not in unable]
         expected = 0 if spoilt[key] > MOST_REPEATS else 1
@@ -223,7 +223,7 @@ def test_a_spoilt_part_begins_again_on_the_same_machine_with_every_arm():
         (74, second.cell, second.trial),
         (3, third.cell, None),
     ]
-    assert part.spoilt == {second.trial: Spoilt((first.trial,), again=True)}
+    assert part.spoilt == {second.trial: SpoiltBlock((first.trial,), again=True)}
     walk.write()
     assert walk.counted() == {(t.cell, 0): 1 for t in (first, second, third)}
 

@@ -9,13 +9,13 @@ import zipfile
 import pytest
 
 from rmwbench.cluster.door import door_class
-from rmwbench.cluster.shipping import Program, Store, package, programs
+from rmwbench.cluster.shipping import ShippedProgram, Store, package, programs
 
 CODE = b"\x7fELF and what follows"
 
 
-def program(name="rmwbench-x", content=CODE) -> Program:
-    return Program(name, hashlib.sha256(content).hexdigest())
+def program(name="rmwbench-x", content=CODE) -> ShippedProgram:
+    return ShippedProgram(name, hashlib.sha256(content).hexdigest())
 
 
 def test_machine_code_is_shipped_and_what_is_bound_to_its_installation_is_not(tmp_path):

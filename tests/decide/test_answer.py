@@ -6,14 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.answer import Candidate, Failed, Limit, Outcome, Why, decide
+from rmwbench.analysis.decide.answer import DecideCandidate, Failed, Outcome, UserLimit, Why, decide
 from rmwbench.analysis.decide.flips import At, along
-from rmwbench.analysis.decide.posterior import Blocks, posterior
+from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 
-LATENCY = Limit("w", None, "response_latency_p99", 10e6)
-LOSS = Limit("w", "front", "undelivered", 0.01)
-CPU = Limit("w", None, "cpu_cores", 1.0)
+LATENCY = UserLimit("w", None, "response_latency_p99", 10e6)
+LOSS = UserLimit("w", "front", "undelivered", 0.01)
+CPU = UserLimit("w", None, "cpu_cores", 1.0)
 RULES = Rules()
 SCATTER = np.array([0.97, 1.02, 0.99, 1.03, 1.0, 0.98, 1.01, 1.0])
 
@@ -22,7 +22,7 @@ def blocks(values, kind="positive", of=(), campaigns=None, bound=0.0):
     values = [float(value) for value in values]
     campaigns = tuple(campaigns or (0,) * len(values))
     places = tuple(enumerate(range(len(values))))
-    return Blocks(kind, tuple(values), campaigns, places, tuple(of), bound)
+    return BlockValues(kind, tuple(values), campaigns, places, tuple(of), bound)
 
 
 def about(value, n=8):
@@ -34,12 +34,12 @@ def lost(counts, wanted=100_000):
 
 
 def one(found, limits=(LATENCY, LOSS, CPU), **more):
-    (answer,) = decide([Candidate("x", found, **more)], list(limits), RULES)
+    (answer,) = decide([DecideCandidate("x", found, **more)], list(limits), RULES)
     return answer
 
 
 def of(met):
-    return Limit(met.case, met.topic, met.metric, met.at_most)
+    return UserLimit(met.case, met.topic, met.metric, met.at_most)
 
 
 GOOD = {LATENCY: about(5e6), LOSS: lost([0] * 8), CPU: about(0.4)}
@@ -135,8 +135,8 @@ def test_what_was_still_under_way_must_leave_room_too():
 def test_more_candidates_need_clearer_blocks():
     """One error is shared, so what is just decided alone is open among ten."""
     found = {LATENCY: blocks(10e6 * np.array([0.8, 1.05, 0.9, 0.97, 0.85, 1.0, 0.93, 0.9]))}
-    alone = decide([Candidate("x", found)], [LATENCY], RULES)[0]
-    among = decide([Candidate(str(n), found) for n in range(10)], [LATENCY], RULES)[0]
+    alone = decide([DecideCandidate("x", found)], [LATENCY], RULES)[0]
+    among = decide([DecideCandidate(str(n), found) for n in range(10)], [LATENCY], RULES)[0]
     assert (alone.outcome, among.outcome) == (Outcome.MEETS, Outcome.OPEN)
     assert alone.probability == among.probability
 

@@ -11,19 +11,19 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.answer import Candidate, Limit, Outcome, decide
-from rmwbench.analysis.decide.posterior import Blocks, posterior
+from rmwbench.analysis.decide.answer import DecideCandidate, Outcome, UserLimit, decide
+from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules
 
-LATENCY = Limit("w", None, "response_latency_p99", 10e6)
-MEMORY = Limit("w", None, "pss", 4e8)
-LOSS = Limit("w", None, "undelivered", 0.01)
+LATENCY = UserLimit("w", None, "response_latency_p99", 10e6)
+MEMORY = UserLimit("w", None, "pss", 4e8)
+LOSS = UserLimit("w", None, "undelivered", 0.01)
 PLACES = tuple((0, block) for block in range(60))
 
 
 def blocks(values, kind="positive", of=()):
     n = len(values)
-    return Blocks(kind, tuple(map(float, values)), (0,) * n, PLACES[:n], tuple(of))
+    return BlockValues(kind, tuple(map(float, values)), (0,) * n, PLACES[:n], tuple(of))
 
 
 def too_far(believed, right, *, careful=False, most=0.06):
@@ -76,14 +76,14 @@ def test_a_loss_within_its_limit(burst):
 def test_all_limits_at_once_with_metrics_that_go_together():
     """Three metrics of one block, correlated by 0.8; each limit anywhere about its truth."""
     rng = np.random.default_rng(3)
-    limits = [Limit("w", None, name, 1.0) for name in ("pss", "cpu_cores", "match_time")]
+    limits = [UserLimit("w", None, name, 1.0) for name in ("pss", "cpu_cores", "match_time")]
     root = np.linalg.cholesky(np.full((3, 3), 0.8) + 0.2 * np.eye(3))
     believed, right = [], []
     for _ in range(4000):
         sd, n = 0.2, 10
         truth = sd * rng.uniform(-8, 8, 3) / np.sqrt(n)
         found = np.exp(truth + sd * rng.standard_normal((n, 3)) @ root.T)
-        candidate = Candidate("x", {one: blocks(found[:, k]) for k, one in enumerate(limits)})
+        candidate = DecideCandidate("x", {one: blocks(found[:, k]) for k, one in enumerate(limits)})
         (answer,) = decide([candidate], limits, Rules())
         believed.append(answer.probability)
         right.append(bool((truth <= 0).all()))
@@ -97,7 +97,7 @@ def test_at_the_limit_itself_false_answers_stay_rare():
     campaigns = 600
     for _ in range(campaigns):
         candidates = [
-            Candidate(
+            DecideCandidate(
                 name,
                 {
                     LATENCY: blocks(LATENCY.at_most * 1.001 * np.exp(0.2 * rng.standard_normal(8))),

@@ -19,7 +19,7 @@ import pytest
 
 from rmwbench.lab.host import HostBroken, RemoteHost, allocations, contents, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected
-from rmwbench.lab.host.permitted import Refused
+from rmwbench.lab.host.permitted import NotPermitted
 from rmwbench.lab.host.remote import Agent
 
 pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
@@ -420,7 +420,7 @@ def test_words_that_are_permitted():
         [["a"], "b"],
         None,
     ):
-        with pytest.raises(Refused):
+        with pytest.raises(NotPermitted):
             permitted.arguments(words)
     assert allocations.FD <= permitted.LARGEST_FD
 

@@ -8,14 +8,14 @@ import pytest
 from rmwbench.lab.machine import card, gather
 from rmwbench.lab.machine.checks import RULES, checks, warnings
 from rmwbench.lab.machine.finding import LEVELS
-from rmwbench.lab.machine.probe import Reading, Ticks, edge_probes
+from rmwbench.lab.machine.probe import EdgeReading, Ticks, edge_probes
 
 
 def sampled(busy, steal, processors=8):
     """The probes of a second with so many ticks that the hypervisor gave and took."""
     ticks = Ticks(busy, 100 * processors - busy - steal, 0, steal)
-    begun = Reading(Ticks(0, 0, 0, 0), 0, 0, None, 2)
-    return edge_probes(begun, Reading(ticks, 10**9, 10**9, None, 2))
+    begun = EdgeReading(Ticks(0, 0, 0, 0), 0, 0, None, 2)
+    return edge_probes(begun, EdgeReading(ticks, 10**9, 10**9, None, 2))
 
 
 GOOD = {
@@ -191,7 +191,7 @@ def test_what_the_doctor_samples_are_the_probes_of_a_trial(monkeypatch):
     was half a percent, and green."""
     readings = [Ticks(50, 500, 5, 0), Ticks(58, 690, 6, 1)]
     edges = iter(
-        Reading(ticks, at, at, None, 2) for at, ticks in zip((0, 10**9), readings, strict=True)
+        EdgeReading(ticks, at, at, None, 2) for at, ticks in zip((0, 10**9), readings, strict=True)
     )
     monkeypatch.setattr(gather, "read_edge", lambda: next(edges))
     found = gather.sampled(0.0)

@@ -16,7 +16,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.machine import fixes
 from rmwbench.lab.machine.checks import checks
 from rmwbench.lab.machine.checks.network import MOST_ASKED_BYTES
-from rmwbench.lab.machine.finding import Change
+from rmwbench.lab.machine.finding import FixChange
 from tests.lab.test_doctor_checks import GOOD, changed
 from tests.support.command import rmwbench
 
@@ -44,7 +44,7 @@ def kernel(tmp_path, monkeypatch):
         path = root / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    return fixes.Kernel(root, os.getpid())
+    return fixes.KernelFiles(root, os.getpid())
 
 
 def steps(kernel, *facts, only=()):
@@ -67,7 +67,7 @@ def test_every_command_of_a_fix_is_the_one_that_the_doctor_shows():
     for path, bad in (SMALL, FRAGMENTS, HUGE_PAGES, ("sysctls/net.core.netdev_max_backlog", "300")):
         (finding,) = [one for one in checks(changed(path, bad)) if one.changes]
         for change in finding.changes:
-            told = fixes.command_of(fixes.Step("file", change.target, None, change.value))
+            told = fixes.command_of(fixes.FixStep("file", change.target, None, change.value))
             *_, last = told.split("sysctl -w ")
             assert last in finding.fix
     assert not [one for one in checks(GOOD) if one.changes]
@@ -103,10 +103,10 @@ def test_values_are_set_in_every_place_and_set_back_to_what_each_was(kernel):
 
 
 def test_of_several_words_the_one_in_brackets_is_the_value(kernel):
-    (step,) = kernel.steps(Change("file", f"/{HUGE}", "madvise"))
+    (step,) = kernel.steps(FixChange("file", f"/{HUGE}", "madvise"))
     assert step.before == "always" and step.is_needed
     (kernel.root / HUGE).write_text("always [madvise] never\n")
-    assert not kernel.steps(Change("file", f"/{HUGE}", "madvise"))[0].is_needed
+    assert not kernel.steps(FixChange("file", f"/{HUGE}", "madvise"))[0].is_needed
 
 
 def test_only_what_is_named_is_changed(kernel):
@@ -142,7 +142,7 @@ def test_after_a_restart_there_is_nothing_to_set_back(kernel):
 def test_what_was_not_set_is_said_and_not_kept(kernel):
     (kernel.root / RMEM).unlink()
     (kernel.root / RMEM).mkdir()
-    step = fixes.Step("file", f"/{RMEM}", None, "33554432")
+    step = fixes.FixStep("file", f"/{RMEM}", None, "33554432")
     (outcome,) = fixes.apply([step], kernel)
     assert outcome.problem == "Is a directory" and not fixes.state_file().exists()
 
@@ -160,7 +160,7 @@ def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):
         mine = resource.getrlimit(resource.RLIMIT_NOFILE)
         resource.prlimit(shell.pid, resource.RLIMIT_NOFILE, (64, 1000))
         kernel.shell = shell.pid
-        (step,) = kernel.steps(Change("limit", "nofile", "500:1000"))
+        (step,) = kernel.steps(FixChange("limit", "nofile", "500:1000"))
         assert fixes.command_of(step) == f"prlimit --pid {shell.pid} --nofile=500:1000"
         assert kernel.may(step) and not fixes.apply([step], kernel)[0].problem
         assert resource.prlimit(shell.pid, resource.RLIMIT_NOFILE) == (500, 1000)
@@ -176,7 +176,7 @@ def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):
 
 def test_only_who_may_raise_a_hard_limit_does_it(kernel, monkeypatch):
     monkeypatch.setattr(fixes.gather, "has_capability", lambda number: False)
-    step = fixes.Step("limit", "memlock", "65536:65536", "unlimited:unlimited", (1, 1))
+    step = fixes.FixStep("limit", "memlock", "65536:65536", "unlimited:unlimited", (1, 1))
     assert not kernel.may(step)
     monkeypatch.setattr(fixes.gather, "has_capability", lambda number: number == 24)
     assert kernel.may(step)
@@ -193,7 +193,7 @@ class Terminal:
 @pytest.fixture
 def called(kernel, monkeypatch):
     """The verb on that kernel: (exit code, stdout, stderr) by what is answered."""
-    monkeypatch.setattr(fixes, "Kernel", lambda: kernel)
+    monkeypatch.setattr(fixes, "KernelFiles", lambda: kernel)
 
     def call(what="fix", *, answer=None, yes=False, as_json=False, facts=(SMALL,)):
         monkeypatch.setattr(verb.sys, "stdin", Terminal(answer is not None))
@@ -297,9 +297,9 @@ def test_the_kernel_itself_takes_and_gives_back_a_value(tmp_path):
     """In a network namespace of its own, so that nothing outside notices."""
     words = (
         "from rmwbench.lab.machine import fixes\n"
-        "from rmwbench.lab.machine.finding import Change\n"
-        "kernel = fixes.Kernel()\n"
-        "steps = kernel.steps(Change('file', '/proc/sys/net/ipv4/ipfrag_time', '7'))\n"
+        "from rmwbench.lab.machine.finding import FixChange\n"
+        "kernel = fixes.KernelFiles()\n"
+        "steps = kernel.steps(FixChange('file', '/proc/sys/net/ipv4/ipfrag_time', '7'))\n"
         "print(steps[0].before, [one.problem for one in fixes.apply(steps, kernel)])\n"
         "print(kernel.now(steps[0]), [one.problem for one in fixes.undo(kernel)])\n"
         "print(kernel.now(steps[0]))\n"

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rmwbench.lab.camera import drawn
-from rmwbench.suite.workload.camera import PHOTO, RENDERED, Format
+from rmwbench.suite.workload.camera import PHOTO, RENDERED, PixelFormat
 
-VGA = Format(640, 480, Fraction(30))
+VGA = PixelFormat(640, 480, Fraction(30))
 
 
 def pixels(kind, number=0):

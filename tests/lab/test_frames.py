@@ -15,7 +15,7 @@ from rmwbench.lab.camera import source as frames
 from rmwbench.lab.camera.source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
-from rmwbench.suite.workload.camera import Format
+from rmwbench.suite.workload.camera import PixelFormat
 from tests.suite.suite_text import cells_of
 
 needs_gstreamer = pytest.mark.skipif(
@@ -24,7 +24,7 @@ needs_gstreamer = pytest.mark.skipif(
 )
 
 PERIOD_NS = 20_000_000
-FORMAT = Format(64, 48, Fraction(50))
+FORMAT = PixelFormat(64, 48, Fraction(50))
 RING_BYTES = frames.ring_bytes(FORMAT.frame_bytes)
 
 

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.lab import machine
 from rmwbench.lab.machine import card
 from rmwbench.lab.machine.probe import (
-    Reading,
+    EdgeReading,
     Ticks,
     attributed_probes,
     awake_as_idle,
@@ -104,9 +104,9 @@ def values(rows):
 
 def test_a_slewed_clock_and_a_used_up_quota_show_between_the_edges():
     ticks = Ticks(100, 1000, 10, 5), Ticks(150, 1030, 14, 21)
-    begin = Reading(ticks[0], 0, 0, 10, 2)
+    begin = EdgeReading(ticks[0], 0, 0, 10, 2)
     assert values(
-        edge_probes(begin, Reading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010, 2))
+        edge_probes(begin, EdgeReading(ticks[1], 1_001_000_000, 1_000_000_000, 200_000_010, 2))
     ) == pytest.approx(
         {
             **values(window_probes(*ticks)),
@@ -117,7 +117,7 @@ def test_a_slewed_clock_and_a_used_up_quota_show_between_the_edges():
             "throttled": 0.2,
         }
     )
-    without = edge_probes(begin, Reading(ticks[1], 10**9, 10**9, None, 2))
+    without = edge_probes(begin, EdgeReading(ticks[1], 10**9, 10**9, None, 2))
     assert "throttled" not in values(without) and values(without)["clock_slew"] == 0
     assert "clock_slew" not in values(edge_probes(begin, begin))
 

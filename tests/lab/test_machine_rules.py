@@ -4,7 +4,7 @@ probe."""
 import pytest
 
 from rmwbench.codes import Code
-from rmwbench.lab.machine import RULES, Reading, Ticks, edge_probes, flags, violations, voids
+from rmwbench.lab.machine import RULES, EdgeReading, Ticks, edge_probes, flags, violations, voids
 
 TICK = 10_000_000  # ns
 
@@ -25,7 +25,7 @@ def beyond(rule, value):
 def window(busy, idle, steal, window_ns):
     """The probes of a window of that length, in ticks of all processors."""
     begin, end = (
-        Reading(ticks, ns, ns, None, 2)
+        EdgeReading(ticks, ns, ns, None, 2)
         for ticks, ns in ((Ticks(0, 0, 0, 0), 0), (Ticks(busy, idle, 0, steal), window_ns))
     )
     return edge_probes(begin, end)

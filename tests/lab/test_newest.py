@@ -14,8 +14,8 @@ from rmwbench.lab.middleware import build, find, workspace
 from rmwbench.lab.middleware.catalogue import Newest, Recipe, recipes
 from rmwbench.lab.middleware.newest import apt, offer, place
 from rmwbench.lab.middleware.newest import build as newest_build
-from rmwbench.lab.middleware.newest.apt import Source
-from rmwbench.lab.middleware.newest.plan import Need, needs, plan
+from rmwbench.lab.middleware.newest.apt import SourcePackage
+from rmwbench.lab.middleware.newest.plan import PackageNeed, needs, plan
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.side import bare
 from tests.lab import fake_worker
@@ -154,9 +154,9 @@ def test_what_is_compiled_with_is_told_from_what_packages_and_tests(machine):
 
 
 class Archive:
-    def source(self, package: str) -> Source:
+    def source(self, package: str) -> SourcePackage:
         [*_, last] = apt.paragraphs({"dds": SHOWSRC, "libcdr-dev": CDR}[package])
-        return Source(last["Package"], last["Version"], last["Build-Depends"])
+        return SourcePackage(last["Package"], last["Version"], last["Build-Depends"])
 
 
 def test_what_the_system_has_too_old_is_built_first_and_what_it_lacks_is_installed():
@@ -180,14 +180,14 @@ def test_what_the_system_has_too_old_is_built_first_and_what_it_lacks_is_install
 
 
 def test_a_need_without_a_version_is_met_by_any_and_by_none_not():
-    assert Need("a").met_by("1") and not Need("a").met_by(None)
-    assert not Need("a", ">=", "2").met_by(None)
+    assert PackageNeed("a").met_by("1") and not PackageNeed("a").met_by(None)
+    assert not PackageNeed("a", ">=", "2").met_by(None)
 
 
 def test_of_several_source_packages_the_newest_is_taken(machine):
     if shutil.which("dpkg") is None:
         pytest.skip("no dpkg here, which orders versions")
-    assert apt.Archive(machine.directory).source("dds").version == "3.10.0-1"
+    assert apt.AptArchive(machine.directory).source("dds").version == "3.10.0-1"
 
 
 def test_it_is_built_from_its_sources_in_order_into_one_prefix(machine):
@@ -477,7 +477,7 @@ def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
     monkeypatch.setattr(apt, "KEYRING", keyring)
     monkeypatch.setattr(apt, "archives", lambda: [f"file:{tmp_path}/debian"])
     with pytest.raises(UserError, match="is not signed"):
-        apt.Archive(tmp_path / "home").update()
+        apt.AptArchive(tmp_path / "home").update()
 
 
 def test_a_suite_may_name_a_series_and_a_misspelt_one_is_caught(tmp_path):

@@ -275,7 +275,7 @@ def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     denied = HostBroken("unshare with a user namespace", 1)
     monkeypatch.delenv(kind.VARIABLE, raising=False)
     monkeypatch.setattr(kind, "why_not_own", lambda: denied)
-    assert kind.host_kind() == kind.Kind("shared", str(denied))
+    assert kind.host_kind() == kind.HostKind("shared", str(denied))
     assert "Operation not permitted" in kind.host_kind().told()
     monkeypatch.setattr(kind, "why_not_own", lambda: None)
     assert kind.host_kind() == kind.NAMESPACES

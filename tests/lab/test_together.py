@@ -50,14 +50,14 @@ def test_other_lines_are_no_artifacts(line):
     assert together.artifact_of(line) is None
 
 
-def compiled(progress: together.Progress, number: int, fresh: bool = False) -> None:
+def compiled(progress: together.CargoProgress, number: int, fresh: bool = False) -> None:
     for crate in range(number):
         progress.see(together.Artifact(f"{'old' if fresh else 'new'}-{crate}#0.1.0", False, fresh))
 
 
 def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
     monkeypatch.setattr(together, "WORK_DONE", {0.0: 0.0, 0.5: 0.25, 1.0: 1.0})
-    progress = together.Progress(expected_s=480, needed=100)
+    progress = together.CargoProgress(expected_s=480, needed=100)
     compiled(progress, 19)
     assert progress.left_s(100) == 380  # too early: as expected
     compiled(progress, 50)
@@ -71,7 +71,7 @@ def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
 
 def test_what_was_compiled_before_is_no_progress(monkeypatch):
     monkeypatch.setattr(together, "WORK_DONE", {0.0: 0.0, 1.0: 1.0})
-    progress = together.Progress(expected_s=480, needed=100)
+    progress = together.CargoProgress(expected_s=480, needed=100)
     compiled(progress, 60, fresh=True)
     compiled(progress, 20)
     assert progress.told == "crates compiled: 20 of 40"
@@ -79,7 +79,7 @@ def test_what_was_compiled_before_is_no_progress(monkeypatch):
 
 
 def test_where_cargo_does_not_say_what_is_needed_the_time_is_as_expected():
-    progress = together.Progress(expected_s=480, needed=0)
+    progress = together.CargoProgress(expected_s=480, needed=0)
     compiled(progress, 50)
     assert progress.left_s(100) == 380
 
@@ -106,8 +106,8 @@ def test_one_that_fails_is_absent_and_stops_no_other(tmp_path):
     good = artifact("good", "bin")
     environment = with_cargo(tmp_path, f"echo \"$@\" > {log}\necho '{good}'\nexit 101")
     programs = [
-        together.Program("bad", "rmwbench-bad", 5),
-        together.Program("good", "rmwbench-good", 1),
+        together.CrateProgram("bad", "rmwbench-bad", 5),
+        together.CrateProgram("good", "rmwbench-good", 1),
     ]
     said: list[str] = []
     assert together.build(programs, tmp_path, environment, said.append) == {"rmwbench-good"}
@@ -122,7 +122,7 @@ def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
     printed = "\n".join(f"echo '{line}'" for line in lines)
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exec seq 100\n{printed}")
     said: list[str] = []
-    programs = [together.Program("good", "rmwbench-good", 5)]
+    programs = [together.CrateProgram("good", "rmwbench-good", 5)]
     together.build(programs, tmp_path, environment, said.append)
     assert said[1].startswith("crates compiled: 1 of 100; about ")
     assert said[2] == "[1/1] good is built"

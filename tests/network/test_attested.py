@@ -7,7 +7,7 @@ import pytest
 from rmwbench.campaign.trial.attest import attestations, contradiction
 from rmwbench.lab.network.switch import RECORD
 from rmwbench.lab.process import records
-from rmwbench.lab.process.records import RECEIVED, Section
+from rmwbench.lab.process.records import RECEIVED, RecordSection
 from tests.campaign.cells import outcome
 from tests.network.laboratory import cell
 
@@ -19,10 +19,10 @@ SNAPSHOT = {
 SNAPSHOT |= {"udp": {"out_datagrams": 0}}
 
 
-def received(endpoint: int, writer: int, count: int) -> Section:
+def received(endpoint: int, writer: int, count: int) -> RecordSection:
     rows = np.zeros(count, records._with_flags(np.zeros(0, records._SLOT[RECEIVED])).dtype)
     rows["taken_ns"], rows["bytes"], rows["writer"] = 5000, 100, writer
-    return Section(RECEIVED, endpoint, 1000, count, 0, rows)
+    return RecordSection(RECEIVED, endpoint, 1000, count, 0, rows)
 
 
 def document(tx_bytes: int, segments: int = 0, payload: int = 0, datagrams: int = 0) -> dict:
@@ -35,7 +35,7 @@ def document(tx_bytes: int, segments: int = 0, payload: int = 0, datagrams: int 
     return {"snapshots": [{"at": "steady_begin", **SNAPSHOT}, {"at": "steady_end", **end}]}
 
 
-def observed(*sections: Section, workload="hosts: [robot, base]", **documents: dict):
+def observed(*sections: RecordSection, workload="hosts: [robot, base]", **documents: dict):
     found = outcome(cell("{}", workload))
     found.sections = list(sections)
     found.sampling.sampled_at = documents

@@ -17,7 +17,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import Configured, HostBroken, Hosts
 from rmwbench.lab.host.host import explained
 from rmwbench.lab.network import Emulation, NetworkBroken, netlink, plumbing
-from rmwbench.lab.network.plumbing import Place, rehearse_host
+from rmwbench.lab.network.plumbing import HostDevices, rehearse_host
 from rmwbench.lab.network.switch import CLASSES, LOST_UP, VERDICTS
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import Links
@@ -132,7 +132,7 @@ def test_a_host_that_is_not_as_asked_for_is_found():
     made, other = links(), links("{links: {robot: {up: {rate_mbps: 5, bottleneck: nic}}}}")
     with Hosts("test", made.hosts) as hosts:
         hosts.wait_ready()
-        place = Place("robot", 1, hosts["robot"].device or 0)
+        place = HostDevices("robot", 1, hosts["robot"].device or 0)
         hosts["robot"].configure("t", *plumbing.setup(place, made))
         done = hosts["robot"].receive(5)
         assert isinstance(done, Configured)
@@ -144,8 +144,8 @@ def test_a_host_that_is_not_as_asked_for_is_found():
         with pytest.raises(
             NetworkBroken, match=r"mac of eth0 is 02:4d:00:00:00:01, expected 02:4d:00:00:00:02"
         ):
-            plumbing.check(Place("robot", 2, place.device), made, done)
-        hosts["robot"].configure("again", *plumbing.setup(Place("robot", 1, 77), made))
+            plumbing.check(HostDevices("robot", 2, place.device), made, done)
+        hosts["robot"].configure("again", *plumbing.setup(HostDevices("robot", 1, 77), made))
         broken = hosts["robot"].receive(5)
         with pytest.raises(NetworkBroken, match=r"host robot: device of eth0: No such device"):
             plumbing.check(place, made, broken)
@@ -163,7 +163,7 @@ def test_a_new_rate_at_the_device_comes_with_its_queue(before, after, limit):
     wanted = links(f"{{links: {{robot: {{up: {{{first}}}}}}}, {change}}}")
     with Hosts("test", wanted.hosts) as hosts:
         hosts.wait_ready()
-        place = Place("robot", 1, hosts["robot"].device or 0)
+        place = HostDevices("robot", 1, hosts["robot"].device or 0)
         hosts["robot"].configure("t", *plumbing.setup(place, wanted))
         done = hosts["robot"].receive(5)
         plumbing.check(place, wanted, done)
@@ -254,7 +254,7 @@ def test_an_interface_that_is_not_as_asked_for_is_found():
     made, other = links(FURTHER), links(FURTHER.replace("10.8.0.2/24", "10.9.0.2/24"))
     with Hosts("test", made.hosts) as hosts:
         hosts.wait_ready()
-        place = Place("robot", 1, hosts["robot"].device or 0)
+        place = HostDevices("robot", 1, hosts["robot"].device or 0)
         hosts["robot"].configure("t", *plumbing.setup(place, made))
         done = hosts["robot"].receive(5)
         plumbing.check(place, made, done)

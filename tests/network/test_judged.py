@@ -15,7 +15,7 @@ from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
 from rmwbench.lab.network.plumbing import NetworkBroken
-from rmwbench.lab.network.probe import STOPPED, Seen, chance_bound, flows, judged
+from rmwbench.lab.network.probe import STOPPED, FlowArrivals, chance_bound, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness, woken
 from rmwbench.lab.network.switch import RECORD, Mark, Switch, log_records
@@ -58,13 +58,13 @@ def mark(index=0, **changed) -> Mark:
 
 def seen(
     count=20, delay_ns=1_000, burst_interval_ns=0, burst=0, missing=0, sent_every_ns=0
-) -> Seen:
+) -> FlowArrivals:
     arrived = [(SMALL, k, 1000 * k, 1000 * k + delay_ns) for k in range(count - missing)]
     arrived += [(BURST, k, sent_every_ns * k, 10**9 + k * burst_interval_ns) for k in range(burst)]
-    return Seen((count, burst), arrived)
+    return FlowArrivals((count, burst), arrived)
 
 
-def results(spec: str, robot_saw: Seen, base_saw: Seen, **counters):
+def results(spec: str, robot_saw: FlowArrivals, base_saw: FlowArrivals, **counters):
     return judged(links(spec), {"robot": robot_saw, "base": base_saw}, mark(), mark(**counters))
 
 

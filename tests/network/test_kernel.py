@@ -11,7 +11,7 @@ from functools import partial
 import pytest
 
 from rmwbench.analysis.metrics.network import link_bytes
-from rmwbench.analysis.verdicts.unlike import Facts, between
+from rmwbench.analysis.verdicts.unlike import ArmFacts, between
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial import run_trial
@@ -174,12 +174,12 @@ def test_what_is_held_against_another_has_its_backend():
 
 
 def test_campaigns_over_different_backends_are_unlike():
-    one, other = (Facts("a", backend=name) for name in ("switch", "kernel"))
+    one, other = (ArmFacts("a", backend=name) for name in ("switch", "kernel"))
     assert (
         between(one, other) == ["network's backend: switch in A, kernel in B"]
         and between(one, one) == []
     )
-    assert between(one, Facts("a")) == []  # one host: no network
+    assert between(one, ArmFacts("a")) == []  # one host: no network
 
 
 def _both(networks: str):

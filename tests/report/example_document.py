@@ -11,7 +11,7 @@ from random import Random
 from statistics import NormalDist
 from typing import Any
 
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed
 
 HOSTILE = (
@@ -138,8 +138,8 @@ def example_document() -> dict[str, Any]:
     }  # fmt: skip
 
 
-def example() -> Shown:
-    return typed(Shown, example_document())
+def example() -> SuiteAnswer:
+    return typed(SuiteAnswer, example_document())
 
 
 def quantile(median: float, sigma: float, fraction: float) -> float:

@@ -7,14 +7,14 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.analysis.metrics.aggregate import aggregate
-from rmwbench.analysis.metrics.bring_up import BringUp, metrics
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Of, names_of
+from rmwbench.analysis.metrics.bring_up import TrialBringUp, metrics
+from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.beside.bring_up.answer import MOST_POINTS, active_after, brought_up, chart, shown
 from rmwbench.report import columns
 from rmwbench.report.chart import bring_up as bring_up_chart
 from rmwbench.report.show import ros
 from rmwbench.results.model import document
-from rmwbench.results.shown import Charts, Shown, Workload
+from rmwbench.results.shown import Charts, SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 from tests.support.views import cells, heads, tables
 
@@ -28,7 +28,7 @@ class Trial(SimpleNamespace):
     messages = SimpleNamespace(samples={}, arrived_in_window=0)
 
     def __init__(self, block, *up_s, stopped=None):
-        found = BringUp(4, tuple(s * S for s in up_s), stopped or {}, float(S))
+        found = TrialBringUp(4, tuple(s * S for s in up_s), stopped or {}, float(S))
         values, fractions, reasons = metrics(found, {"pss": 4e6, "cpu_cores": 0.1}, 20 * S)
         more = {"values": values, "fractions": fractions, "reasons": reasons, "clock_bounds": {}}
         super().__init__(trial=block, block=block, bring_up=found, **more)
@@ -57,13 +57,14 @@ def doc():
         {
             "arm": a.name,
             "metrics": {
-                name: document(aggregate(GLOSSARY[name], a.trials)) for name in names_of(Of.NODES)
+                name: document(aggregate(GLOSSARY[name], a.trials))
+                for name in names_of(MetricScope.NODES)
             },
         }
         for a in arms
     ]
     workload = {"workload": "w", "primary_metric": "bring_up_time", "arms": found}
-    return replace(typed(Shown, {"workloads": [workload]}), bring_up=made)
+    return replace(typed(SuiteAnswer, {"workloads": [workload]}), bring_up=made)
 
 
 def test_a_document_counts_whole_trials_and_where_the_others_stopped(doc):
@@ -91,7 +92,7 @@ def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(d
 def test_a_suite_without_lifecycle_nodes_has_no_such_part():
     plain = SimpleNamespace(name="a", trials=[], definition={}, cell={}, not_supported=None)
     assert brought_up({"w": [plain]}, {"w": "w"}) is None
-    assert shown(typed(Shown)) == [] == list(ros.sections(typed(Shown)))
+    assert shown(typed(SuiteAnswer)) == [] == list(ros.sections(typed(SuiteAnswer)))
 
 
 def test_the_tables_say_never_where_a_node_never_was_active(doc):
@@ -123,7 +124,7 @@ def test_the_curve_is_the_mean_over_trials_and_stays_small():
     never = chart("never", [Trial(0, stopped={"service.timed_out": 4})])
     assert (never.time_s, never.active) == ((0.0,), (0.0,))
     assert chart("none", []) is None
-    many = BringUp(2000, tuple(float(n) for n in range(1, 2001)), {}, None)
+    many = TrialBringUp(2000, tuple(float(n) for n in range(1, 2001)), {}, None)
     thinned = chart("many", [SimpleNamespace(bring_up=many)])
     assert len(thinned.time_s) <= MOST_POINTS + 1 and thinned.active[-1] == 2000
 
@@ -133,7 +134,7 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
         {"arm": name, "role": "contender", "middleware": name, "profile": "untouched"}
         for name in ("good", "bad")
     ]
-    workload = typed(Workload, {"arms": arms})
+    workload = typed(WorkloadAnswer, {"arms": arms})
     curves = (chart("good", WHOLE), chart("bad", HUNG))
     drawn = replace(workload, charts=replace(typed(Charts), up=curves))
     points = bring_up_chart.up(drawn)["datasets"]["points"]
@@ -143,5 +144,5 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
 
 
 def test_its_columns_are_its_own():
-    found = columns.of(typed(Workload, {"primary_metric": "bring_up_time"}))
+    found = columns.of(typed(WorkloadAnswer, {"primary_metric": "bring_up_time"}))
     assert [column.key for column in found] == ["all", "half", "never", "cpu", "memory"]

@@ -1,12 +1,14 @@
 """Which columns a workload's tables have besides those of all."""
 
 from rmwbench.report import columns
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 from tests.support.typed import typed
 
 
 def workload(primary="response_latency_p50", **metrics):
-    return typed(Workload, {"primary_metric": primary, "arms": [{"arm": "a", "metrics": metrics}]})
+    return typed(
+        WorkloadAnswer, {"primary_metric": primary, "arms": [{"arm": "a", "metrics": metrics}]}
+    )
 
 
 def keys(found):

@@ -17,7 +17,7 @@ from rmwbench.report.compare import axis_of, effect, mark, unchanged, view
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.terminal import print_view
 from rmwbench.results.compare.document import compare
-from rmwbench.results.compare.model import Compared, Difference, NotComparable, Row
+from rmwbench.results.compare.model import Compared, Difference, MetricRow, NotComparable
 from rmwbench.results.model import Ratio, document
 from rmwbench.results.selection import select
 from tests.support import kept, network_bundle, synthetic_bundle
@@ -495,12 +495,15 @@ def test_within_a_campaign_the_noise_between_campaigns_is_not_spoken_of(campaign
 
 def test_a_difference_of_all_messages_is_a_hundred_per_cent():
     change = {"value": 1.0, "low": -0.015, "high": 1.0, "blocks": 5}
-    assert effect(typed(Row, {"difference": change, "trials": (5, 5)})) == (
+    assert effect(typed(MetricRow, {"difference": change, "trials": (5, 5)})) == (
         "+100 %",
         "[−1.5 % … +100 %]",
     )
     none = dict.fromkeys(("value", "low", "high"), 0.0) | {"blocks": 5}
-    assert effect(typed(Row, {"difference": none, "trials": (5, 5)})) == ("0 %", "[0 % … 0 %]")
+    assert effect(typed(MetricRow, {"difference": none, "trials": (5, 5)})) == (
+        "0 %",
+        "[0 % … 0 %]",
+    )
 
 
 def run(capsys, *arguments):

@@ -2,7 +2,7 @@
 
 from rmwbench.analysis.verdicts import disturbed
 from rmwbench.report.show.notes import by_text, of_most_arms, of_single_arms
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed
 
 
@@ -67,7 +67,7 @@ def arm(name: str, late: str, *more: str) -> dict:
 def test_what_most_arms_have_is_said_once_and_what_is_of_one_stands_elsewhere():
     imu = {"arms": [arm("a", "9 %", "through UDP"), arm("b", "8 %")]}
     camera = {"arms": [arm("a", "7 %", "through UDP"), arm("b", "6 %"), arm("c", "5 %")]}
-    doc = typed(Shown, {"workloads": [imu, camera], "campaign": {"directory": "there"}})
+    doc = typed(SuiteAnswer, {"workloads": [imu, camera], "campaign": {"directory": "there"}})
     assert of_most_arms(doc) == [
         "Every arm, for example: machine: canary in 5 of 5 trials; the last: 9 % late"
     ]

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer import done
-from rmwbench.results.explain.model import Failure
-from rmwbench.results.shown import Arm, Campaign, Workload
+from rmwbench.results.explain.model import UndoneTrial
+from rmwbench.results.shown import CampaignFacts, WorkloadAnswer, WorkloadArm
 from tests.support.typed import typed
 
 LOOK = {
@@ -22,7 +22,7 @@ LOOK = {
 
 def campaign(look=None, complete=6, planned=6, **trials):
     return typed(
-        Campaign,
+        CampaignFacts,
         {
             "blocks_complete": complete,
             "blocks_planned": planned,
@@ -105,7 +105,7 @@ def arm(name, *failures):
 
 
 def voids_per_arm(*arms):
-    return done.voids_per_arm(typed(Workload, {"arms": list(arms)}))
+    return done.voids_per_arm(typed(WorkloadAnswer, {"arms": list(arms)}))
 
 
 def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
@@ -125,5 +125,7 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
 
 def test_what_went_with_another_arms_trial_is_not_told_again():
     along, crash = trial("void", ["block"], "machine"), trial("failed", ["crashed"])
-    assert done.told_one_by_one(typed(Arm, arm("a", along, crash))) == [typed(Failure, crash)]
-    assert done.told_one_by_one(typed(Arm, arm("a"))) == []
+    assert done.told_one_by_one(typed(WorkloadArm, arm("a", along, crash))) == [
+        typed(UndoneTrial, crash)
+    ]
+    assert done.told_one_by_one(typed(WorkloadArm, arm("a"))) == []

@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.report.explain.view import view
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.document import explanations
-from rmwbench.results.explain.model import Explanation, Failure, Losses
+from rmwbench.results.explain.model import Explanation, Losses, UndoneTrial
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from rmwbench.results.workload.losses import slow_of
@@ -85,7 +85,7 @@ def test_what_was_not_watched_is_said_once(every):
 
 
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
-    void = Failure(
+    void = UndoneTrial(
         trial=3,
         block=0,
         status="void",

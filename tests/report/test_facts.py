@@ -11,17 +11,17 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.fates import Counts, Fates
+from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.ordered_by import TIME
 from rmwbench.analysis.verdicts.over_topics import over_topics
-from rmwbench.analysis.verdicts.verdict import Arm, By, Family, Rules
+from rmwbench.analysis.verdicts.verdict import By, Family, JudgedArm, Rules
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.model import document as written
-from rmwbench.results.shown import Shown, Topic, TopicArm, Workload
+from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TopicArm, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
 
@@ -48,7 +48,7 @@ def arms(draw, few=1):
         missing = {b: lost + b % 2 if 0 < lost < 1000 else lost for b in primary}
         kind = draw(st.sampled_from((0, 1, 2, 3)))
         found.append(
-            Arm(
+            JudgedArm(
                 name,
                 primary,
                 {b: (count, 1000) for b, count in missing.items()},
@@ -66,7 +66,7 @@ def split(kind, missing):
     unsent = {1: missing, 2: missing // 2}.get(kind, 0)
     by = {UnsentBy.CALL: unsent} if unsent else {}
     late = 20 if kind == 3 and 0 < missing < 900 else 0
-    return Counts(1000, missing - unsent, late, unsent, by)
+    return FateCounts(1000, missing - unsent, late, unsent, by)
 
 
 def document(arm, verdict):
@@ -85,7 +85,7 @@ def document(arm, verdict):
         lost = sum(k for k, _ in arm.undelivered.values()) / sum(
             n for _, n in arm.undelivered.values()
         )
-        whole = sum(arm.fates.values(), Counts())
+        whole = sum(arm.fates.values(), FateCounts())
         fates = whole.fates()
         fractions = {
             "undelivered": lost,
@@ -119,20 +119,22 @@ def part(found, verdicts):
 
 def test_what_is_said_beside_arms_that_fail_in_every_trial_holds():
     """Of the two arms of a workload the one was said to have been `measured alone`."""
-    works = Arm("works", {b: 1e5 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)})
+    works = JudgedArm(
+        "works", {b: 1e5 * 1.01**b for b in range(6)}, {b: (0, 1000) for b in range(6)}
+    )
     for blocks, kinds in (
         (6, [said.OnlyOne, said.DoesNotWork]),
         (3, [said.Alone]),
     ):
-        found = [works, Arm("dead", {}, failed=frozenset(range(blocks)))]
+        found = [works, JudgedArm("dead", {}, failed=frozenset(range(blocks)))]
         table = part(found, best.judge({"w": found}, Rules())["w"])
         by = [{"block": b, "status": "failed", "failed_by": "worker"} for b in range(blocks)]
         table["arms"][1]["trials"] |= {"failed": blocks, "failures": by}
-        assert [type(fact) for fact in read_back(typed(Workload, table))] == kinds
+        assert [type(fact) for fact in read_back(typed(WorkloadAnswer, table))] == kinds
 
 
 def workload(found, verdicts):
-    return typed(Workload, part(found, verdicts) | {"workload": "w"})
+    return typed(WorkloadAnswer, part(found, verdicts) | {"workload": "w"})
 
 
 def robot(by_topic):
@@ -157,7 +159,7 @@ def robot(by_topic):
         for arm in parts[0]["arms"]
     ]
     whole = {"workload": "robot", "primary_metric": PRIMARY, "arms": arms, "topics": parts}
-    return typed(Workload, whole)
+    return typed(WorkloadAnswer, whole)
 
 
 def check(fact, part):
@@ -214,7 +216,7 @@ def check(fact, part):
         case said.DeliversLess(arm, against, own):
             assert verdict[arm] == "worse" and own == fates[arm] and lost[arm] > lost[against]
             assert own.undelivered == pytest.approx(lost[arm])
-        case said.Pairs(deliver, count, others):
+        case said.PairsFact(deliver, count, others):
             cells = {cell.arm: cell.outcome for cell in part.matrix.cells}
             assert deliver + sum(len(pairs) for _, pairs in others) == count == len(cells)
             assert all(
@@ -226,7 +228,7 @@ def check(fact, part):
                 assert trials == said.own_failures(of[arm]) > 0 == of[arm].trials.done
         case said.Open(found):
             assert found and all(verdict[arm] == "undecided" for arm in found)
-        case said.NoData(found):
+        case said.NoDataFact(found):
             assert found and all(
                 verdict[arm] == "no data" and not getattr(of[arm], "not_supported", None)
                 for arm in found
@@ -325,7 +327,7 @@ def test_every_sentence_of_a_workload_holds_in_its_table(found):
     part = workload(found, verdicts)
     assume(any(arm.primary for arm in found))
     assert read_back(part)
-    shown = typed(Shown, {"campaign": {"finished": True, "blocks_complete": 20}})
+    shown = typed(SuiteAnswer, {"campaign": {"finished": True, "blocks_complete": 20}})
     shown = replace(shown, workloads=(part,))
     for line in conclusions(shown, calibrated=True, margin=0.05, one_host=False):
         if line.workload:
@@ -351,14 +353,14 @@ def test_every_sentence_over_topics_holds_in_their_tables(found):
 def test_the_five_sentences_of_the_review_are_not_said_again():
     """`zenoh is the fastest … 188 µs` beside cyclone's 133 µs; `1 others`; a lone arm `best`;
     `7.3e+02×`."""
-    fast = Arm(
+    fast = JudgedArm(
         "cyclone",
         {b: 133e3 * 1.01**b for b in range(6)},
         {b: (120 + b, 1000) for b in range(6)},
         reliable=False,
         fates={b: split(0, 120 + b) for b in range(6)},
     )
-    zenoh = Arm(
+    zenoh = JudgedArm(
         "zenoh",
         {b: 188e3 * 1.01**b for b in range(6)},
         {b: (0, 1000) for b in range(6)},
@@ -371,7 +373,7 @@ def test_the_five_sentences_of_the_review_are_not_said_again():
         "Take zenoh: cyclone may be faster, but delivers less; cyclone loses 12 % of its messages."
     )
     assert best.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
-    slow = Arm(
+    slow = JudgedArm(
         "slow",
         {b: 188e6 * 1.01**b for b in range(6)},
         {b: (0, 1000) for b in range(6)},
@@ -387,10 +389,10 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
     of twelve."""
     lost = frozenset(range(2, 9))
     done = [b for b in range(12) if b not in lost]
-    flaky = Arm(
+    flaky = JudgedArm(
         "flaky", {b: 1e6 * 1.01**b for b in done}, {b: (0, 1000) for b in done}, failed=lost
     )
-    steady = Arm(
+    steady = JudgedArm(
         "steady", {b: 1.4e6 * 1.01**b for b in range(12)}, {b: (0, 1000) for b in range(12)}
     )
     found = part([flaky, steady], best.judge({"w": [flaky, steady]})["w"])
@@ -403,7 +405,7 @@ def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
         shown["trials"]["done"] = 12 - failed
     (fact,) = [
         one
-        for one in said.of_workload(typed(Workload, found))
+        for one in said.of_workload(typed(WorkloadAnswer, found))
         if isinstance(one, said.DeliversLess)
     ]
     assert (fact.arm, fact.fates) == ("flaky", Fates(failed=7, trials=12))
@@ -416,7 +418,7 @@ def test_what_the_host_broke_is_no_loss_of_an_arm_in_a_topic():
     loss = {"unit": "fraction", "value": 0.02, "low": 0.01, "high": 0.03}
     found = {"trials": {"done": 5, "failed": 5}, "metrics": {"loss": loss}}
     arm = typed(TopicArm, found)
-    part = typed(Topic, {"primary_metric": PRIMARY})
+    part = typed(TopicAnswer, {"primary_metric": PRIMARY})
     assert said.fates_of(arm, part) == Fates(lost=0.02, trials=5)
     found["trials"]["lost"] = 5
     both = said.fates_of(typed(TopicArm, found), part)
@@ -444,11 +446,11 @@ def test_of_a_chain_the_loss_along_it_is_told():
     worse = {"verdict": "worse", "by": "delivery", "against": "sound"}
     arms = [arm("sound", 2e6, 0.0, {"verdict": "best"}), arm("lossy", 1e6, 0.2, worse)]
     part = {"workload": "chain", "primary_metric": ALONG, "arms": arms}
-    *_, fact = said.of_workload(typed(Workload, part))
+    *_, fact = said.of_workload(typed(WorkloadAnswer, part))
     assert fact == said.DeliversLess("lossy", "sound", Fates(lost=0.2, trials=BLOCKS))
     undecided = {"verdict": "undecided", "against": "sound"}
     arms[:] = [arm("sound", 2e6, 0.0, undecided), arm("lossy", 1e6, 0.2, undecided)]
-    shown = typed(Shown, {"workloads": [part]})
+    shown = typed(SuiteAnswer, {"workloads": [part]})
     lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
     assert any("reliable, and yet messages were lost: lossy 20 %." in line.text for line in lines)
 
@@ -463,7 +465,7 @@ def test_tuning_is_told_by_what_the_workload_is_judged_by():
     ]
     for primary, as_much in (("pss", "needs {} as much"), (PRIMARY, "takes {} as long")):
         part = {"workload": "w", "primary_metric": primary, "tuning": tuned, "arms": []}
-        shown = typed(Shown, {"workloads": [part]})
+        shown = typed(SuiteAnswer, {"workloads": [part]})
         lines = conclusions(shown, calibrated=True, margin=0.05, one_host=False)
         told = [line.text for line in lines if line.kind == "conclude"]
         assert told == [

@@ -12,8 +12,8 @@ from rmwbench.report.show.workload import topic_cell
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.capacity.model import Level, Search
-from rmwbench.results.shown import Shown, Workload
+from rmwbench.results.capacity.model import RaisedFactor, SearchLevel
+from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
@@ -63,7 +63,7 @@ def workload(*arms):
 
 
 def shown(*arms):
-    return typed(Workload, workload(*arms))
+    return typed(WorkloadAnswer, workload(*arms))
 
 
 def test_an_arm_that_never_sends_is_not_said_to_lose():
@@ -113,7 +113,7 @@ def test_what_decides_nothing_is_told_by_its_fate():
     lossy = arm("lossy", undecided, qos="reliable, keep_last 10", loss=0.03)
     held = arm("held", undecided, never_sent_share=0.02, unsent_by={"sibling": 12})
     found = conclusions(
-        typed(Shown, {"workloads": [workload(SOUND, lossy, held)]}),
+        typed(SuiteAnswer, {"workloads": [workload(SOUND, lossy, held)]}),
         calibrated=True,
         margin=0.05,
         one_host=False,
@@ -133,16 +133,16 @@ def test_a_topic_says_what_did_not_arrive_of_it():
             "arms": [one | {"trials": {"done": 6}} for one in (SOUND, HELD)],
         }
     ]
-    part = typed(Workload, workload(SOUND, HELD) | {"topics": topics})
+    part = typed(WorkloadAnswer, workload(SOUND, HELD) | {"topics": topics})
     (topic,) = part.topics
     assert [topic_cell(topic, arm).detail for arm in topic.arms] == ["", "never sent 28 %"]
 
 
 def test_a_level_of_a_search_has_the_fates_that_there_are():
-    search = typed(Search, {"curve": [P50, P50], "title": "rate", "unit": "hz"})
+    search = typed(RaisedFactor, {"curve": [P50, P50], "title": "rate", "unit": "hz"})
     level = {"metrics": {n: metric(0.0) for n in (P50, *FATES, "achieved_rate")}, "idle": 0.5}
     held = {**level, "metrics": level["metrics"] | {"never_sent_share": metric(0.28)}}
-    levels = [typed(Level, level), typed(Level, held)]
+    levels = [typed(SearchLevel, level), typed(SearchLevel, held)]
 
     one = SimpleNamespace(levels=levels[:1])
     assert "lost" in heads(curve(one, search)) and "never sent" not in heads(curve(one, search))

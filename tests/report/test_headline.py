@@ -2,18 +2,19 @@
 
 from rmwbench.results.answer import facts
 from rmwbench.results.answer import headline as answer
-from rmwbench.results.shown import Condition, Workload
+from rmwbench.results.shown import LevelsOutcome, WorkloadAnswer
 from tests.support.typed import typed
 
 
 def headline(workload, condition=None):
     return answer.headline(
-        typed(Workload, workload), None if condition is None else typed(Condition, condition)
+        typed(WorkloadAnswer, workload),
+        None if condition is None else typed(LevelsOutcome, condition),
     )
 
 
 def leader(workload):
-    found = facts.leader(typed(Workload, workload))
+    found = facts.leader(typed(WorkloadAnswer, workload))
     return None if found is None else found.arm
 
 
@@ -254,7 +255,7 @@ def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
     by_loss["verdict"]["ratio"] = {"value": 0.44, "low": 0.4, "high": 0.5, "blocks": 6}
     slower, open_ = arm("c", "worse", 9e4, "a", 4.5), arm("d", "undecided", 4e4, "a", 1.2)
     best = arm("a", "best", 3e4, "b", 0.9)
-    arms = typed(Workload, workload(best, by_loss, slower, open_)).arms[1:]
+    arms = typed(WorkloadAnswer, workload(best, by_loss, slower, open_)).arms[1:]
     assert [facts.by_what(one) for one in arms] == ["", "by delivery", "4.50×", ""]
     for fates, told in (
         ({"lost": 0.1, "never_sent": 0.05}, "by loss"),
@@ -262,7 +263,7 @@ def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
         ({"failed": 2, "trials": 5}, "by failed trials"),
     ):
         by_loss["verdict"]["fates"] = fates
-        assert facts.by_what(typed(Workload, workload(by_loss)).arms[1]) == told
+        assert facts.by_what(typed(WorkloadAnswer, workload(by_loss)).arms[1]) == told
     assert [facts.by_what_whole(one) for one in arms] == [
         "",
         "by delivery",

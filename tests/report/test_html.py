@@ -10,7 +10,7 @@ import pytest
 
 from rmwbench.report.show.files import write_html
 from rmwbench.report.show.notes import letter
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.report.example_document import HOSTILE, example, example_document
 from tests.support.typed import typed
 from tests.support.views import page as page_of
@@ -73,7 +73,7 @@ def test_a_hostile_name_does_not_end_the_data():
         for item in chart:
             if item["arm"] == "iceoryx2 event":
                 item["arm"] = document["workloads"][0]["arms"][1]["arm"]
-    page = page_of(typed(Shown, document))
+    page = page_of(typed(SuiteAnswer, document))
     assert page.count("<script") == page.count("</script>") == 4
     data = re.search(r'<script type="application/json" id="specs">(.*?)</script>', page, re.S)[1]
     assert document["workloads"][0]["arms"][1]["arm"] in json.dumps(
@@ -93,7 +93,7 @@ def test_every_number_of_the_tables_has_its_evidence(page):
 def test_an_arm_without_a_metric_links_nowhere_instead_of_to_nothing():
     document = example_document()
     del document["workloads"][0]["arms"][2]["metrics"]["pss"]
-    page = page_of(typed(Shown, document))
+    page = page_of(typed(SuiteAnswer, document))
     assert "#m-0-2-pss" not in page
     assert set(re.findall(r'href="#([^"]+)"', page)) <= set(re.findall(r'\bid="([^"]+)"', page))
 
@@ -121,7 +121,7 @@ def test_arms_without_any_data():
                 "reason": "",
                 "minutes_to_decide": None,
             }
-    assert "No arm delivered enough to compare." in page_of(typed(Shown, document))
+    assert "No arm delivered enough to compare." in page_of(typed(SuiteAnswer, document))
 
 
 def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
@@ -129,7 +129,7 @@ def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
     ratio = {"value": 0.8, "low": 0.7, "high": 0.9, "blocks": 6, "answer": "better"}
     effect = {"arm": "zenoh tuned", "against": "zenoh untouched", "ratios": {"pss": ratio}}
     document["workloads"][0]["effects"] = [effect]
-    page = page_of(typed(Shown, document))
+    page = page_of(typed(SuiteAnswer, document))
     assert "level at which it was judged" in page and "interval of its own" not in page
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Arm, Workload
+from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload import interop
 from tests.support.typed import typed
 
@@ -40,12 +40,12 @@ def failed(cause, reason="endpoint 1: expected 1 matched peers, found 0\nstderr:
 
 
 def workload(arms):
-    found = typed(Workload, {"primary_metric": "response_latency_p50", "arms": arms})
+    found = typed(WorkloadAnswer, {"primary_metric": "response_latency_p50", "arms": arms})
     return replace(found, matrix=interop.matrix(found.arms))
 
 
 def matrix(*arms):
-    return interop.matrix([typed(Arm, one) for one in arms])
+    return interop.matrix([typed(WorkloadArm, one) for one in arms])
 
 
 @pytest.mark.parametrize(

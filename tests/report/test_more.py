@@ -3,17 +3,17 @@
 from rmwbench.analysis.stats.estimate import finite
 from rmwbench.results.answer import more as answer
 from rmwbench.results.model import document
-from rmwbench.results.shown import Shown, Workload
+from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
 
 
 def more(*workloads, minutes_per_block=None):
-    found = answer.more([typed(Workload, one) for one in workloads], minutes_per_block)
+    found = answer.more([typed(WorkloadAnswer, one) for one in workloads], minutes_per_block)
     return [document(one) for one in found]
 
 
 def lines(found):
-    return answer.lines(typed(Shown, {"more": found}))
+    return answer.lines(typed(SuiteAnswer, {"more": found}))
 
 
 def arm(name, verdict, minutes=None):

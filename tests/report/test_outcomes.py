@@ -10,7 +10,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.conditions import conditions
 from rmwbench.report.show.view import view
-from rmwbench.results.explain.model import Losses, Trials
+from rmwbench.results.explain.model import ArmTrials, Losses
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
@@ -161,7 +161,7 @@ def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
 
 def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(shown):
     failure = {"trial": 9, "block": 0, "status": "failed", "reason": "it died\nat once"}
-    none = typed(Trials, {"failed": 1, "failures": [failure]})
+    none = typed(ArmTrials, {"failed": 1, "failures": [failure]})
     made = changed(shown, 0, "cyclonedds untouched", trials=none)
     one = made.outcomes.conditions[0]
     assert (one.arms[2].outcome, one.arms[2].reason) == ("unknown", "trial 9 failed: it died")

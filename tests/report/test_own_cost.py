@@ -6,13 +6,13 @@ import pytest
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.machine.model import OwnCosts
 from rmwbench.results.model import document
-from rmwbench.results.shown import Arm, Shown
+from rmwbench.results.shown import SuiteAnswer, WorkloadArm
 from rmwbench.results.workload import own_cost
 from tests.support.typed import typed
 
 
 def own_share(own, payload_bytes, workload):
-    arms = [typed(Arm, one) for one in workload["arms"]]
+    arms = [typed(WorkloadArm, one) for one in workload["arms"]]
     return document(own_cost.own_share(typed(OwnCosts, own), payload_bytes, arms))
 
 
@@ -75,7 +75,7 @@ def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_wher
         for one in named:
             one |= {"primary_metric": "response_latency_p50", "arms": []}
         shown = typed(
-            Shown,
+            SuiteAnswer,
             {"workloads": named, "campaign": {"finished": True, "blocks_complete": 10}},
         )
         found = conclusions(shown, calibrated=True, margin=0.05, one_host=False)

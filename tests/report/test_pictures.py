@@ -12,7 +12,7 @@ from rmwbench.report.chart import bring_up, charts, idle, over_time, style
 from rmwbench.report.chart.workload import card, figures
 from rmwbench.report.explain.figures import explained
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Arm, Charts, Workload
+from rmwbench.results.shown import Charts, WorkloadAnswer, WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
 
@@ -146,7 +146,7 @@ def test_untouched_is_dashed_and_hollow_and_profiles_of_one_middleware_differ(sh
     assert not looks["zenoh tuned"].hollow and not looks["zenoh tuned"].dash
     assert looks["zenoh tuned"].colour == looks["zenoh untouched"].colour
     many = [
-        typed(Arm, {"arm": f"m {p}", "middleware": "m", "profile": p})
+        typed(WorkloadArm, {"arm": f"m {p}", "middleware": "m", "profile": p})
         for p in ("a", "b", "untouched")
     ]
     assert len({(x.colour, x.dash, x.hollow) for x in style.looks(many).values()}) == 3
@@ -273,7 +273,7 @@ def test_a_second_outage_without_an_end_lasts_to_the_end():
     bins = {"time_s": [0.5, 1.5, 2.5, 3.5], "rate_hz": [9, 0, 9, 0], "wanted_hz": [9] * 4}
     found = {"arm": "a", "bin_s": 1.0, "outages": outages, "trials": []} | bins
     arm = {"arm": "a", "middleware": "m", "profile": "p"}
-    workload = typed(Workload, {"arms": [arm], "charts": {"delivered": [found]}})
+    workload = typed(WorkloadAnswer, {"arms": [arm], "charts": {"delivered": [found]}})
     rows = over_time.delivered(workload)["datasets"]["points"]
     drawn = [(row["t"], row["t2"], row["moment"]) for row in rows if row["kind"] == "outage"]
     assert drawn == [(1.0, 4.0, False), (3.0, 4.0, False)]

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.recording import Fates
+from rmwbench.analysis.metrics.recording import RecordingFates
 from rmwbench.beside.recorder.answer import judged, notes, recordings, shown
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.show import ros
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed
 from tests.support.views import cells, tables, texts
 
@@ -20,7 +20,9 @@ def fates(before=0, cache=0, disk=0, unplaced=0, sent=100, contradiction=""):
     kept = sent - before - cache - disk - unplaced
     places = {"unheard": 0, "before": before, "cache": cache, "disk": disk, "unplaced": unplaced}
     twice = {"twice": 0, "only_beside": 0, "only_kept": 0, "beside": sent}
-    return Fates(topic="", sent=sent, kept=kept, contradiction=contradiction, **places, **twice)
+    return RecordingFates(
+        topic="", sent=sent, kept=kept, contradiction=contradiction, **places, **twice
+    )
 
 
 WHOLE, DROPS = fates(), fates(cache=30)
@@ -120,7 +122,7 @@ def table(trials=5, unsupported=None, without=()):
         counters={n: counters for n in range(trials)},
     )
     measured = {1: [SimpleNamespace(trial=n) for n in range(trials)]}
-    return replace(typed(Shown), recordings=recordings(bundle, measured, small))
+    return replace(typed(SuiteAnswer), recordings=recordings(bundle, measured, small))
 
 
 def the_arm(doc):
@@ -159,7 +161,7 @@ def test_an_arm_without_a_recorder_of_its_own_is_not_supported():
 def test_a_campaign_without_a_recorder_has_no_table():
     bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
     assert recordings(bundle, {}, SimpleNamespace()) is None
-    assert shown(typed(Shown)) is None and notes(typed(Shown)) == []
+    assert shown(typed(SuiteAnswer)) is None and notes(typed(SuiteAnswer)) == []
 
 
 def test_its_view_has_a_table_and_the_reasons():

@@ -5,27 +5,31 @@ import pytest
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import (
-    Cell,
     Code,
-    Column,
     Facts,
     Html,
     Items,
     On,
     Picture,
-    Row,
     Section,
     Table,
+    TableCell,
+    TableColumn,
+    TableRow,
     Text,
     View,
 )
 from tests.support.views import printed
 
 TABLE = Table(
-    [Column("arm"), Column("p50", right=True, detail="beside"), Column("paper", on=On.MARKDOWN)],
     [
-        Row(["floor", Cell("1 ms", detail="[0.9–1.1]"), "a|b"], heading="by copy"),
-        Row(["zenoh", Cell("never", "bad"), Cell("best", "good", badge=True)]),
+        TableColumn("arm"),
+        TableColumn("p50", right=True, detail="beside"),
+        TableColumn("paper", on=On.MARKDOWN),
+    ],
+    [
+        TableRow(["floor", TableCell("1 ms", detail="[0.9–1.1]"), "a|b"], heading="by copy"),
+        TableRow(["zenoh", TableCell("never", "bad"), TableCell("best", "good", badge=True)]),
     ],
 )
 VIEW = View(
@@ -78,7 +82,7 @@ def test_markdown_has_headings_tables_and_what_a_picture_says_without_one():
 @pytest.mark.parametrize("name", ["floor", "cyclonedds untouched with a long name"])
 def test_every_number_is_whole_at_every_width(name, width):
     numbers = ("1.17 ms [0.469–2.91]", "10.5 ms", "0.787×", "undecided", "1 234 567 B")
-    columns = [Column("arm"), *(Column(f"n{n}", right=True) for n in range(len(numbers)))]
+    columns = [TableColumn("arm"), *(TableColumn(f"n{n}", right=True) for n in range(len(numbers)))]
     text = printed(
         View(title="t", sections=[Section("", [Table(columns, [[name, *numbers]])])]), width
     )

@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.beside.ros_variables.answer import (
     TAKEN_AS_LOAN,
-    Seen,
+    CaseCounts,
     answered,
     judged,
     notes,
@@ -24,12 +24,14 @@ from rmwbench.bundle.campaign_json import PlannedComparison
 from rmwbench.bundle.read import TrialLine
 from rmwbench.report.render.markdown import render_blocks
 from rmwbench.report.show import ros
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed
 
 
 def seen(*heard, wanted=50, lent=0, missed=()):
-    return Seen(heard, (wanted,) * len(heard), (lent,) * len(heard), sum(map(bool, heard)), missed)
+    return CaseCounts(
+        heard, (wanted,) * len(heard), (lent,) * len(heard), sum(map(bool, heard)), missed
+    )
 
 
 FAILED = TrialLine(4, 1, 0, "failed", "worker talker died of signal 11\nits log", ())
@@ -163,7 +165,7 @@ def test_fewer_than_five_trials_decide_nothing():
 def test_a_campaign_without_ros_variables_has_no_table():
     bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
     assert answered(bundle, {}, SimpleNamespace()) is None
-    assert shown(typed(Shown)) is None
+    assert shown(typed(SuiteAnswer)) is None
 
 
 def test_what_an_arm_cannot_is_not_supported():
@@ -190,7 +192,7 @@ def test_cells_with_ros_variables_are_compared_with_nothing():
 
 
 def test_its_view_says_what_was_heard_and_links_the_documentation():
-    doc = replace(typed(Shown), ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}))
+    doc = replace(typed(SuiteAnswer), ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}))
     lines = "\n".join(render_blocks(ros.sections(doc), level=2))
     for said in (
         "✓ obeyed 0 of 250",

@@ -10,7 +10,8 @@ import re
 import numpy as np
 import pytest
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Of
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS
+from rmwbench.analysis.metrics.glossary import MetricScope as S
 from rmwbench.analysis.verdicts.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import CampaignFinished, LookTaken, TrialEnded
@@ -54,7 +55,7 @@ def test_every_metric_has_count_and_interval_or_a_reason(document):
         for a in w["arms"]:
             # Those of chains, layers and lifecycle nodes are listed where something is relayed,
             # traced, brought up.
-            ordinary = [m.name for m in METRICS if m.of not in (Of.CHAIN, Of.LAYERS, Of.NODES)]
+            ordinary = [m.name for m in METRICS if m.of not in (S.CHAIN, S.LAYERS, S.NODES)]
             assert list(a["metrics"]) == ordinary and list(document["glossary"]) == list(GLOSSARY)
             for name, m in a["metrics"].items():
                 assert m["unit"] == GLOSSARY[name].unit

@@ -11,7 +11,7 @@ from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.view import view
 from rmwbench.report.show.workload import intervals
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.report.example_document import example, example_document
 from tests.report.snapshot import check
 from tests.support.typed import typed
@@ -75,7 +75,7 @@ def test_a_log_cannot_drive_the_terminal():
     document = example_document()
     evil = "\x1b]0;owned\x07 \x1b[2J[red]not markup[/red] \x9b31m"
     document["workloads"][0]["arms"][1]["not_supported"] = evil
-    text = printed(typed(Shown, document), 120)
+    text = printed(typed(SuiteAnswer, document), 120)
     assert "\x1b" not in text and "\x07" not in text and "\x9b" not in text
     assert "[red]not markup[/red]" in text
 
@@ -94,7 +94,7 @@ def test_a_campaign_without_a_single_good_trial():
                 "reason": "",
                 "minutes_to_decide": None,
             }
-    assert "No arm delivered enough to compare." in printed(typed(Shown, document), 120)
+    assert "No arm delivered enough to compare." in printed(typed(SuiteAnswer, document), 120)
 
 
 def test_no_workloads_at_all():

@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed
 
 
@@ -30,7 +30,7 @@ def told(*arms):
         "arms": list(arms),
         "topic_names": ["t"],
     }
-    shown = typed(Shown, {"workloads": [workload], "campaign": {"blocks_complete": 6}})
+    shown = typed(SuiteAnswer, {"workloads": [workload], "campaign": {"blocks_complete": 6}})
     found = conclusions(shown, calibrated=True, margin=0.05, one_host=True)
     return [line.text for line in found if "no lower bound" in line.text]
 

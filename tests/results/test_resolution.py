@@ -21,7 +21,7 @@ JUDGED = JudgedAt(blocks=10, alpha=LAST, look=len(LOOKS), looks=LOOKS)
 def arms(*blocks):
     rng = np.random.default_rng(3)
     return [
-        best.Arm(str(n), dict(enumerate(np.exp(rng.normal(0, 0.1, count)))))
+        best.JudgedArm(str(n), dict(enumerate(np.exp(rng.normal(0, 0.1, count)))))
         for n, count in enumerate(blocks)
     ]
 

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.results.show import summarise
-from rmwbench.results.shown import Arm, Ungranted
+from rmwbench.results.shown import Ungranted, WorkloadArm
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
 
@@ -29,14 +29,17 @@ OLD = {"arm": "fastdds tuned", "middleware": "fastdds", "version": "2.9.1", "out
     ],
 )
 def test_an_outdated_middleware_has_its_series_in_the_name_of_its_arm(changed, label):
-    assert typed(Arm, OLD | changed).label == label
+    assert typed(WorkloadArm, OLD | changed).label == label
 
 
 def test_what_is_not_granted_stands_in_the_name_wherever_the_arm_is_named():
     wish = {"side": "receive", "asked_bytes": 1 << 24, "granted_bytes": 1 << 22, "setting": "s"}
     arm = {"arm": "cyclonedds tuned", "middleware": "cyclonedds", "ungranted": [wish]}
-    assert typed(Arm, arm).label == "cyclonedds tuned (4.19 MB granted)"
-    assert typed(Arm, OLD | {"ungranted": [wish]}).label == "fastdds 2.9 tuned (4.19 MB granted)"
+    assert typed(WorkloadArm, arm).label == "cyclonedds tuned (4.19 MB granted)"
+    assert (
+        typed(WorkloadArm, OLD | {"ungranted": [wish]}).label
+        == "fastdds 2.9 tuned (4.19 MB granted)"
+    )
 
 
 @pytest.mark.parametrize(

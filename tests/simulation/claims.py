@@ -10,7 +10,7 @@ import numpy as np
 from rmwbench.analysis.stats.resolution import blocks_for, comparisons, resolvable_ratio
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
-from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, Rules, Verdict
 
 WANTED = 1000
 """Messages of a trial, for losses."""
@@ -33,7 +33,7 @@ class Report:
     tick: float = 0.0
     rules: Rules = field(default_factory=Rules)
 
-    def arms(self, rng: np.random.Generator) -> dict[str, list[Arm]]:
+    def arms(self, rng: np.random.Generator) -> dict[str, list[JudgedArm]]:
         shape = (self.workloads, len(self.ratios), self.blocks)
         mood = 0.5 * rng.standard_normal((self.workloads, 1, self.blocks))
         logs = np.log(np.array(self.ratios))[:, None] + self.sd / math.sqrt(2) * draw(
@@ -47,7 +47,7 @@ class Report:
             lost = np.minimum(rng.negative_binomial(0.5, 0.5 / (0.5 + self.lost), shape), WANTED)
         return {
             f"w{w}": [
-                Arm(
+                JudgedArm(
                     f"arm{i}",
                     dict(enumerate(values[w, i].tolist())),
                     {b: (n, WANTED) for b, n in enumerate(lost[w, i].tolist())},
@@ -390,14 +390,14 @@ def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
         )
 
 
-def cut(arms: dict[str, list[Arm]], blocks: int) -> dict[str, list[Arm]]:
+def cut(arms: dict[str, list[JudgedArm]], blocks: int) -> dict[str, list[JudgedArm]]:
     return without(arms, range(blocks, WANTED))
 
 
-def without(arms: dict[str, list[Arm]], blocks: Container[int]) -> dict[str, list[Arm]]:
+def without(arms: dict[str, list[JudgedArm]], blocks: Container[int]) -> dict[str, list[JudgedArm]]:
     return {
         w: [
-            Arm(
+            JudgedArm(
                 a.name,
                 *(
                     {b: v for b, v in d.items() if b not in blocks}

@@ -17,7 +17,7 @@ import numpy as np
 
 from rmwbench.analysis.verdicts import best as compare
 from rmwbench.analysis.verdicts import likeness, variances
-from rmwbench.analysis.verdicts.verdict import Arm
+from rmwbench.analysis.verdicts.verdict import JudgedArm
 
 SD = 0.15
 """Of an arm's log values from block to block; √2 of it is the spread of a log-ratio."""
@@ -203,7 +203,7 @@ def _worse(
     values = np.exp(law(rng, shape) + np.log(np.array(ratios))[:, None] + mood)
     arms = {
         f"w{w}": [
-            Arm(f"{i:02}", dict(enumerate(values[w, i].tolist()))) for i in range(len(ratios))
+            JudgedArm(f"{i:02}", dict(enumerate(values[w, i].tolist()))) for i in range(len(ratios))
         ]
         for w in range(workloads)
     }

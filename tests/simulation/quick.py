@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmwbench.analysis.verdicts import interim, sequential
-from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 
 SEED = 20261124
 ARMS = 7
@@ -82,7 +82,7 @@ def campaign(design: Design, rng: np.random.Generator) -> tuple[tuple[int, ...],
         if block in design.looks or over:
             arms = {
                 f"w{w}": [
-                    Arm(
+                    JudgedArm(
                         name,
                         {
                             b: float(values[w, i, b])

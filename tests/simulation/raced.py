@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmwbench.analysis.verdicts import interim, sequential
-from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from tests.simulation.procedures import LAWS, RATIOS, Law, rounded
 
 SEED = 20261123
@@ -101,7 +101,9 @@ def campaign(
         if block in design.looks or ended:
             arms = {
                 f"w{w}": [
-                    Arm(name, dict(enumerate(values[w, i, : min(block, lasts[w, i])].tolist())))
+                    JudgedArm(
+                        name, dict(enumerate(values[w, i, : min(block, lasts[w, i])].tolist()))
+                    )
                     for i, name in enumerate(names)
                 ]
                 for w in range(workloads)

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.workload.camera import Format, element, frame_format
+from rmwbench.suite.workload.camera import PixelFormat, element, frame_format
 
 from . import suite_text
 
@@ -34,7 +34,7 @@ def test_the_format_is_that_of_type_and_rate():
     )
     end = publisher(cell)
     found = frame_format(end.frames, end.type, end.arrival)
-    assert found == Format(1280, 720, Fraction(60000, 1001))
+    assert found == PixelFormat(1280, 720, Fraction(60000, 1001))
     assert found.frame_bytes == end.type.payload_bytes == 2764800
 
 

@@ -4,7 +4,7 @@ what each sends."""
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.workload.topology import Life
+from rmwbench.suite.workload.topology import NodeLife
 
 from .suite_text import error, nodes, suite
 
@@ -32,7 +32,7 @@ def test_a_late_joiner_is_not_part_of_the_barrier():
     )
     (talker,), (early,), (late,) = (of(cell, node) for node in "abc")
     assert talker.peers == (2, 3) and talker.present == (2,) and talker.matches == 1
-    assert late.present == (1,) and late.life == Life(0.4, None)
+    assert late.present == (1,) and late.life == NodeLife(0.4, None)
     assert cell.pairs == {2: (1,)}
     assert [
         e["endpoint"] for p in "abc" for n in cell.create_command(p) for e in n["endpoints"]
@@ -69,7 +69,7 @@ def test_a_restart_is_two_lives_of_one_name():
     first, second = of(cell, "c")
     # behind all others: a restart changes no number
     assert (first.endpoint, second.endpoint) == (2, 4)
-    assert (first.life, second.life) == (Life(None, 0.3), Life(0.5, None))
+    assert (first.life, second.life) == (NodeLife(None, 0.3), NodeLife(0.5, None))
     assert of(cell, "a")[0].peers == (2, 3, 4) and of(cell, "a")[0].present == (2, 3)
     assert [(c.at_s, c.joins, c.endpoints) for c in cell.changes] == [
         (0.3, False, (2,)),
@@ -83,7 +83,7 @@ KILLED = "{name: c, subscriptions: [{topic: x, hold_ms: 8}], killed_s: 0.3, rest
 def test_who_is_killed_comes_back_in_another_process_with_another_records_file():
     cell = only_cell(nodes(TALKER, KILLED, LISTENER))
     first, second = of(cell, "c")
-    assert (first.life, second.life) == (Life(None, 0.3, killed=True), Life(0.5, None))
+    assert (first.life, second.life) == (NodeLife(None, 0.3, killed=True), NodeLife(0.5, None))
     assert (first.process, second.process) == ("c", "c again")
     assert [(p.name, p.opens_s, p.follows) for p in cell.processes][2:] == [
         ("b", None, None),
@@ -115,7 +115,7 @@ def test_who_is_killed_for_good_has_one_life_and_no_successor():
     cell = only_cell(
         nodes(TALKER, "{name: c, subscriptions: [{topic: x}], killed_s: 0.3}", LISTENER)
     )
-    assert [e.life for e in of(cell, "c")] == [Life(None, 0.3, killed=True)]
+    assert [e.life for e in of(cell, "c")] == [NodeLife(None, 0.3, killed=True)]
     assert [p.name for p in cell.processes] == ["a", "c", "b"]
 
 

@@ -20,7 +20,7 @@ from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import SHARED, Kind
+from rmwbench.lab.host.kind import SHARED, HostKind
 from rmwbench.suite.cells import cells
 
 from .suite_text import one_arm
@@ -143,7 +143,7 @@ def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_pat
 
 
 def test_a_recorder_joins_no_robots_domain():
-    assert "namespaces alone" in reason_of(cell_of(), Kind(SHARED, "denied"))
+    assert "namespaces alone" in reason_of(cell_of(), HostKind(SHARED, "denied"))
 
 
 def planned(asked):

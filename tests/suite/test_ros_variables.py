@@ -15,7 +15,7 @@ from rmwbench.beside.ros_variables.keys import (
 from rmwbench.beside.ros_variables.plan import said_variables
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import SHARED, Kind
+from rmwbench.lab.host.kind import SHARED, HostKind
 
 from .suite_text import cells_of
 
@@ -108,5 +108,5 @@ def test_only_the_worker_of_rclcpp_sets_ros_variables():
 
 
 def test_where_there_are_no_namespaces_no_variable_is_tried():
-    (reason,) = described([cell_of("off")], {}, Kind(SHARED, "denied")).values()
+    (reason,) = described([cell_of("off")], {}, HostKind(SHARED, "denied")).values()
     assert "namespaces alone" in reason

@@ -7,10 +7,10 @@ from pydantic import TypeAdapter
 from rmwbench.bundle import Bundle
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 from rmwbench.suite.limits import LimitsFile
 
-_READ = TypeAdapter(Shown)
+_READ = TypeAdapter(SuiteAnswer)
 
 
 def show_document(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str, Any]:
@@ -18,6 +18,6 @@ def show_document(bundle: Bundle, limits: LimitsFile | None = None) -> dict[str,
     return document(summarise(bundle, limits))
 
 
-def shown_of(found: dict[str, Any]) -> Shown:
+def shown_of(found: dict[str, Any]) -> SuiteAnswer:
     """A document that a test has made or changed, as the answer that a report renders."""
     return _READ.validate_python(found)

@@ -11,7 +11,7 @@ from rmwbench.report.render.html import render_html
 from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.view import view as of_shown
 from rmwbench.report.view import Block, Facts, Items, Picture, Section, Table, Text
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 
 
 def printed(view: shown.View, width: int = 160) -> str:
@@ -21,7 +21,7 @@ def printed(view: shown.View, width: int = 160) -> str:
     return console.file.getvalue()
 
 
-def page(doc: Shown, evaluated: Evaluated = NOT_EVALUATED) -> str:
+def page(doc: SuiteAnswer, evaluated: Evaluated = NOT_EVALUATED) -> str:
     """The page of a campaign's report."""
     return render_html(of_shown(doc, evaluated, draw=True))
 

@@ -20,7 +20,7 @@ FACTOR = 2.0
 
 
 @dataclass(frozen=True)
-class Point:
+class LoadPoint:
     """One load of a curve: `latency_ns` is None where there is no stable latency; `unstable` where
     the queue grows."""
 
@@ -40,7 +40,7 @@ class Knee:
     by: Literal["latency", "queue"]
 
 
-def knee(points: Sequence[Point]) -> Knee | None:
+def knee(points: Sequence[LoadPoint]) -> Knee | None:
     """The knee of points in ascending order of load; None where the curve has none, or too few
     points to tell."""
     known = {

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rmwbench.analysis.metrics.aggregate import (
-    Trial,
+    MeasuredTrial,
     clock_bound,
     fraction_of,
     trial_value,
@@ -66,7 +66,7 @@ class Condition:
         # guards against 3/0.001 = 3000.0000000000005
         return math.ceil(EXPECTED_AT_LIMIT / self.below - 1e-6) if entry.kind == "fraction" else 2
 
-    def value(self, trial: Trial) -> float | None:
+    def value(self, trial: MeasuredTrial) -> float | None:
         """The trial's value, +inf where messages that did not arrive reach it, at the upper end of
         what the hosts' clocks leave open; None where the trial has too few messages."""
         entry = GLOSSARY[self.metric]
@@ -77,7 +77,7 @@ class Condition:
         found = trial_value(entry, trial)
         return None if found is None else found + clock_bound(entry, trial)
 
-    def judged(self, value: float, trial: Trial) -> Outcome:
+    def judged(self, value: float, trial: MeasuredTrial) -> Outcome:
         """Open where messages that were still under way when the trial ended decide it."""
         waiting, of = under_way_of(self.metric, trial)
         share = waiting / of if waiting else 0.0
@@ -126,7 +126,7 @@ Kind = Literal["holds", "slow", "lossy", "unstable", "failed"]
 
 
 @dataclass(frozen=True)
-class Finding:
+class LimitFinding:
     """Whether a trial held the limit; `causes` say how not (`p99 response 7.2 ms`), the most
     fundamental first. `stable` is False where a latency is that of a growing queue."""
 
@@ -142,11 +142,11 @@ class Finding:
         return self.kind not in ("unstable", "failed")
 
 
-def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
+def judge(limit: Limit, trial: MeasuredTrial, stability: Stability) -> LimitFinding | None:
     """What one done trial says; None where it has too few messages to say anything (the schedule's
     draw was short)."""
     if stability.unstable:
-        return Finding("unstable", (stability.text,))
+        return LimitFinding("unstable", (stability.text,))
     broken: list[Condition] = []
     late: list[Condition] = []
     texts: list[str] = []
@@ -163,11 +163,11 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
     if not broken:
         if late:
             count, of = under_way_of(late[0].metric, trial)
-            return Finding(
+            return LimitFinding(
                 "slow",
                 (f"{fmt.percent(count / of)} of the messages were still under way at the end",),
             )
-        return Finding("holds")
+        return LimitFinding("holds")
     fractions = [GLOSSARY[c.metric].kind == "fraction" for c in broken]
     infinite = any(math.isinf(c.value(trial) or 0.0) for c in broken)
     if infinite and not any(fractions):  # a percentile that never arrived is explained by its loss
@@ -183,7 +183,7 @@ def judge(limit: Limit, trial: Trial, stability: Stability) -> Finding | None:
                 f"{fmt.percent(waiting / total)} of the messages were still under way at the end"
             )
     order = sorted(range(len(texts)), key=lambda i: i < len(broken) and not fractions[i])
-    return Finding(
+    return LimitFinding(
         "lossy" if any(fractions) or infinite else "slow", tuple(texts[i] for i in order)
     )
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rmwbench.analysis.metrics.latency import ALL_THE_TIME, paired
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import ABSENT
 
 WORST_FRACTION, LEAST, MOST = 0.01, 10, 1_000
@@ -61,7 +61,7 @@ CAUSES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairMessages:
     """Messages of one writer as one reader got them, by place: int64 arrays of shape (n,) in ns,
     `ABSENT` where there is no stamp. `steady`: which count."""
 
@@ -151,10 +151,10 @@ class Tail:
 
 def pairs(
     columns: Columns,
-    endpoints: Sequence[Endpoint],
-    window: Window | None,
-    lives: Mapping[int, Life] = ALL_THE_TIME,
-) -> Iterator[tuple[int, int, int, Pair]]:
+    endpoints: Sequence[EndpointRow],
+    window: SteadyWindow | None,
+    lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
+) -> Iterator[tuple[int, int, int, PairMessages]]:
     """(writer, reader, sequence number of place 0, their messages) of a trial; `lives` as
     `latency.measure`: the history of a late reader is no tail. ValueError as there."""
     for found in paired(columns, endpoints, window, lives):
@@ -162,7 +162,7 @@ def pairs(
             found.writer.placed(columns.sent(name)) for name in ("begun_ns", "return_ns")
         )
         notified_ns = found.placed(columns.received("notified_ns"))
-        pair = Pair(
+        pair = PairMessages(
             found.writer.intended_ns,
             begun_ns=begun_ns,
             call_ns=found.writer.call_ns,
@@ -175,7 +175,7 @@ def pairs(
         yield found.writer.endpoint, found.reader.endpoint, found.writer.places.first_seq, pair
 
 
-def explain(pair: Pair, witnesses: Witnesses = Witnesses()) -> Tail | None:
+def explain(pair: PairMessages, witnesses: Witnesses = Witnesses()) -> Tail | None:
     """The tail of one pair with a cause for each of its messages; None where fewer than twenty
     messages arrived, from which no median stands."""
     arrived = pair.steady & (pair.taken_ns != ABSENT) & (pair.call_ns != ABSENT)
@@ -227,7 +227,7 @@ class _Typical:
     taking: float
 
     @classmethod
-    def of(cls, pair: Pair, arrived: np.ndarray) -> "_Typical":
+    def of(cls, pair: PairMessages, arrived: np.ndarray) -> "_Typical":
         # Of ten million messages every 51st says the same. An odd step: what repeats among
         # messages mostly repeats with an even number.
         some = slice(None, None, max(1, len(arrived) // ENOUGH) | 1)
@@ -245,7 +245,7 @@ class _Typical:
         )
 
 
-def _phases(pair: Pair, place: int) -> dict[str, int]:
+def _phases(pair: PairMessages, place: int) -> dict[str, int]:
     """Where the time went, in ns: `late` (intended to begun), `writing` (to the publish call),
     `flight` (to taken)."""
     intended, call, taken = (
@@ -257,7 +257,7 @@ def _phases(pair: Pair, place: int) -> dict[str, int]:
 
 
 def _cause(
-    pair: Pair,
+    pair: PairMessages,
     place: int,
     median: float,
     typical: _Typical,
@@ -299,7 +299,7 @@ def _cause(
 
 
 def _in_flight(
-    pair: Pair,
+    pair: PairMessages,
     place: int,
     needed: float,
     typical: _Typical,

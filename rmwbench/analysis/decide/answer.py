@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, Blocks, Posterior, posterior
+from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, BlockValues, Posterior, posterior
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limits import Outcome, Why, judge
 from rmwbench.analysis.verdicts.verdict import Rules
@@ -27,7 +27,7 @@ ALWAYS = 1e-6
 
 
 @dataclass(frozen=True)
-class Limit:
+class UserLimit:
     """`metric` is at most `at_most`, in its own unit, in `case` (a workload at its levels); of
     `topic` alone, or of the whole workload."""
 
@@ -46,7 +46,7 @@ class Failed:
 
 
 @dataclass(frozen=True)
-class Candidate:
+class DecideCandidate:
     """One arm on one machine. `blocks`: what was measured of each limit; a limit without an entry
     has no data, for the reason in `absent`. `failed`: a failed trial is in
     `blocks` as nothing arrived. `machine_bound`: the cases in which
@@ -54,15 +54,15 @@ class Candidate:
     all."""
 
     name: str
-    blocks: Mapping[Limit, Blocks]
-    absent: Mapping[Limit, str] = field(default_factory=dict)
+    blocks: Mapping[UserLimit, BlockValues]
+    absent: Mapping[UserLimit, str] = field(default_factory=dict)
     failed: Failed = Failed(trials=0, of=0)
     machine_bound: frozenset[str] = frozenset()
     not_supported: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interval:
+class ValueInterval:
     """A value within its interval [`low`, `high`], in the unit that stands beside it."""
 
     value: float
@@ -86,14 +86,14 @@ class Met:
     outcome: Outcome
     probability: float | None = None
     blocks: int = 0
-    measured: Interval | None = None
+    measured: ValueInterval | None = None
     no_data: str | None = None
     campaigns_differ: bool = False
     excused: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
-class Answer:
+class DecisionAnswer:
     """`probability` of meeting all limits; None where it cannot be said. `blocks`: the fewest of
     any limit. `binding`: the limit that is missed, or likeliest to be, or unknown; None where all
     are met."""
@@ -108,15 +108,19 @@ class Answer:
     limits: tuple[Met, ...]
 
 
-def decide(candidates: Sequence[Candidate], limits: Sequence[Limit], rules: Rules) -> list[Answer]:
+def decide(
+    candidates: Sequence[DecideCandidate], limits: Sequence[UserLimit], rules: Rules
+) -> list[DecisionAnswer]:
     """Of the candidates of one machine, in their order."""
     able = max(sum(candidate.not_supported is None for candidate in candidates), 1)
     return [_answer(candidate, limits, rules, able) for candidate in candidates]
 
 
-def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int) -> Answer:
+def _answer(
+    candidate: DecideCandidate, limits: Sequence[UserLimit], rules: Rules, of: int
+) -> DecisionAnswer:
     if candidate.not_supported is not None:
-        return Answer(
+        return DecisionAnswer(
             arm=candidate.name,
             outcome=Outcome.MISSES,
             why=Why.NOT_SUPPORTED,
@@ -141,7 +145,7 @@ def _answer(candidate: Candidate, limits: Sequence[Limit], rules: Rules, of: int
     outcome, why, binding = _said(met, probability, level, rules)
     if outcome is Outcome.MEETS and candidate.failed.trials:
         outcome, why = Outcome.OPEN, Why.FAILED
-    return Answer(
+    return DecisionAnswer(
         arm=candidate.name,
         outcome=outcome,
         why=why,
@@ -178,16 +182,20 @@ def _worst(met: Sequence[Met]) -> Met:
     return min(met, key=lambda one: one.probability or 0.0)
 
 
-def _asked(limit: Limit) -> dict[str, Any]:
+def _asked(limit: UserLimit) -> dict[str, Any]:
     return {**vars(limit), "unit": GLOSSARY[limit.metric].unit}
 
 
-def _unknown(limit: Limit, why: str) -> Met:
+def _unknown(limit: UserLimit, why: str) -> Met:
     return Met(**_asked(limit), outcome=Outcome.UNKNOWN, no_data=why)
 
 
 def _met(
-    limit: Limit, candidate: Candidate, belief: Posterior | None, least: float, rules: Rules
+    limit: UserLimit,
+    candidate: DecideCandidate,
+    belief: Posterior | None,
+    least: float,
+    rules: Rules,
 ) -> Met:
     """`least`: the probability below which the limit is missed for certain."""
     blocks = candidate.blocks.get(limit)
@@ -195,7 +203,7 @@ def _met(
         return _unknown(limit, candidate.absent.get(limit, "not measured"))
     if belief is None:
         only = float(blocks.each()[0])
-        measured = Interval(value=only, low=only, high=only)
+        measured = ValueInterval(value=only, low=only, high=only)
         return Met(**_asked(limit), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured)
     # of too few blocks no answer is so sure
     level = least if belief.count >= rules.min_blocks else -1.0
@@ -209,7 +217,7 @@ def _met(
         outcome=Outcome.OPEN if excused else found.outcome,
         probability=found.probability,
         blocks=belief.count,
-        measured=Interval(value=value, low=low, high=high),
+        measured=ValueInterval(value=value, low=low, high=high),
         campaigns_differ=belief.differ,
         excused=excused,
     )
@@ -226,9 +234,9 @@ class Joint:
     @classmethod
     def of(
         cls,
-        blocks: Mapping[Limit, Blocks],
-        beliefs: Mapping[Limit, Posterior],
-        limits: Sequence[Limit],
+        blocks: Mapping[UserLimit, BlockValues],
+        beliefs: Mapping[UserLimit, Posterior],
+        limits: Sequence[UserLimit],
     ) -> "Joint":
         within = [beliefs[one].within(one.at_most - blocks[one].spare) for one in limits]
         return cls(np.array(within), root_of([blocks[one] for one in limits]))
@@ -249,7 +257,7 @@ def normals(draws: int, limits: int) -> np.ndarray:
     return np.random.default_rng(20261123).standard_normal((draws, limits))
 
 
-def root_of(blocks: Sequence[Blocks]) -> np.ndarray:
+def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
     """The Cholesky factor of the rank correlation of metrics over the blocks that both have, drawn
     towards none as few blocks leave it open (n/(n+4))."""
     n = len(blocks)

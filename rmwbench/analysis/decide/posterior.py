@@ -5,8 +5,8 @@ one-sided p value, exactly for means and nearly for fractions: of answers "0.9" 
 right (Berger, Bernardo & Sun, Ann. Stat. 37, 2009; simulated in tests/decide/test_calibration.py).
 
 - `Mean`: a positive metric, or an amount: Student's t about the mean of the blocks (of their
-  logarithms where all are positive). Infinite blocks make it a `Share`.
-- `Share`: the median over blocks by counting: how many of them are within (Jeffreys' Beta).
+  logarithms where all are positive). Infinite blocks make it a `MedianOfBlocks`.
+- `MedianOfBlocks`: the median over blocks by counting: how many of them are within (Jeffreys' Beta).
 - `Fraction`: events of messages, which come in bursts: Jeffreys' Beta with as many effective
   messages as the blocks' scatter leaves, as in `intervals.clustered_fraction`.
 
@@ -36,7 +36,7 @@ of one thing."""
 
 
 @dataclass(frozen=True)
-class Blocks:
+class BlockValues:
     """One value per block, of one arm, metric and topic. `values`: in the metric's unit, +inf where
     nothing arrived; of fractions the events, `of` which each. `campaigns`: which one each block is
     of. `bound`: how far every value may be from the truth for the clocks of two hosts. `places`:
@@ -62,7 +62,7 @@ class Blocks:
         return len(self.values)
 
     @property
-    def used(self) -> "Blocks":
+    def used(self) -> "BlockValues":
         """Without campaigns of one block; all where no campaign has more."""
         sizes = Counter(self.campaigns)
         kept = [n for n, campaign in enumerate(self.campaigns) if sizes[campaign] > 1]
@@ -82,7 +82,7 @@ class Blocks:
         return values / np.asarray(self.of, float) if self.kind == "fraction" else values
 
 
-def posterior(blocks: Blocks) -> "Posterior":
+def posterior(blocks: BlockValues) -> "Posterior":
     """Of at least LEAST_BLOCKS blocks. Raises ValueError for fewer."""
     if blocks.count < LEAST_BLOCKS:
         raise ValueError("nothing can be believed of fewer than two blocks")
@@ -91,7 +91,7 @@ def posterior(blocks: Blocks) -> "Posterior":
         return Fraction.of_blocks(blocks)
     values = blocks.each()
     if not np.isfinite(values).all():
-        return Share.of_values(values)
+        return MedianOfBlocks.of_values(values)
     return Mean.of_blocks(blocks)
 
 
@@ -106,7 +106,7 @@ class Mean:
     differ: bool = False
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks) -> "Mean":
+    def of_blocks(cls, blocks: BlockValues) -> "Mean":
         values = blocks.each()
         logs = bool(blocks.kind == "positive" and (values > 0).all())
         scale = np.log(values) if logs else values
@@ -143,7 +143,7 @@ class Mean:
 
 
 @dataclass(frozen=True)
-class Share:
+class MedianOfBlocks:
     """Blocks of which some are infinite, `ordered`: no mean exists, so the median over blocks is
     asked for."""
 
@@ -155,7 +155,7 @@ class Share:
         return len(self.ordered)
 
     @classmethod
-    def of_values(cls, values: np.ndarray) -> "Share":
+    def of_values(cls, values: np.ndarray) -> "MedianOfBlocks":
         return cls(tuple(sorted(float(value) for value in values)))
 
     def within(self, most: float) -> float:
@@ -178,7 +178,7 @@ class Fraction:
     differ: bool = False
 
     @classmethod
-    def of_blocks(cls, blocks: Blocks) -> "Fraction":
+    def of_blocks(cls, blocks: BlockValues) -> "Fraction":
         counts, totals = np.asarray(blocks.values, float), np.asarray(blocks.of, float)
         apart = differ(by_campaign(np.sqrt(counts / totals), blocks.campaigns))
         if apart:  # each campaign is then one sample of a fraction that moves from day to day
@@ -198,7 +198,7 @@ class Fraction:
         return self.shown
 
 
-Posterior = Mean | Share | Fraction
+Posterior = Mean | MedianOfBlocks | Fraction
 
 
 def effective_messages(counts: np.ndarray, totals: np.ndarray) -> float:

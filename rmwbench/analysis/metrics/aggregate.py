@@ -8,13 +8,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rmwbench.analysis.metrics.bring_up import BringUp
+from rmwbench.analysis.metrics.bring_up import TrialBringUp
 from rmwbench.analysis.metrics.chain.chain import Chain
 from rmwbench.analysis.metrics.chain.layers import Layers
-from rmwbench.analysis.metrics.fates import Counts
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Kind, Metric, Of
+from rmwbench.analysis.metrics.fates import FateCounts
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Kind, Metric, MetricScope
 from rmwbench.analysis.metrics.latency import Messages
-from rmwbench.analysis.metrics.network.network import Network
+from rmwbench.analysis.metrics.network.network import TrialNetwork
 from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals
@@ -26,7 +26,7 @@ NO_WINDOW = "the trial recorded no steady window"
 
 
 @dataclass
-class Trial:
+class MeasuredTrial:
     """One done trial, measured. `values` holds the metrics that are one number per trial, `reasons`
     why others are absent.
     """
@@ -39,18 +39,18 @@ class Trial:
     reasons: dict[str, str] = field(default_factory=dict)
     fractions: dict[str, tuple[int, int]] = field(default_factory=dict)
     """(events, of) of the metrics of kind `fraction` that are not from the ledger."""
-    network: Network = field(default_factory=Network)
+    network: TrialNetwork = field(default_factory=TrialNetwork)
     chain: Chain | None = None
     """Where the time of relayed messages went; None where none is relayed."""
     layers: Layers | None = None
     """The same by layer: of relayed messages, and of all where layers are traced."""
-    bring_up: BringUp | None = None
+    bring_up: TrialBringUp | None = None
     """How its lifecycle nodes came up; None where it has none."""
     clock_bounds: dict[str, float] = field(default_factory=dict)
     """Sample or metric -> how far its values may be from the truth, because two hosts' clocks are
     not known better; ns.
     """
-    topics: "dict[str, Trial]" = field(default_factory=dict)
+    topics: "dict[str, MeasuredTrial]" = field(default_factory=dict)
     """Topic -> the same trial measured of that topic alone; empty where all topics are alike
     (`topics.judged_topics`).
     """
@@ -76,7 +76,7 @@ class Trial:
                 self.reasons[metric.name] = NO_WINDOW if no_window else metric.absent
 
 
-def fraction_of(name: str, trial: Trial) -> tuple[int, int]:
+def fraction_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
     """(events, of) for the metrics of kind `fraction`; of 0 where the trial has none."""
     counts = GLOSSARY[name].counts
     return trial.fractions.get(name, (0, 0)) if counts is None else counts(trial.messages.ledger)
@@ -99,16 +99,17 @@ FATES, FATES_OF_CHAIN = (
     FateNames(
         **{m.fate: m.name for m in METRICS if m.of is of and m.fate is not None},
     )
-    for of in (Of.MESSAGES, Of.CHAIN)
+    for of in (MetricScope.MESSAGES, MetricScope.CHAIN)
 )
 UNDELIVERED, UNDELIVERED_OF_CHAIN = (
-    next(m.name for m in METRICS if m.of is of and m.judged_first) for of in (Of.MESSAGES, Of.CHAIN)
+    next(m.name for m in METRICS if m.of is of and m.judged_first)
+    for of in (MetricScope.MESSAGES, MetricScope.CHAIN)
 )
 LOSSES = (UNDELIVERED, *FATES)
 
 
 def is_of_chain(primary: str) -> bool:
-    return primary in GLOSSARY and GLOSSARY[primary].of is Of.CHAIN
+    return primary in GLOSSARY and GLOSSARY[primary].of is MetricScope.CHAIN
 
 
 def judged_loss(primary: str) -> str:
@@ -122,18 +123,18 @@ def fates_of(primary: str) -> FateNames:
     return FATES_OF_CHAIN if is_of_chain(primary) else FATES
 
 
-def counts_of(primary: str, trial: Trial) -> Counts:
+def counts_of(primary: str, trial: MeasuredTrial) -> FateCounts:
     """What became of the messages by which loss is judged before `primary`."""
     ledger = trial.messages.ledger
     if fates_of(primary) is FATES:
-        return Counts.of(ledger)
+        return FateCounts.of(ledger)
     (lost, _), (late, _), (never_sent, wanted) = (
         fraction_of(name, trial) for name in FATES_OF_CHAIN
     )
-    return Counts(wanted, lost, late, never_sent, ledger.unsent_by if never_sent else {})
+    return FateCounts(wanted, lost, late, never_sent, ledger.unsent_by if never_sent else {})
 
 
-def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
+def under_way_of(name: str, trial: MeasuredTrial) -> tuple[int, int]:
     """(messages that were still under way when the trial ended, of): what the fraction `name`
     leaves open."""
     if not GLOSSARY[name].without_under_way:
@@ -142,7 +143,7 @@ def under_way_of(name: str, trial: Trial) -> tuple[int, int]:
     return (0 if counted is None else counted.under_way), fraction_of(name, trial)[1]
 
 
-def trial_value(entry: Metric, trial: Trial) -> float | None:
+def trial_value(entry: Metric, trial: MeasuredTrial) -> float | None:
     """The metric's value in one trial, +inf allowed; None where the trial has none (for percentiles
     also where rule 5 forbids it).
     """
@@ -155,12 +156,12 @@ def trial_value(entry: Metric, trial: Trial) -> float | None:
     return trial.values.get(entry.name)
 
 
-def clock_bound(entry: Metric, trial: Trial) -> float:
+def clock_bound(entry: Metric, trial: MeasuredTrial) -> float:
     """How far the metric in that trial may be from the truth, ns; 0 where one clock took both stamps."""
     return trial.clock_bounds.get(entry.source or entry.name, 0.0)
 
 
-def aggregate(entry: Metric, trials: Sequence[Trial]) -> Estimate:
+def aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     """The metric of an arm over its done trials."""
     found = _aggregate(entry, trials)
     two_clocks = [trial for trial in trials if trial.clock_bounds]
@@ -197,7 +198,7 @@ def widened(found: Estimate, bound_ns: float) -> Estimate:
     )
 
 
-def _aggregate(entry: Metric, trials: Sequence[Trial]) -> Estimate:
+def _aggregate(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     if not trials:
         return NoData(entry.unit, no_data="no trial of this arm was completed")
     if entry.kind == "quantile":
@@ -227,7 +228,7 @@ def _aggregate(entry: Metric, trials: Sequence[Trial]) -> Estimate:
     return over_trials(entry.unit, entry.kind, values, count, "values")
 
 
-def _no_arrivals(entry: Metric, trials: Sequence[Trial]) -> Measured:
+def _no_arrivals(entry: Metric, trials: Sequence[MeasuredTrial]) -> Measured:
     """Nothing arrived in any trial: zeros have no spread, and yet a few trials cannot say that
     nothing ever does. The bound of the count, over the mean window; of a throughput as so many of
     the longest messages."""
@@ -239,7 +240,7 @@ def _no_arrivals(entry: Metric, trials: Sequence[Trial]) -> Measured:
     return Measured(entry.unit, value, low, high, len(windows_s), len(windows_s), method)
 
 
-def _quantile(entry: Metric, trials: Sequence[Trial]) -> Estimate:
+def _quantile(entry: Metric, trials: Sequence[MeasuredTrial]) -> Estimate:
     samples = [
         s for t in trials if (s := t.messages.samples.get(entry.source)) is not None and s.count
     ]

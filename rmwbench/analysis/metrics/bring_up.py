@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 
 Row = Mapping[str, Any]
 
@@ -48,7 +48,7 @@ NONE = "nothing is brought up in this workload"
 
 
 @dataclass(frozen=True)
-class BringUp:
+class TrialBringUp:
     """One trial's. `up_ns`: when each node was active, after the launch, ascending; `stopped`:
     STEP.OUTCOME → how many nodes never were, and stopped there; `longest_change_ns`: the longest
     change of state, infinite where one was not answered, None where none began."""
@@ -71,7 +71,7 @@ class BringUp:
 
 def bring_up(
     events: Iterable[Row], definition: Mapping[str, Any], end_ns: int | None
-) -> BringUp | None:
+) -> TrialBringUp | None:
     """From the rows of a trial's `events` and its cell's definition; what happened after `end_ns`,
     the window's end, came too late. None where nothing is brought up, or nothing was launched."""
     asked = definition.get("bring_up")
@@ -113,7 +113,7 @@ def bring_up(
             stopped[f"{_after(step)}.{UNFINISHED}"] += 1
         else:
             stopped[f"{step}.{outcome}"] += 1
-    return BringUp(
+    return TrialBringUp(
         len(asked["nodes"]), tuple(sorted(up)), dict(stopped), max(changes, default=None)
     )
 
@@ -123,13 +123,13 @@ def _after(step: str) -> str:
 
 
 def metrics(
-    found: BringUp | None, costs: Mapping[str, float], window_ns: int | None
+    found: TrialBringUp | None, costs: Mapping[str, float], window_ns: int | None
 ) -> tuple[dict[str, float], dict[str, tuple[int, int]], dict[str, str]]:
     """One trial's values, its fractions (nodes, of all), and reasons for what is missing. `costs`
     has `pss` and `cpu_cores` where they were read; they are of all processes, the manager's and
     daemons included."""
     if found is None:
-        return {}, {}, dict.fromkeys(names_of(Of.NODES), NONE)
+        return {}, {}, dict.fromkeys(names_of(MetricScope.NODES), NONE)
     values = {"bring_up_time": found.until_ns(1.0), "half_up_time": found.until_ns(0.5)}
     reasons: dict[str, str] = {}
     if found.longest_change_ns is not None:

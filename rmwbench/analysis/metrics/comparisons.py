@@ -33,7 +33,7 @@ class Comparison:
     labels: Mapping[int, str]
 
 
-class Planned(Protocol):
+class AnyComparison(Protocol):
     """A comparison as the plan has it."""
 
     @property
@@ -52,11 +52,11 @@ class Planned(Protocol):
     def primary_metric(self) -> str | None: ...
 
 
-def comparisons(plan: Iterable[Planned], cells: Sequence[Row]) -> list[Comparison]:
+def comparisons(plan: Iterable[AnyComparison], cells: Sequence[Row]) -> list[Comparison]:
     """In the plan's order; cells that none of the plan's comparisons names follow. Cells with ROS
     variables are in none: there silence may be right. Raises UserError for an unknown metric."""
     by_number = {c["cell"]: c for c in cells if is_compared(c)}
-    groups: dict[str, tuple[Planned | None, list[Row]]] = {}
+    groups: dict[str, tuple[AnyComparison | None, list[Row]]] = {}
     for planned in plan:
         found = [by_number.pop(n) for n in planned.cells if n in by_number]
         if found:
@@ -134,7 +134,7 @@ def in_focus(endpoints: Iterable[Row], definition: Mapping[str, Any]) -> list[Ro
     ]
 
 
-def _comparison(name: str, planned: Planned | None, cells: list[Row]) -> Comparison:
+def _comparison(name: str, planned: AnyComparison | None, cells: list[Row]) -> Comparison:
     again = Counter(c["arm"] for c in cells)
     primary = (planned and planned.primary_metric) or PRIMARY
     if primary not in GLOSSARY:

@@ -14,10 +14,10 @@ import numpy as np
 
 from rmwbench.analysis.metrics.comparisons import focus_of, in_focus, is_reliable, kept, loads
 from rmwbench.analysis.records import one_clock
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.frame_counts import FrameCounts, counts_of
 from rmwbench.analysis.records.frames import Frames, frames_of
-from rmwbench.analysis.records.joining import Life, lives
+from rmwbench.analysis.records.joining import ReaderLife, lives
 from rmwbench.errors import UserError
 
 Row = Mapping[str, Any]
@@ -64,7 +64,7 @@ class Context:
     """`evidence` has every stamp on one clock, `clocks` those of its hosts."""
 
     evidence: Evidence
-    clocks: one_clock.Clocks
+    clocks: one_clock.TrialClocks
 
     @classmethod
     def of(cls, evidence: Evidence) -> "Context":
@@ -79,22 +79,22 @@ class Context:
             ) from None
 
     @cached_property
-    def window(self) -> Window | None:
+    def window(self) -> SteadyWindow | None:
         """The steady window, if the trial came so far."""
         begin_ns, end_ns, drain_end_ns = (
             self.evidence.row.get(c) for c in ("steady_begin_ns", "steady_end_ns", "drain_end_ns")
         )
         if begin_ns is None or end_ns is None:
             return None
-        window = Window(begin_ns, end_ns, drain_end_ns=drain_end_ns)
+        window = SteadyWindow(begin_ns, end_ns, drain_end_ns=drain_end_ns)
         return replace(window, slack_ns=self.clocks.slack_ns(window))
 
     @cached_property
-    def endpoints(self) -> list[Endpoint]:
+    def endpoints(self) -> list[EndpointRow]:
         return endpoints_of(self.evidence)
 
     @cached_property
-    def lives(self) -> Mapping[int, Life]:
+    def lives(self) -> Mapping[int, ReaderLife]:
         """Endpoint -> when it was there, of those that were not all the time."""
         return lives(self.evidence.endpoints, self.evidence.events, self.window)
 
@@ -109,7 +109,7 @@ class Context:
         return focus_of(self.definition)
 
     @cached_property
-    def judged(self) -> list[Endpoint]:
+    def judged(self) -> list[EndpointRow]:
         """The endpoints that latencies and losses are of."""
         own = {row["endpoint"] for row in in_focus(self.evidence.endpoints, self.definition)}
         return [e for e in self.endpoints if e.endpoint in own]
@@ -139,10 +139,10 @@ class Context:
         return [e for e in self.evidence.events if _is_within(e, self.evidence.row)]
 
 
-def endpoints_of(evidence: Evidence) -> list[Endpoint]:
+def endpoints_of(evidence: Evidence) -> list[EndpointRow]:
     """Every endpoint of the trial, with the reliability and the history that it was granted."""
     return [
-        Endpoint(
+        EndpointRow(
             e["endpoint"],
             e["kind"],
             e["topic"],

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.cost import MIDDLEWARE
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 
 Row = Mapping[str, Any]
 Reading = tuple[int, str, float]
@@ -29,7 +29,7 @@ NEAR_NS = SECOND_NS // 20
 
 
 def cpu_by_second(
-    readings: Sequence[Reading], counters: Iterable[Row], window: Window | None
+    readings: Sequence[Reading], counters: Iterable[Row], window: SteadyWindow | None
 ) -> tuple[np.ndarray, str | None]:
     """Cores that all processes of the middleware used together in each second of one trial's
     window, shape (seconds,), and why there are none. `counters` tell the processes' roles."""

@@ -24,7 +24,7 @@ HELD: Mapping[UnsentBy, str] = {
 
 
 @dataclass(frozen=True)
-class Counts:
+class FateCounts:
     """In messages, once per reader; of a chain once per way. `unsent_by`: the never sent, by what
     kept them."""
 
@@ -34,8 +34,8 @@ class Counts:
     never_sent: int = 0
     unsent_by: Mapping[UnsentBy, int] = field(default_factory=dict)
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
+    def __add__(self, other: "FateCounts") -> "FateCounts":
+        return FateCounts(
             self.wanted + other.wanted,
             self.lost + other.lost,
             self.late + other.late,
@@ -44,7 +44,7 @@ class Counts:
         )
 
     @classmethod
-    def of(cls, ledger: Ledger) -> "Counts":
+    def of(cls, ledger: Ledger) -> "FateCounts":
         return cls(ledger.wanted, ledger.gone, ledger.behind, ledger.unsent, ledger.unsent_by)
 
     @property

@@ -15,8 +15,8 @@ from rmwbench.analysis.metrics.drift import Drift, drift
 from rmwbench.analysis.metrics.periods import PUBLISHER, SUBSCRIPTION, longest, of_endpoint
 from rmwbench.analysis.metrics.sample import Sample, blocks, make_sample
 from rmwbench.analysis.records.calls import answered, heard_by, legs
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
     FAILED,
@@ -43,7 +43,7 @@ SERIES_POINTS, SERIES_SLOWEST = 2_000, 100
 """Points of a longer series, of which so many of the points are its slowest messages."""
 SENDERS = ("publisher", "client")
 """Who sends by a schedule."""
-ALL_THE_TIME: Mapping[int, Life] = {}
+ALL_THE_TIME: Mapping[int, ReaderLife] = {}
 """Every endpoint is there from before the window to after it."""
 
 
@@ -109,10 +109,10 @@ class Messages:
 
 def measure(
     columns: Columns,
-    endpoints: Sequence[Endpoint],
-    window: Window | None,
-    lives: Mapping[int, Life] = ALL_THE_TIME,
-    beside: Sequence[Endpoint] = (),
+    endpoints: Sequence[EndpointRow],
+    window: SteadyWindow | None,
+    lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
+    beside: Sequence[EndpointRow] = (),
 ) -> Messages:
     """Everything that follows from SENT and RECEIVED records; `lives` are of endpoints that join
     late or leave early, `beside` all endpoints of the trial where these are some of them. Raises
@@ -209,9 +209,9 @@ def _writing(columns: Columns, writer: "_Writer") -> np.ndarray:
 
 def paired(
     columns: Columns,
-    endpoints: Sequence[Endpoint],
-    window: Window | None,
-    lives: Mapping[int, Life] = ALL_THE_TIME,
+    endpoints: Sequence[EndpointRow],
+    window: SteadyWindow | None,
+    lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
 ) -> "list[_Pair]":
     """Every writer with each of its readers, first arrivals in place. Raises as `measure`."""
     columns = answered(columns, endpoints)
@@ -219,10 +219,12 @@ def paired(
     return [pair for pair, _ in _each(columns, heard, lives, Messages())]
 
 
-_Heard = Sequence["tuple[_Writer, tuple[Endpoint, ...]]"]
+_Heard = Sequence["tuple[_Writer, tuple[EndpointRow, ...]]"]
 
 
-def _heard(columns: Columns, endpoints: Sequence[Endpoint], window: Window | None) -> _Heard:
+def _heard(
+    columns: Columns, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
+) -> _Heard:
     """Writers with their readers."""
     rows = _selector(columns.sent("endpoint"))
     return [
@@ -232,7 +234,7 @@ def _heard(columns: Columns, endpoints: Sequence[Endpoint], window: Window | Non
 
 
 def _each(
-    columns: Columns, heard: _Heard, lives: Mapping[int, Life], out: Messages
+    columns: Columns, heard: _Heard, lives: Mapping[int, ReaderLife], out: Messages
 ) -> "Iterator[tuple[_Pair, Arranged]]":
     """Each writer with each of its readers; rows of no writer are counted in `out`."""
     received_rows = _pair_selector(columns, out)
@@ -246,11 +248,11 @@ def _each(
 
 def _pairs(
     columns: Columns,
-    endpoints: Sequence[Endpoint],
-    window: Window | None,
-    lives: Mapping[int, Life],
+    endpoints: Sequence[EndpointRow],
+    window: SteadyWindow | None,
+    lives: Mapping[int, ReaderLife],
     out: Messages,
-    beside: Sequence[Endpoint],
+    beside: Sequence[EndpointRow],
 ) -> "tuple[list[_Writer], list[_Pair]]":
     """Writers, and each of them with each of its readers; `out` gets ledgers, and what came within
     the window. `beside`: as `measure`."""
@@ -286,7 +288,7 @@ def _pairs(
     return [w for w, _ in heard], pairs
 
 
-def _held_by(columns: Columns, endpoints: Sequence[Endpoint]) -> "Callable[[_Writer], UnsentBy]":
+def _held_by(columns: Columns, endpoints: Sequence[EndpointRow]) -> "Callable[[_Writer], UnsentBy]":
     """What kept a writer from sending, found once for each that is asked for. `endpoints`: those of
     the trial, since whom it waited for may be of another topic."""
 
@@ -308,7 +310,9 @@ def _held_by(columns: Columns, endpoints: Sequence[Endpoint]) -> "Callable[[_Wri
     return lambda writer: held(writer.endpoint, writer.process)
 
 
-def _both_there(pair: "_Pair", window: Window, lives: Mapping[int, Life]) -> Window:
+def _both_there(
+    pair: "_Pair", window: SteadyWindow, lives: Mapping[int, ReaderLife]
+) -> SteadyWindow:
     """Nothing can arrive while either end is away."""
     for end in (pair.writer.endpoint, pair.reader.endpoint):
         window = lives.get(end, _ALWAYS).within(window)
@@ -318,8 +322,8 @@ def _both_there(pair: "_Pair", window: Window, lives: Mapping[int, Life]) -> Win
 def _periods(
     writers: "Sequence[_Writer]",
     pairs: "Sequence[_Pair]",
-    window: Window,
-    lives: Mapping[int, Life],
+    window: SteadyWindow,
+    lives: Mapping[int, ReaderLife],
     out: Messages,
 ) -> None:
     """The periods of each publisher, and of each subscription: what it hears of all its writers together."""
@@ -348,7 +352,7 @@ def _periods(
             out.longest_period_ns[stem] = found
 
 
-def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
+def _count_within(window: SteadyWindow, pair: "_Pair", sizes: np.ndarray, out: Messages) -> None:
     """First arrivals in the window and their bytes; `sizes` by row of the pair."""
     inside = (pair.taken_ns >= window.begin_ns) & (pair.taken_ns < window.end_ns)
     count = int(np.count_nonzero(inside))
@@ -360,7 +364,7 @@ def _count_within(window: Window, pair: "_Pair", sizes: np.ndarray, out: Message
         out.bytes_in_window += int(sizes[pair.first[inside]].sum(dtype=np.int64))
 
 
-def of_life(places: Writer, intended_ns: np.ndarray, life: Life | None) -> Writer:
+def of_life(places: Writer, intended_ns: np.ndarray, life: ReaderLife | None) -> Writer:
     """The writer's messages with those alone in the steady window that the reader may expect."""
     if life is None:
         return places
@@ -369,7 +373,7 @@ def of_life(places: Writer, intended_ns: np.ndarray, life: Life | None) -> Write
 
 
 def _legs(
-    recorded: Columns, endpoints: Sequence[Endpoint], writers: "Sequence[_Writer]", out: Messages
+    recorded: Columns, endpoints: Sequence[EndpointRow], writers: "Sequence[_Writer]", out: Messages
 ) -> None:
     """The samples `request_leg` and `reply_leg`, where there are clients."""
     called = {
@@ -410,10 +414,10 @@ class _Pair:
     nothing came) by place."""
 
     writer: _Writer
-    reader: Endpoint
+    reader: EndpointRow
     rows: "Rows"
     places: Writer
-    life: Life | None
+    life: ReaderLife | None
     first: np.ndarray
     taken: InitVar[np.ndarray]
     taken_ns: np.ndarray = field(init=False)
@@ -442,7 +446,10 @@ long)."""
 
 
 def pace_of(
-    taken_ns: np.ndarray, intended_ns: np.ndarray, life: Life | None, window: Window | None
+    taken_ns: np.ndarray,
+    intended_ns: np.ndarray,
+    life: ReaderLife | None,
+    window: SteadyWindow | None,
 ) -> Pace:
     """How a reliable stream went when the drain ended, or its reader left (`life`), by the stamps
     of its messages in order of place. How old its history was when a late reader was given it says
@@ -460,7 +467,7 @@ def pace_of(
     return Pace.SILENT if silent_ns < QUIET_LATENCIES * longest_ns else Pace.ENDED
 
 
-def _inside(times_ns: np.ndarray, window: Window) -> int:
+def _inside(times_ns: np.ndarray, window: SteadyWindow) -> int:
     return int(np.count_nonzero((times_ns >= window.begin_ns) & (times_ns < window.end_ns)))
 
 
@@ -473,7 +480,7 @@ def _consumed(columns: Columns, pairs: list[_Pair], out: Messages) -> None:
         )
 
 
-def longest_gap(arrivals_ns: np.ndarray, window: Window) -> float:
+def longest_gap(arrivals_ns: np.ndarray, window: SteadyWindow) -> float:
     """The longest time without an arrival in the steady window, in ns, its two edges included; the
     whole window where nothing arrived.
 
@@ -519,7 +526,9 @@ def thin_series(time_s: np.ndarray, latency_ns: np.ndarray) -> tuple[np.ndarray,
     return time_s[kept], latency_ns[kept]
 
 
-def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window | None) -> _Writer:
+def _writer(
+    columns: Columns, publisher: EndpointRow, rows: "Rows", window: SteadyWindow | None
+) -> _Writer:
     seq = columns.sent("seq")[rows]
     order = place_order(seq)
     first = int(seq.min()) if len(seq) else 0
@@ -553,7 +562,7 @@ def _writer(columns: Columns, publisher: Endpoint, rows: "Rows", window: Window 
 
 Rows = slice | np.ndarray
 _LET_GO = np.empty(0, np.int64)
-_ALWAYS = Life()
+_ALWAYS = ReaderLife()
 
 
 def _ordered(column: np.ndarray, rows: Rows, order: np.ndarray | None) -> np.ndarray:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.cost import MIDDLEWARE, SHARED
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
@@ -31,7 +31,7 @@ PLACES = (("begin", 0.0, 0.1), ("middle", 0.45, 0.55), ("end", 0.9, 1.0))
 def growth(
     readings: Sequence[Reading],
     counters: Iterable[Row],
-    window: Window | None,
+    window: SteadyWindow | None,
     *,
     published: int,
     heard: int,
@@ -86,7 +86,7 @@ def _why_none(side: str, roles: Collection[str]) -> str:
 
 
 def _series(
-    readings: Sequence[Reading], process: str, window: Window
+    readings: Sequence[Reading], process: str, window: SteadyWindow
 ) -> tuple[np.ndarray, np.ndarray]:
     """The readings of one process: (time as a fraction of the window, PSS in bytes without files), each of shape
     (n,)."""

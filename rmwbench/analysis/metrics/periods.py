@@ -11,12 +11,12 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 
 PUBLISHER, SUBSCRIPTION = STEMS = ("publisher_period", "subscription_period")
 
 
-def periods(times_ns: np.ndarray, there: Window) -> np.ndarray:
+def periods(times_ns: np.ndarray, there: SteadyWindow) -> np.ndarray:
     """The times between consecutive events of one endpoint while it was there, in ns: float64 of
     shape (n − 1,) for n events in the window, in any order, or of a few more; empty for fewer than
     two events.
@@ -33,7 +33,7 @@ def periods(times_ns: np.ndarray, there: Window) -> np.ndarray:
     return np.concatenate([found, cut[cut > found.max()]])
 
 
-def of_endpoint(times_ns: np.ndarray, there: Iterable[Window]) -> tuple[np.ndarray, float]:
+def of_endpoint(times_ns: np.ndarray, there: Iterable[SteadyWindow]) -> tuple[np.ndarray, float]:
     """The periods of one endpoint in the times when it was there, as `periods` has them, and how
     long these are together, in ns. Nothing can happen between them, so no period spans it."""
     parts = _merged(there)
@@ -50,14 +50,14 @@ def longest(each: Iterable[tuple[np.ndarray, float]]) -> float | None:
     return max(means, default=None)
 
 
-def _merged(windows: Iterable[Window]) -> list[Window]:
+def _merged(windows: Iterable[SteadyWindow]) -> list[SteadyWindow]:
     """The times in which any of them lasts, in order, none touching another."""
-    found: list[Window] = []
+    found: list[SteadyWindow] = []
     for window in sorted(windows, key=lambda one: one.begin_ns):
         if window.length_ns <= 0:
             continue
         if found and window.begin_ns <= found[-1].end_ns:
-            found[-1] = Window(found[-1].begin_ns, max(found[-1].end_ns, window.end_ns))
+            found[-1] = SteadyWindow(found[-1].begin_ns, max(found[-1].end_ns, window.end_ns))
         else:
             found.append(window)
     return found

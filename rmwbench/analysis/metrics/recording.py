@@ -34,7 +34,7 @@ Columns = Mapping[str, np.ndarray]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Fates:
+class RecordingFates:
     """Messages of one topic, or of all. `beside`: taken by a reader of ours; `only_beside` of these
     are not in the bag, and `only_kept` are in the bag and no reader of ours took them. The places
     add up to what was sent and not kept; None where nobody counted. `twice` are in the bag more
@@ -66,7 +66,7 @@ class Recorded:
     warm-up included, or None where this rosbag2 does not count them; `cpu_ns` of the steady state;
     what is None was not read."""
 
-    topics: tuple[Fates, ...]
+    topics: tuple[RecordingFates, ...]
     transport: int | None
     bag_bytes: int | None
     stop_ns: float | None
@@ -74,17 +74,17 @@ class Recorded:
     peak_rss_bytes: float | None
 
     @property
-    def all(self) -> Fates:
+    def all(self) -> RecordingFates:
         return total(self.topics)
 
 
-def total(parts: Sequence[Fates]) -> Fates:
+def total(parts: Sequence[RecordingFates]) -> RecordingFates:
     """All topics, or all trials, together; a place that one of them does not know is not known."""
     known: dict[str, Any] = {}
     for name in dict.fromkeys((*NUMBERED, *PLACES)):
         values = [getattr(part, name) for part in parts]
         known[name] = None if None in values else sum(values)
-    return Fates(
+    return RecordingFates(
         topic="",
         contradiction=next((p.contradiction for p in parts if p.contradiction), ""),
         **known,
@@ -136,7 +136,7 @@ def _count(value: float | None) -> int | None:
 
 def _of_topic(
     topic: str, writers: Sequence[int], sent: Columns, received: Columns, in_bag: Columns
-) -> Fates:
+) -> RecordingFates:
     """What sequence numbers alone say."""
     counts: Counter[str] = Counter()
     for writer in writers:
@@ -155,14 +155,16 @@ def _of_topic(
         counts["twice"] += len(numbers) - len(np.unique(numbers))
         counts["unheard"] += 0 if first is None else int((published < first).sum())
     told = {name: counts[name] for name in NUMBERED}
-    return Fates(
+    return RecordingFates(
         topic=topic, before=None, cache=None, disk=None, unplaced=0, contradiction="", **told
     )
 
 
 def _placed(
-    found: Fates, writers: Sequence[int], counted: Mapping[tuple[str, int | None, str], float]
-) -> Fates:
+    found: RecordingFates,
+    writers: Sequence[int],
+    counted: Mapping[tuple[str, int | None, str], float],
+) -> RecordingFates:
     """With what rosbag2 counted of the topic."""
 
     def of(counter: str) -> int | None:

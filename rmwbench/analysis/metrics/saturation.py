@@ -6,17 +6,17 @@ rate: the fastest arm would be the one that was divided by the most idle time.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import METRICS
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.records.columns import SteadyWindow
 
 OF_THE_WINDOW = tuple(m.name for m in METRICS if m.whole_window)
 Row = Mapping[str, Any]
 
 
 def limit_reached(
-    endpoints: Iterable[Row], events: Iterable[Row], window: Window | None
+    endpoints: Iterable[Row], events: Iterable[Row], window: SteadyWindow | None
 ) -> str | None:
     """The reason for which a trial (its rows of `endpoints` and `events`) has no rate; None where
     every publisher could send until the window ended."""
@@ -41,7 +41,7 @@ def limit_reached(
     )
 
 
-def without_rates(trial: Trial, reason: str) -> None:
+def without_rates(trial: MeasuredTrial, reason: str) -> None:
     """The trial and its topics lose these rates."""
     for one in (trial, *trial.topics.values()):
         for name in OF_THE_WINDOW:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.columns import Columns, Window
+from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.ledger import ABSENT
 
@@ -31,7 +31,7 @@ def sending(
     endpoints: Sequence[Row],
     counters: Iterable[Row],
     log: Mapping[str, Any] | None,
-    window: Window | None,
+    window: SteadyWindow | None,
 ) -> Found:
     """Values of the four metrics, and reasons for what is missing. `log`: the bundle's `frames`."""
     values: dict[str, float] = {}
@@ -46,7 +46,7 @@ def sending(
     return values, reasons
 
 
-def _paces(columns: Columns, endpoints: Sequence[Row], window: Window | None) -> Found:
+def _paces(columns: Columns, endpoints: Sequence[Row], window: SteadyWindow | None) -> Found:
     """Of the messages published in each whole second of the window: their standard deviation ÷ mean,
     and those of the second and third second ÷ those of as long in the last third."""
     publishers = [row["endpoint"] for row in endpoints if row["kind"] == PUBLISHES]

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmwbench.analysis.records.calls import answered, heard_by
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE
 
 INSTANTS = 11
@@ -63,7 +63,9 @@ def _count(value: float) -> str:
     return f"{float(f'{value:.3g}'):,.10g}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-def stability(columns: Columns, endpoints: Sequence[Endpoint], window: Window | None) -> Stability:
+def stability(
+    columns: Columns, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
+) -> Stability:
     """From a trial's records. A reader counts each writer's messages for itself."""
     if window is None or window.length_ns <= 0:
         return Stability(0.0, 0.0, 0.0, 0, 0, 0.0)

@@ -18,17 +18,17 @@ from types import MappingProxyType
 from typing import Any, Literal
 
 from rmwbench.analysis.metrics.comparisons import in_focus, is_reliable, loads
-from rmwbench.analysis.metrics.glossary import METRICS, Topics
+from rmwbench.analysis.metrics.glossary import METRICS, TopicScope
 from rmwbench.analysis.records import readers
-from rmwbench.analysis.records.readers import Group
+from rmwbench.analysis.records.readers import AlikeReaders
 from rmwbench.analysis.stats.missing import total
 
 Row = Mapping[str, Any]
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
-POOLED = frozenset(m.name for m in METRICS if m.topics is Topics.APART)
+POOLED = frozenset(m.name for m in METRICS if m.topics is TopicScope.APART)
 """Metrics whose value over unlike topics or readers together is the value of none of them."""
-OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not Topics.WHOLE)
+OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not TopicScope.WHOLE)
 """What is measured of each topic."""
 
 _NUMBERED = re.compile(r"(.+?)_?\d+")
@@ -50,7 +50,7 @@ class Topic:
     payload_bytes: int
     rate_hz: float | None
     reliable: bool
-    readers: Group | None = None
+    readers: AlikeReaders | None = None
     endpoints: frozenset[int]
     nodes: tuple[str, ...]
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from math import inf
 
 from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.chain import layers as chain_layers
 from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
 from rmwbench.analysis.metrics.chain.paths import paths
 from rmwbench.analysis.metrics.chain.trace import traces
 from rmwbench.analysis.metrics.context import Context, Evidence, Row
-from rmwbench.analysis.metrics.glossary import METRICS, Clocks, Of, names_of
+from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
 from rmwbench.analysis.metrics.latency import Messages, measure
 from rmwbench.analysis.metrics.network.cross_traffic import cross_traffic
 from rmwbench.analysis.metrics.network.network import NetworkMetrics, network
@@ -24,7 +24,7 @@ from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
 from rmwbench.analysis.metrics.topics import judged_topics
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.calls import heard_by
-from rmwbench.analysis.records.columns import Endpoint, Window
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.joining import history
 from rmwbench.errors import UserError
 
@@ -38,7 +38,7 @@ LEFTOVERS = "leftovers"
 NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
 
 
-def measure_trial(evidence: Evidence) -> Trial:
+def measure_trial(evidence: Evidence) -> MeasuredTrial:
     """All metrics of one done trial. Raises UserError where its records contradict the format."""
     context = Context.of(evidence)
     try:
@@ -69,7 +69,7 @@ class _Records:
 
     messages: Messages
     whole: Messages
-    topics: Mapping[str, tuple[list[Endpoint], Messages]]
+    topics: Mapping[str, tuple[list[EndpointRow], Messages]]
     network: NetworkMetrics
     chains: Chains
     layers: chain_layers.Layers | None
@@ -79,7 +79,7 @@ class _Records:
         """ValueError where they contradict the format."""
         columns, window = context.evidence.records, context.window
 
-        def measured(endpoints: Sequence[Endpoint]) -> Messages:
+        def measured(endpoints: Sequence[EndpointRow]) -> Messages:
             return measure(columns, endpoints, window, context.lives, context.endpoints)
 
         messages = measured(context.judged)
@@ -103,7 +103,7 @@ class _Records:
         )
 
 
-def _trial(context: Context, records: _Records) -> Trial:
+def _trial(context: Context, records: _Records) -> MeasuredTrial:
     """With what follows from its records."""
     evidence, window, chains = context.evidence, context.window, records.chains
     window_ns = None if window is None else window.length_ns
@@ -112,7 +112,7 @@ def _trial(context: Context, records: _Records) -> Trial:
     messages.samples["endpoint_match"] = make_sample(
         [discovery.endpoint_matches_ns(context.before)]
     )
-    trial = Trial(
+    trial = MeasuredTrial(
         evidence.trial,
         evidence.block,
         messages,
@@ -124,7 +124,7 @@ def _trial(context: Context, records: _Records) -> Trial:
         clock_bounds=clock_bounds(context.clocks, context.endpoints, window)
         | chain_bounds(context.clocks, chains, window),
         topics={
-            name: Trial(
+            name: MeasuredTrial(
                 evidence.trial,
                 evidence.block,
                 of_topic,
@@ -139,10 +139,10 @@ def _trial(context: Context, records: _Records) -> Trial:
     trial.reasons |= records.network.reasons
     trial.values |= {} if layers is None else layers.shares
     trial.reasons |= dict.fromkeys(
-        set(names_of(Of.LAYERS)) - trial.values.keys(), chain_layers.NOT_TRACED
+        set(names_of(MetricScope.LAYERS)) - trial.values.keys(), chain_layers.NOT_TRACED
     )
     if chains.reason is not None:
-        trial.reasons |= dict.fromkeys(names_of(Of.CHAIN), chains.reason)
+        trial.reasons |= dict.fromkeys(names_of(MetricScope.CHAIN), chains.reason)
     return trial
 
 
@@ -196,7 +196,7 @@ def _is_held(events: Iterable[Row]) -> bool:
     return bool(unfinished - finished)
 
 
-def _bring_up(trial: Trial, context: Context) -> None:
+def _bring_up(trial: MeasuredTrial, context: Context) -> None:
     """How its lifecycle nodes came up, and what each of them cost."""
     window = context.window
     end_ns, window_ns = (None, None) if window is None else (window.end_ns, window.length_ns)
@@ -207,7 +207,7 @@ def _bring_up(trial: Trial, context: Context) -> None:
     trial.reasons |= reasons
 
 
-def _second_by_second(trial: Trial, context: Context) -> None:
+def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
     """Where a process has no CPU over the window, the sum over all of them has none by second
     either."""
     cpu = [
@@ -226,7 +226,7 @@ def _second_by_second(trial: Trial, context: Context) -> None:
 
 
 def clock_bounds(
-    known: one_clock.Clocks, endpoints: Sequence[Endpoint], window: Window | None
+    known: one_clock.TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
 ) -> dict[str, float]:
     """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of
     the widest pair of endpoints. Empty where all have one clock. What one host stamped at both
@@ -273,7 +273,9 @@ def layers_of(context: Context, found: Chains) -> chain_layers.Layers | None:
     )
 
 
-def chain_bounds(known: one_clock.Clocks, found: Chains, window: Window | None) -> dict[str, float]:
+def chain_bounds(
+    known: one_clock.TrialClocks, found: Chains, window: SteadyWindow | None
+) -> dict[str, float]:
     """The same of what chains measure. From the first to the last it is the bound of these two
     hosts' clocks, whatever the others show: the errors between them cancel. What a relay takes is
     on one clock."""
@@ -289,7 +291,7 @@ def leftovers(events: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
     is not a leftover), and the bytes that all of it takes."""
     found = [event for event in events if event["event"] == LEFTOVERS]
     if not found:
-        return {}, dict.fromkeys(names_of(Of.HOSTS), NOT_ASKED)
+        return {}, dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)
     kinds = [json.loads(event["text"] or "{}") for event in found]
     files = sum(count for one in kinds for kind, count in one.items() if kind != "directory")
     taken = sum(event["value"] or 0 for event in found)

@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from rmwbench.analysis.records.columns import Columns, Endpoint
+from rmwbench.analysis.records.columns import Columns, EndpointRow
 from rmwbench.analysis.records.ledger import ABSENT, CORRUPT, FOREIGN, LATE, since_call_ns
 
 LEGS = ("request_leg", "reply_leg")
 
 
-def heard_by(endpoints: Sequence[Endpoint]) -> Iterator[tuple[Endpoint, tuple[Endpoint, ...]]]:
+def heard_by(
+    endpoints: Sequence[EndpointRow],
+) -> Iterator[tuple[EndpointRow, tuple[EndpointRow, ...]]]:
     """Every writer whose messages somebody waits for, with its readers: a publisher with the
     subscriptions of its topic, a client with itself. A service writes too, but its replies are the
     clients' arrivals."""
@@ -31,7 +33,7 @@ def heard_by(endpoints: Sequence[Endpoint]) -> Iterator[tuple[Endpoint, tuple[En
             )
 
 
-def answered(columns: Columns, endpoints: Sequence[Endpoint]) -> Columns:
+def answered(columns: Columns, endpoints: Sequence[EndpointRow]) -> Columns:
     """The records with each reply in the place of its request; as they are where there is no
     client."""
     clients = [e.endpoint for e in endpoints if e.kind == "client"]
@@ -94,7 +96,7 @@ class causes:
 
 
 def legs(
-    columns: Columns, endpoints: Sequence[Endpoint], steady: dict[int, np.ndarray]
+    columns: Columns, endpoints: Sequence[EndpointRow], steady: dict[int, np.ndarray]
 ) -> dict[str, np.ndarray]:
     """The two legs and what lies between, of the requests that came through, in ns: `request_leg`
     from the request's call until the service has it, `reply_leg` from the reply's call until the

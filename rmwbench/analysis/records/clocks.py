@@ -41,7 +41,7 @@ class Exchange(NamedTuple):
     answered_ns: int
 
 
-class Reading(NamedTuple):
+class OffsetReading(NamedTuple):
     """At `t_ns` of the reference clock the other clock was ahead by `offset_ns` ± `bound_ns`."""
 
     t_ns: int
@@ -49,7 +49,7 @@ class Reading(NamedTuple):
     bound_ns: int
 
 
-def intersect(exchanges: Iterable[Exchange]) -> Reading:
+def intersect(exchanges: Iterable[Exchange]) -> OffsetReading:
     """What exchanges close to each other say together: at the time of the shortest of them, where
     all bounds overlap.
 
@@ -66,7 +66,7 @@ def intersect(exchanges: Iterable[Exchange]) -> Reading:
             f"{len(exchanges)} exchanges contradict each other by {(low - high) / 1e3:.3g} µs"
         )
     middle = (low + high) // 2
-    return Reading(at, middle, high - middle)
+    return OffsetReading(at, middle, high - middle)
 
 
 def _run_away(distance_ns: int) -> int:
@@ -79,7 +79,7 @@ class Clock:
     beyond both ends; one point is a constant. `corners`: offset (ns, relative to `origin`) and
     drift of the lines that bound the polygon; None where no straight line fits."""
 
-    readings: tuple[Reading, ...]
+    readings: tuple[OffsetReading, ...]
     t_ns: tuple[int, ...]
     offset_ns: tuple[int, ...]
     corners: tuple[tuple[float, float], ...] | None = field(default=None, repr=False)
@@ -162,7 +162,7 @@ class Clock:
         return np.max(low, axis=0), np.min(high, axis=0)
 
 
-def fit(readings: Iterable[Reading]) -> Clock:
+def fit(readings: Iterable[OffsetReading]) -> Clock:
     """The clock that one or more readings show. The offset is constant where that agrees with all
     of them, else drifts evenly, else goes from reading to reading.
 
@@ -187,7 +187,7 @@ def fit(readings: Iterable[Reading]) -> Clock:
     )
 
 
-def _polygon(readings: Sequence[Reading]) -> tuple[tuple[float, float], ...] | None:
+def _polygon(readings: Sequence[OffsetReading]) -> tuple[tuple[float, float], ...] | None:
     """Corners (offset at the first reading relative to its own, drift) of the lines that fit every
     reading; None where none does."""
     since, offset = readings[0].t_ns, readings[0].offset_ns
@@ -218,7 +218,7 @@ def _polygon(readings: Sequence[Reading]) -> tuple[tuple[float, float], ...] | N
     )
 
 
-def _uneven(readings: tuple[Reading, ...]) -> Clock:
+def _uneven(readings: tuple[OffsetReading, ...]) -> Clock:
     for before, after in itertools.pairwise(readings):
         apart = abs(after.offset_ns - before.offset_ns) - before.bound_ns - after.bound_ns
         if apart > MOST_DRIFT * (after.t_ns - before.t_ns):

@@ -17,7 +17,7 @@ class Columns(Protocol):
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class EndpointRow:
     """An endpoint of the trial, as the bundle's `endpoints` has it: publisher, subscription, client
     or service."""
 
@@ -33,7 +33,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Window:
+class SteadyWindow:
     """The steady window on the reference clock; a trial that did not say has None in its place.
     `slack_ns`: how far a host with a clock of its own may have begun it from here; up to that its
     messages are steady as they say themselves. `drain_end_ns`: when readers had stopped waiting for

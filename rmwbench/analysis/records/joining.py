@@ -16,14 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
+from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import CORRUPT, FAILED, FOREIGN, LATE
 
 Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Life:
+class ReaderLife:
     """When a reader counts, in the workers' clock: messages intended in [`begin_ns`, `end_ns`) are
     its own. `created_ns` is None where it never was; `history` is how many earlier messages of each
     writer it may expect."""
@@ -46,11 +46,11 @@ class Life:
         """Whether each passes its content filter: bool of shape (n,)."""
         return np.ones(len(seq), bool) if self.percent >= 100 else passes(seq, self.percent)
 
-    def within(self, window: Window) -> Window:
+    def within(self, window: SteadyWindow) -> SteadyWindow:
         """The part of a window in which the reader is there; of no length where
         there is none."""
         begin = max(window.begin_ns, min(self.begin_ns, window.end_ns))
-        return Window(int(begin), int(max(begin, min(window.end_ns, self.end_ns))))
+        return SteadyWindow(int(begin), int(max(begin, min(window.end_ns, self.end_ns))))
 
 
 def passes(seq: np.ndarray, percent: int) -> np.ndarray:
@@ -62,7 +62,9 @@ def passes(seq: np.ndarray, percent: int) -> np.ndarray:
     return (scattered * np.uint64(100) >> np.uint64(32)) < np.uint64(percent)
 
 
-def lives(rows: Sequence[Row], events: Iterable[Row], window: Window | None) -> dict[int, Life]:
+def lives(
+    rows: Sequence[Row], events: Iterable[Row], window: SteadyWindow | None
+) -> dict[int, ReaderLife]:
     """Endpoint -> its life, of those that join, leave or filter. `rows` are the bundle's
     `endpoints`."""
     if window is None:
@@ -91,7 +93,7 @@ def lives(rows: Sequence[Row], events: Iterable[Row], window: Window | None) -> 
         )
         end = np.inf if leaves is None else window.begin_ns + leaves
         qos = json.loads(row["asked"] or "{}").get("qos", {})
-        found[number] = Life(
+        found[number] = ReaderLife(
             begin, end, created, _history(qos) if joins is not None else 0, _percent(qos)
         )
     return found
@@ -109,7 +111,7 @@ def _history(qos: Row) -> float:
 
 
 def history(
-    columns: Columns, endpoints: Sequence[Endpoint], known: Mapping[int, Life]
+    columns: Columns, endpoints: Sequence[EndpointRow], known: Mapping[int, ReaderLife]
 ) -> dict[str, float]:
     """For all late readers with a history: `history_wanted` and `history_delivered` (messages), and
     `history_time`: from a reader's creation until the last of its history is in its hands, ns, +inf

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.records.clocks import Clock, Reading, fit
-from rmwbench.analysis.records.columns import Columns, Window
+from rmwbench.analysis.records.clocks import Clock, OffsetReading, fit
+from rmwbench.analysis.records.columns import Columns, SteadyWindow
 
 Row = Mapping[str, Any]
 
@@ -33,7 +33,7 @@ half-way."""
 
 
 @dataclass(frozen=True)
-class Clocks:
+class TrialClocks:
     """The clocks of one trial's hosts. `places`: endpoint → host; `processes`: worker → host."""
 
     hosts: Mapping[str, Clock]
@@ -56,7 +56,7 @@ class Clocks:
     def of_endpoint(self, endpoint: int) -> Clock:
         return self.hosts.get(self.places.get(endpoint, ""), _REFERENCE)
 
-    def bound_ns(self, one: int, other: int, window: Window | None) -> float:
+    def bound_ns(self, one: int, other: int, window: SteadyWindow | None) -> float:
         """How far the difference of a stamp at one endpoint and a stamp at another may be from the
         truth, in the window; 0 on one host, however its clock runs."""
         if self.one or self.places.get(one) == self.places.get(other):
@@ -65,13 +65,13 @@ class Clocks:
             self.of_endpoint(other), window
         )
 
-    def widest_ns(self, window: Window | None) -> float:
+    def widest_ns(self, window: SteadyWindow | None) -> float:
         """The same of any two stamps of the trial."""
         if self.one or len(self.hosts) < 2:
             return 0.0
         return sum(sorted(self._most(clock, window) for clock in self.hosts.values())[-2:])
 
-    def slack_ns(self, window: Window | None) -> int:
+    def slack_ns(self, window: SteadyWindow | None) -> int:
         """How far a host may have begun its steady state from the reference's begin, by a clock
         that was known less well then than now."""
         return (
@@ -95,7 +95,7 @@ class Clocks:
             return row
         return {**row, "time_ns": int(self.of_process(row["process"]).to_reference(row["time_ns"]))}
 
-    def _most(self, clock: Clock, window: Window | None) -> float:
+    def _most(self, clock: Clock, window: SteadyWindow | None) -> float:
         if window is None:
             return float(max(clock.bound([r.t_ns for r in clock.readings])))
         t = (
@@ -105,18 +105,18 @@ class Clocks:
         return float(clock.bound(t).max())
 
 
-_REFERENCE = fit([Reading(0, 0, 0)])
+_REFERENCE = fit([OffsetReading(0, 0, 0)])
 
 
-def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> Clocks:
+def clocks(clock_map: Iterable[Row], endpoints: Sequence[Row]) -> TrialClocks:
     """From the rows of `clock_map` and `endpoints`. ValueError where the readings of a host
     contradict each other."""
-    readings: dict[str, list[Reading]] = {}
+    readings: dict[str, list[OffsetReading]] = {}
     for row in clock_map:
         readings.setdefault(row["host"], []).append(
-            Reading(row["t_ns"], row["offset_ns"], row["bound_ns"])
+            OffsetReading(row["t_ns"], row["offset_ns"], row["bound_ns"])
         )
-    return Clocks(
+    return TrialClocks(
         {host: fit(found) for host, found in readings.items()},
         {e["endpoint"]: e["host"] for e in endpoints},
         {e["process"]: e["host"] for e in endpoints},
@@ -127,7 +127,7 @@ class OneClock:
     """A trial's evidence (`trial.Evidence`) with every stamp on the reference; what has none is as
     it was."""
 
-    def __init__(self, evidence: Any, known: Clocks):
+    def __init__(self, evidence: Any, known: TrialClocks):
         self._evidence = evidence
         self._clocks = known
         self.events = known.events(evidence.events)
@@ -155,7 +155,7 @@ class Told:
     """Records with their stamps on the reference. A reader's rows are on its clock, but for the
     time that the writer intended, which came with the message."""
 
-    def __init__(self, columns: Columns, known: Clocks):
+    def __init__(self, columns: Columns, known: TrialClocks):
         self._columns, self._clocks = columns, known
 
     def sent(self, column: str) -> np.ndarray:
@@ -185,7 +185,7 @@ class Told:
         return out
 
 
-def on_one_clock(evidence: Any) -> tuple[Any, Clocks]:
+def on_one_clock(evidence: Any) -> tuple[Any, TrialClocks]:
     """The evidence with its stamps on the reference, and the clocks they came from; itself where
     there is but one clock. ValueError as `clocks`."""
     known = clocks(evidence.clock_map, evidence.endpoints)

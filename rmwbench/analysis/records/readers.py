@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args
 Row = Mapping[str, Any]
 Shared = Literal["all", "some", "none"]
 DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "link"]
-"""The fields of `Asked`."""
+"""The fields of `NamedReader`."""
 _TAKING = ("touch", "wait", "take")
 """What is asked of each reader besides its QoS."""
 _EVERYWHERE = "all"
@@ -22,7 +22,7 @@ _EVERYWHERE = "all"
 
 
 @dataclass(frozen=True)
-class Asked:
+class NamedReader:
     """What readers of one topic may differ in. `qos` and `taking` (way of waiting, what is read,
     and into which memory) as JSON; `hold_ns`: how long each message is kept; `joins`: whether the
     node comes late, or comes again; `host` and `process`: with how many of its writers the reader
@@ -38,12 +38,12 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Group:
+class AlikeReaders:
     """Readers that are alike. `differ`: the fields of `asked` in which they are not as all others;
     empty where there are no others."""
 
     rows: tuple[Row, ...]
-    asked: Asked
+    asked: NamedReader
     differ: tuple[DiffersIn, ...] = ()
 
     @property
@@ -55,17 +55,17 @@ class Group:
         return tuple(dict.fromkeys(row["host"] for row in self.rows))
 
 
-def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[Group]:
+def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReaders]:
     """The subscriptions among these `endpoints` rows of one topic, or of several that are alike, in
     their order. `definition`: of the cell, which has how long a message is held, and the links."""
     held = {one.get("endpoint"): one.get("hold_ns", 0) for one in definition.get("endpoints") or ()}
     late = {(r["topic"], r["node"]) for r in rows if r.get("joins_ns") is not None}
-    found: dict[Asked, list[Row]] = {}
+    found: dict[NamedReader, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "subscription"):
         writers = [r for r in rows if r["kind"] == "publisher" and r["topic"] == row["topic"]]
         said = json.loads(row.get("asked") or "{}")
         host = _shared("host", row, writers)
-        asked = Asked(
+        asked = NamedReader(
             qos=_text(said.get("qos")),
             taking=_text([said.get(name) for name in _TAKING]),
             hold_ns=held.get(row["endpoint"], 0),
@@ -78,7 +78,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[Group]:
     differ = tuple(
         name for name in get_args(DiffersIn) if len({getattr(one, name) for one in found}) > 1
     )
-    return [Group(tuple(own), asked, differ) for asked, own in found.items()]
+    return [AlikeReaders(tuple(own), asked, differ) for asked, own in found.items()]
 
 
 def _shared(what: str, row: Row, writers: Collection[Row]) -> Shared:

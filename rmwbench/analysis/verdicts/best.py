@@ -26,7 +26,15 @@ from rmwbench.analysis.verdicts.pairs import evidence as pairs_evidence
 from rmwbench.analysis.verdicts.ratio import ratio, sign_flip, spread, unpaired
 from rmwbench.analysis.verdicts.statements import holm
 from rmwbench.analysis.verdicts.variances import Prior
-from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, Family, NoRatio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import (
+    BlockRatio,
+    By,
+    Family,
+    JudgedArm,
+    NoRatio,
+    Rules,
+    Verdict,
+)
 from rmwbench.analysis.verdicts.wording import TestedArm, never, word
 
 Verdicts = Mapping[str, Mapping[str, Verdict]]
@@ -35,7 +43,7 @@ Group = tuple[str, Family]
 """A workload and a family: the arms that are compared with each other."""
 
 
-def groups(workloads: Mapping[str, Sequence[Arm]]) -> dict[Group, list[Arm]]:
+def groups(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
     """In the order of the workloads; by copy before by loan. A family without arms is left out."""
     return {
         (workload, family): found
@@ -46,7 +54,9 @@ def groups(workloads: Mapping[str, Sequence[Arm]]) -> dict[Group, list[Arm]]:
 
 
 def judge(
-    workloads: Mapping[str, Sequence[Arm]], rules: Rules = Rules(), decided: Verdicts | None = None
+    workloads: Mapping[str, Sequence[JudgedArm]],
+    rules: Rules = Rules(),
+    decided: Verdicts | None = None,
 ) -> dict[str, dict[str, Verdict]]:
     """Verdicts of every arm of every workload of one report: workload -> arm name -> verdict.
 
@@ -67,8 +77,8 @@ def judge(
 
 
 def _verdict(
-    arm: Arm,
-    arms: Sequence[Arm],
+    arm: JudgedArm,
+    arms: Sequence[JudgedArm],
     told: Mapping[str, Verdict],
     rules: Rules,
     earlier: Mapping[str, Verdict],
@@ -92,7 +102,7 @@ def _verdict(
 
 
 @dataclass(frozen=True)
-class Evidence:
+class GroupPriors:
     """What moderates the variances of each group, and how much neighbouring blocks resemble each
     other: in each group, and over all of them."""
 
@@ -101,18 +111,18 @@ class Evidence:
     pooled: Likeness
 
 
-def evidence(workloads: Mapping[str, Sequence[Arm]]) -> Evidence:
+def evidence(workloads: Mapping[str, Sequence[JudgedArm]]) -> GroupPriors:
     """As the verdicts use it."""
     contenders = _contenders(workloads)
     found = pairs_evidence(list(contenders.values()))
-    return Evidence(
+    return GroupPriors(
         dict(zip(contenders, found.priors, strict=True)),
         dict(zip(contenders, found.likenesses, strict=True)),
         found.pooled,
     )
 
 
-def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[Group, list[Arm]]:
+def _contenders(workloads: Mapping[str, Sequence[JudgedArm]]) -> dict[Group, list[JudgedArm]]:
     running = {
         group: [a for a in arms if not a.floor and not works_never(a)]
         for group, arms in groups(workloads).items()
@@ -120,7 +130,7 @@ def _contenders(workloads: Mapping[str, Sequence[Arm]]) -> dict[Group, list[Arm]
     return {group: [a for a in counted(arms) if a.primary] for group, arms in running.items()}
 
 
-def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
+def _leader(arms: Sequence[JudgedArm], verdicts: Mapping[str, Verdict]) -> str | None:
     """An arm that works and that nothing is decided against."""
     standing = [
         a.name
@@ -132,7 +142,7 @@ def _leader(arms: Sequence[Arm], verdicts: Mapping[str, Verdict]) -> str | None:
 
 
 def _judged(
-    contenders: Mapping[Group, Sequence[Arm]], found: Mapping[Group, Pairs], rules: Rules
+    contenders: Mapping[Group, Sequence[JudgedArm]], found: Mapping[Group, Pairs], rules: Rules
 ) -> dict[Group, dict[str, TestedArm]]:
     """The tests of all arms. Nobody is slower than, or has to keep up with, one that is decided to
     lose more than it; which those are is decided over the whole report, by Bonferroni first and
@@ -150,7 +160,7 @@ def _judged(
 
 
 def _with_families(
-    contenders: Mapping[Group, Sequence[Arm]],
+    contenders: Mapping[Group, Sequence[JudgedArm]],
     found: Mapping[Group, Pairs],
     rules: Rules,
     lossier: Mapping[Group, np.ndarray],
@@ -170,7 +180,7 @@ def _decided_lossier(judged: Mapping[str, TestedArm], found: Pairs, rules: Rules
     return np.array(rows) if rows else np.zeros((0, 0), bool)
 
 
-def _chances(arms: Sequence[Arm]) -> int:
+def _chances(arms: Sequence[JudgedArm]) -> int:
     """How many ways an arm has to be called worse: with loss somewhere two for each other arm."""
     return max(len(arms) - 1, 1) * (
         2 if any(n for a in arms for n, _ in a.undelivered.values()) else 1
@@ -178,7 +188,7 @@ def _chances(arms: Sequence[Arm]) -> int:
 
 
 def _tests(
-    workload: str, arms: Sequence[Arm], found: Pairs, rules: Rules, lossier: np.ndarray
+    workload: str, arms: Sequence[JudgedArm], found: Pairs, rules: Rules, lossier: np.ndarray
 ) -> dict[str, TestedArm]:
     """`lossier`: [i, j]: i is decided to lose more than j."""
     if not arms:
@@ -219,10 +229,10 @@ def _judge_families(everything: list[TestedArm], alpha: float) -> None:
 
 
 __all__ = [
-    "Arm",
     "BlockRatio",
     "By",
     "Family",
+    "JudgedArm",
     "NoRatio",
     "Rules",
     "Verdict",

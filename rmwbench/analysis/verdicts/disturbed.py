@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.verdicts.verdict import Arm
+from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.codes import Code
 
 USUAL = {"background": "idle", "host_idle": "as_found"}
@@ -57,7 +57,7 @@ def disturbances(
     ]
 
 
-def unbound(arms: Sequence[Arm]) -> list[Arm]:
+def unbound(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
     """The arms of one comparison without what a busy machine spoilt: no verdict about a network
     rests on machine-bound trials. Those that were so in at least half of their blocks get no
     verdict, and a block in which any other was so is left out for all of them, so that no arm
@@ -73,7 +73,7 @@ def unbound(arms: Sequence[Arm]) -> list[Arm]:
     return [_without(arm, left_out, why) for arm, why in zip(arms, barred, strict=True)]
 
 
-def _why_barred(arm: Arm) -> str | None:
+def _why_barred(arm: JudgedArm) -> str | None:
     bound = sum(arm.busy.values())
     if arm.floor or not bound or bound < SHARE * len(arm.busy):
         return None
@@ -83,7 +83,7 @@ def _why_barred(arm: Arm) -> str | None:
     )
 
 
-def _without(arm: Arm, left_out: frozenset[int], barred: str | None) -> Arm:
+def _without(arm: JudgedArm, left_out: frozenset[int], barred: str | None) -> JudgedArm:
     if barred:
         nothing = frozenset[int]()
         arm = replace(arm, primary={}, undelivered={}, failed=nothing, barred=barred)

@@ -9,7 +9,7 @@ from statistics import median_low
 from typing import Any, Protocol
 
 from rmwbench.analysis.metrics.glossary import Metric
-from rmwbench.analysis.verdicts.verdict import Arm
+from rmwbench.analysis.verdicts.verdict import JudgedArm
 from rmwbench.codes import FailedBy
 
 ALL_LOST = 1.0
@@ -18,7 +18,7 @@ or to the end of a chain. What it sent is not known, so it is in no share of wha
 sent."""
 
 
-class Line(Protocol):
+class FailedLine(Protocol):
     @property
     def status(self) -> str: ...
 
@@ -26,13 +26,13 @@ class Line(Protocol):
     def failed_by(self) -> str | None: ...
 
 
-def lost_by_its_arm(line: Line) -> bool:
+def lost_by_its_arm(line: FailedLine) -> bool:
     """Whether a finished trial is a block that its arm lost. A journal that does not say who was at
     fault is older than the question: its failures were the workers', but for a few."""
     return line.status == "failed" and (line.failed_by or FailedBy.WORKER) == FailedBy.WORKER
 
 
-def counted(arms: Sequence[Arm]) -> list[Arm]:
+def counted(arms: Sequence[JudgedArm]) -> list[JudgedArm]:
     """The arms of one workload with their failed blocks in `primary`, +inf, and in `undelivered`:
     all of as many messages as a trial of this arm, or else of this workload, usually has. Metrics
     without messages stay without."""
@@ -68,6 +68,6 @@ def with_lost(
     return dict(values) | (dict.fromkeys(lost, float("inf")) if endless else {})
 
 
-def works_never(arm: Arm) -> bool:
+def works_never(arm: JudgedArm) -> bool:
     """Whether it was tried, and failed every time."""
     return bool(arm.failed) and not arm.primary and not arm.undelivered

@@ -14,7 +14,7 @@ from types import MappingProxyType
 from typing import Any, Protocol
 
 from rmwbench.analysis.metrics.aggregate import (
-    Trial,
+    MeasuredTrial,
     clock_bound,
     counts_of,
     fraction_of,
@@ -22,8 +22,8 @@ from rmwbench.analysis.metrics.aggregate import (
     trial_value,
 )
 from rmwbench.analysis.metrics.comparisons import (
+    AnyComparison,
     Comparison,
-    Planned,
     comparisons,
     in_focus,
     is_floor,
@@ -32,14 +32,13 @@ from rmwbench.analysis.metrics.comparisons import (
 )
 from rmwbench.analysis.metrics.context import Evidence, Row
 from rmwbench.analysis.metrics.drift import Drift, of_arm
-from rmwbench.analysis.metrics.fates import Counts
+from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
 from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT
-from rmwbench.analysis.verdicts.failing import Line as FailedLine
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.verdicts.failing import FailedLine, lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
@@ -49,7 +48,7 @@ MARGIN = 0.05
 equivalent."""
 
 
-class Line(FailedLine, Protocol):
+class InterimLine(FailedLine, Protocol):
     @property
     def trial(self) -> int: ...
 
@@ -63,30 +62,30 @@ class Line(FailedLine, Protocol):
     def judged_before(self) -> int: ...
 
 
-class Source(Protocol):
+class InterimBundle(Protocol):
     """A bundle, as far as a look needs it."""
 
     @property
-    def planned_comparisons(self) -> Sequence[Planned]: ...
+    def planned_comparisons(self) -> Sequence[AnyComparison]: ...
 
     def reload(self) -> None: ...
 
     def rows(self, name: str) -> list[dict[str, Any]]: ...
 
-    def trials(self, status: str | None = None) -> Sequence[Line]: ...
+    def trials(self, status: str | None = None) -> Sequence[InterimLine]: ...
 
-    def evidence(self, lines: Iterable[Line]) -> Iterator[Evidence]: ...
+    def evidence(self, lines: Iterable[InterimLine]) -> Iterator[Evidence]: ...
 
 
 class Looks:
     """A campaign under way. Raises UserError for what `measure_trial` cannot measure."""
 
-    def __init__(self, source: Source):
+    def __init__(self, source: InterimBundle):
         self._source = source
         self._seen: set[int] = set()
         self._comparisons: list[Comparison] = []
         self._primary: dict[int, str] = {}
-        self._found: dict[int, Found] = {}
+        self._found: dict[int, InterimCell] = {}
         self.comparison_of: dict[str, str] = {}
         """What `arms` calls a unit -> its comparison."""
 
@@ -115,7 +114,7 @@ class Looks:
                 out[cell] = max(rising, key=lambda one: one.end_ns / one.begin_ns)
         return out
 
-    def arms(self) -> dict[str, list[best.Arm]]:
+    def arms(self) -> dict[str, list[best.JudgedArm]]:
         """Unit (a comparison, or one of its topics where these are judged apart) -> its arms in the
         order of their cells, from all trials that the journal has by now: what a look sees of
         them is `sequential.seen`."""
@@ -127,7 +126,7 @@ class Looks:
             self._primary = {
                 c["cell"]: x.primary_metric for x in self._comparisons for c in x.cells
             }
-        lines: dict[int, list[Line]] = defaultdict(list)
+        lines: dict[int, list[InterimLine]] = defaultdict(list)
         for line in self._source.trials():
             lines[line.cell].append(line)
         done = [x for x in self._source.trials("done") if x.cell in self._primary]
@@ -135,7 +134,7 @@ class Looks:
         for evidence in self._source.evidence(new):
             trial = measure_trial(evidence)
             self._seen.add(trial.trial)
-            known = self._found.setdefault(evidence.cell, Found())
+            known = self._found.setdefault(evidence.cell, InterimCell())
             known.add(
                 trial,
                 self._primary[evidence.cell],
@@ -145,7 +144,9 @@ class Looks:
             )
         self.comparison_of, out = {}, {}
         for x in self._comparisons:
-            cells = [(x.labels[c["cell"]], c, self._found.get(c["cell"], Found())) for c in x.cells]
+            cells = [
+                (x.labels[c["cell"]], c, self._found.get(c["cell"], InterimCell())) for c in x.cells
+            ]
             for topic in topics_of((found for *_, found in cells), x.primary_metric):
                 self.comparison_of[name := unit(x.name, topic)] = x.name
                 out[name] = [
@@ -156,7 +157,7 @@ class Looks:
 
 
 @dataclass
-class Found:
+class InterimCell:
     """What a cell's done trials say so far: of the workload (topic None), and of each topic that is
     judged apart. `drifts`: of the same, trial by trial, how its latency rose or fell within the
     window; `busy`: block -> whether its trial was machine-bound; `order` has the words of the
@@ -170,7 +171,7 @@ class Found:
 
     def add(
         self,
-        trial: Trial,
+        trial: MeasuredTrial,
         primary: str,
         endpoints: Sequence[Row],
         definition: Mapping[str, Any] = MappingProxyType({}),
@@ -197,7 +198,9 @@ class Found:
             return None
         return of_arm(self.drifts.get(topic, ()))
 
-    def arm(self, name: str, cell: Row, topic: str | None, lines: Sequence[Line] = ()) -> best.Arm:
+    def arm(
+        self, name: str, cell: Row, topic: str | None, lines: Sequence[InterimLine] = ()
+    ) -> best.JudgedArm:
         """`lines`: of all finished trials of its cell; a block that the arm lost is lost in every
         topic."""
         made = arm(
@@ -218,7 +221,7 @@ def is_bound(events: Iterable[Row]) -> bool:
     return any(row["event"] == EVENT and row.get("code") == Code.MACHINE_BOUND for row in events)
 
 
-def topics_of(found: Iterable[Found], primary: str) -> list[str | None]:
+def topics_of(found: Iterable[InterimCell], primary: str) -> list[str | None]:
     """What is judged of a comparison with these cells: its topics one by one where they are unlike
     and the primary metric is one of messages, otherwise the whole ([None]). A metric that is not
     one of messages has no topic."""
@@ -250,10 +253,10 @@ def leaving(
     return tuple(sorted(gone - wanted))
 
 
-Facts = tuple[int, float | None, tuple[int, int], float, Counts]
+Facts = tuple[int, float | None, tuple[int, int], float, FateCounts]
 
 
-def facts(trial: Trial, primary: str) -> Facts:
+def facts(trial: MeasuredTrial, primary: str) -> Facts:
     """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks'
     bound of the primary metric, what became of its messages): what a verdict takes of a trial.
     """
@@ -273,13 +276,13 @@ def _tied(name: str, cell: Row) -> tuple[str, ...]:
     return (name, str(against)) if against else ()
 
 
-def since(lines: Iterable[Line]) -> dict[int, int]:
+def since(lines: Iterable[InterimLine]) -> dict[int, int]:
     """Block -> the number of blocks from which on it counts in verdicts, of those that ran, or ran
     again, when the campaign had been judged without them."""
     return {x.block: x.judged_before + 1 for x in lines if x.judged_before > x.block}
 
 
-def failed_blocks(lines: Iterable[Line]) -> frozenset[int]:
+def failed_blocks(lines: Iterable[InterimLine]) -> frozenset[int]:
     """The blocks that a cell's arm lost, of the lines of all its finished trials."""
     return frozenset(x.block for x in lines if lost_by_its_arm(x))
 
@@ -291,12 +294,12 @@ def arm(
     *,
     reliable: bool,
     failed: frozenset[int] = frozenset(),
-) -> best.Arm:
+) -> best.JudgedArm:
     """A cell as `compare.judge` takes it, from the `facts` of its done trials and its
     `failed_blocks`. What an untimed cell measured is judged by nothing."""
     untimed = is_untimed(cell)
     blocks = [] if untimed else list(blocks)
-    return best.Arm(
+    return best.JudgedArm(
         name,
         {block: value for block, value, *_ in blocks if value is not None and value > 0},
         {block: fraction for block, _, fraction, *_ in blocks if fraction[1]},

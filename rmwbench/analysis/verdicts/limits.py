@@ -24,7 +24,7 @@ from typing import Literal, Protocol
 from rmwbench.analysis.metrics.aggregate import is_of_chain
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.estimate import Estimate
-from rmwbench.analysis.verdicts.failing import Line, lost_by_its_arm
+from rmwbench.analysis.verdicts.failing import FailedLine, lost_by_its_arm
 
 NO_MATCH, NO_DELIVERY = "no match", "no delivery"
 SILENT = (NO_MATCH, NO_DELIVERY)
@@ -138,7 +138,7 @@ def judge(
     return Judgement(MEETS if within >= 1 - level else OPEN, within)
 
 
-class FailedTrial(Line, Protocol):
+class FailedTrial(FailedLine, Protocol):
     """A trial that is not done."""
 
     @property

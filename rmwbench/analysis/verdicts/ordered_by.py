@@ -5,7 +5,7 @@ there is called small here."""
 from dataclasses import dataclass, replace
 from math import inf
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
+from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ def words(metric: str) -> Words:
     found = GLOSSARY.get(metric)
     if found is None:
         return TIME
-    if found.of is Of.NODES and found.failed == inf:
+    if found.of is MetricScope.NODES and found.failed == inf:
         return BRING_UP
     return _UNITS.get(found.unit, TIME)
 

@@ -16,7 +16,7 @@ from scipy import special
 from rmwbench.analysis.verdicts import variances
 from rmwbench.analysis.verdicts.likeness import Likeness, likeness, likenesses
 from rmwbench.analysis.verdicts.ratio import bounded_exp, p_of_signs, rounding_variance
-from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, NoRatio, Rules
+from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio, Rules
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Pairs:
 
 
 @dataclass(frozen=True)
-class _Seen:
+class _RawPairs:
     """A workload before its variances are moderated; matrices as in `Pairs`."""
 
     values: np.ndarray
@@ -79,7 +79,7 @@ class _Seen:
     variance: np.ndarray  # of one block log-ratio; infinite below two blocks
 
 
-def pairs(workloads: Sequence[Sequence[Arm]], rules: Rules) -> list[Pairs]:
+def pairs(workloads: Sequence[Sequence[JudgedArm]], rules: Rules) -> list[Pairs]:
     """Every test of every ordered pair of the arms of each workload of one report."""
     seen = [_seen(arms) for arms in workloads]
     found = _evidence(seen)
@@ -92,7 +92,7 @@ def pairs(workloads: Sequence[Sequence[Arm]], rules: Rules) -> list[Pairs]:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class ReportPriors:
     """What the comparisons of a report tell each other: a prior per workload, and the likeness of
     blocks, per workload and `pooled` over all."""
 
@@ -101,19 +101,19 @@ class Evidence:
     pooled: Likeness
 
 
-def evidence(workloads: Sequence[Sequence[Arm]]) -> Evidence:
+def evidence(workloads: Sequence[Sequence[JudgedArm]]) -> ReportPriors:
     """As `pairs` uses it."""
     return _evidence([_seen(arms) for arms in workloads])
 
 
-def _evidence(seen: Sequence[_Seen]) -> Evidence:
+def _evidence(seen: Sequence[_RawPairs]) -> ReportPriors:
     logs = [s.logs for s in seen]
     priors = variances.priors([_variances(s) for s in seen])
     pooled = likeness(logs)
-    return Evidence(priors, likenesses(logs, pooled), pooled)
+    return ReportPriors(priors, likenesses(logs, pooled), pooled)
 
 
-def _seen(arms: Sequence[Arm]) -> _Seen:
+def _seen(arms: Sequence[JudgedArm]) -> _RawPairs:
     values = _table([a.primary for a in arms])
     logs = np.log(values)
     there = ~np.isnan(logs)
@@ -125,17 +125,21 @@ def _seen(arms: Sequence[Arm]) -> _Seen:
         mean, variance = _mean_and_variance(
             difference[:, None, :] - difference[None, :, :], n - infinite
         )
-    return _Seen(values, logs, n, infinite, mean, variance)
+    return _RawPairs(values, logs, n, infinite, mean, variance)
 
 
-def _variances(seen: _Seen) -> variances.Variances:
+def _variances(seen: _RawPairs) -> variances.Variances:
     upper = np.triu_indices(len(seen.logs), 1)
     freedom = np.maximum((seen.blocks - seen.infinite)[upper] - 1, 0)
     return variances.Variances(seen.variance[upper], freedom, len(seen.logs))
 
 
 def _tested(
-    arms: Sequence[Arm], seen: _Seen, prior: variances.Prior, alike: Likeness, rules: Rules
+    arms: Sequence[JudgedArm],
+    seen: _RawPairs,
+    prior: variances.Prior,
+    alike: Likeness,
+    rules: Rules,
 ) -> Pairs:
     logs, n, infinite, mean = seen.logs, seen.blocks, seen.infinite, seen.mean
     finite_blocks = n - infinite
@@ -192,8 +196,8 @@ def _only_first_infinite(logs: np.ndarray) -> np.ndarray:
     return found
 
 
-def _bounds(arms: Sequence[Arm]) -> np.ndarray:
-    """Of the clocks, as `Arm.bounds`; shape (arms, blocks), 0 where one clock took all stamps."""
+def _bounds(arms: Sequence[JudgedArm]) -> np.ndarray:
+    """Of the clocks, as `JudgedArm.bounds`; shape (arms, blocks), 0 where one clock took all stamps."""
     places = _blocks([a.primary for a in arms])
     return np.array([[a.bounds.get(block, 0.0) for block in places] for a in arms])
 
@@ -225,7 +229,7 @@ def _rounding(values: np.ndarray) -> np.ndarray:
     return least
 
 
-def _losses(arms: Sequence[Arm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
+def _losses(arms: Sequence[JudgedArm], rules: Rules) -> tuple[np.ndarray, np.ndarray]:
     """(p, difference) of "i does not lose more than j": t on per-block differences of the
     undelivered fraction.
 

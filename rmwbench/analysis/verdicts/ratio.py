@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from scipy import special
 
-from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, NoRatio
+from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, NoRatio
 
 Bounds = Mapping[int, float]
 """Block -> how far a value may be from the truth for the clocks of two hosts; absent: 0."""
@@ -144,7 +144,7 @@ def _flips(n: int, draws: int) -> np.ndarray:
     return np.random.default_rng(20).choice([-1.0, 1.0], (draws, n))
 
 
-def spread(workload: Sequence[Arm]) -> float | None:
+def spread(workload: Sequence[JudgedArm]) -> float | None:
     """The typical standard deviation of a block log-ratio between contenders: the median over their
     pairs. None without two arms and two blocks.
     """

@@ -31,7 +31,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from rmwbench.analysis.verdicts.disturbed import unbound
-from rmwbench.analysis.verdicts.verdict import Arm, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
 
 SPENDING_EXPONENT = 2
 GROWTH = 1.5
@@ -109,7 +109,7 @@ def shares(
 
 
 def judge(
-    workloads: Mapping[str, Sequence[Arm]],
+    workloads: Mapping[str, Sequence[JudgedArm]],
     rules: Rules,
     looks: Sequence[int],
     *,
@@ -123,7 +123,7 @@ def judge(
     as in `alpha_at`.
 
     Pure: the same arms, rules and looks give the same verdicts, so a report needs only the plan's
-    looks and the journal's last block. Blocks count from 0 in `Arm.primary`; those beyond the last
+    looks and the journal's last block. Blocks count from 0 in `JudgedArm.primary`; those beyond the last
     look are not used.
     """
     from rmwbench.analysis.verdicts import best  # it uses this module's times
@@ -140,14 +140,14 @@ def judge(
     return decided
 
 
-def seen(arms: Sequence[Arm], blocks: int) -> list[Arm]:
+def seen(arms: Sequence[JudgedArm], blocks: int) -> list[JudgedArm]:
     """The arms of one comparison as they are judged after so many blocks. What a busy machine
     spoilt is known of these blocks only: if later ones had a say in it, a report could not give the
     decisions of its looks again."""
     return unbound([first(arm, blocks) for arm in arms])
 
 
-def first(arm: Arm, blocks: int) -> Arm:
+def first(arm: JudgedArm, blocks: int) -> JudgedArm:
     """What is known of it after so many blocks: those, without the ones that the machine spoilt
     and that ran again later."""
 
@@ -177,7 +177,7 @@ def _spent(blocks: int, maximum: int) -> float:
     return (blocks / maximum) ** SPENDING_EXPONENT
 
 
-def _blocks(workloads: Mapping[str, Sequence[Arm]]) -> int:
+def _blocks(workloads: Mapping[str, Sequence[JudgedArm]]) -> int:
     return max(
         (
             b + 1

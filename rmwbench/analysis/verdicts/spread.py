@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Any, Literal
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.latency import Heard
 from rmwbench.analysis.metrics.topics import relays
 
@@ -58,7 +58,9 @@ class Spread:
     apart: tuple[Reader, ...]
 
 
-def spread(trials: Sequence[Trial], endpoints: Sequence[Mapping[str, Any]]) -> Spread | None:
+def spread(
+    trials: Sequence[MeasuredTrial], endpoints: Sequence[Mapping[str, Any]]
+) -> Spread | None:
     """Over an arm's done `trials`, all of one cell, whose rows of `endpoints` these are. None where
     fewer than two readers are in the sample, or where these are the hops of a chain. A node that
     comes again is left out: what it hears in a part of the time is not put beside what others hear

@@ -93,7 +93,7 @@ class Statement:
 
 
 @dataclass(frozen=True)
-class Change:
+class FractionChange:
     """A difference of two fractions with its interval over so many blocks."""
 
     value: float
@@ -107,7 +107,7 @@ StatementVerdict = Literal["worse", "better", "equivalent", "undecided", "no dat
 
 
 @dataclass(frozen=True)
-class Answer:
+class StatementAnswer:
     """`verdict` of left against right. `effect`: left ÷ right, or left − right of fractions, its
     interval at the level at which the statement was judged. `needed`: how
     many blocks (or trials of each campaign) would decide it, were the effect and its spread what
@@ -115,7 +115,7 @@ class Answer:
     """
 
     verdict: StatementVerdict
-    effect: BlockRatio | NoRatio | Change | None
+    effect: BlockRatio | NoRatio | FractionChange | None
     reason: str
     needed: int | None = None
 
@@ -137,7 +137,7 @@ class _Test:
     extra: float = 0.0  # … or too small
 
 
-def judge(statements: Sequence[Statement], rules: Rules) -> list[Answer]:
+def judge(statements: Sequence[Statement], rules: Rules) -> list[StatementAnswer]:
     """An answer per question, in their order."""
     logs = [_logs(q, rules) for q in statements]
     shared, alike = _priors(statements, logs), _likeness(statements, logs)
@@ -150,7 +150,7 @@ def judge(statements: Sequence[Statement], rules: Rules) -> list[Answer]:
         {n: e.equivalent for n, e in tested.items() if _has_margin(statements[n])}, rules.alpha
     )
     answers = [
-        Answer("no data", None, e)
+        StatementAnswer("no data", None, e)
         if isinstance(e, str)
         else _answer(statements[n], e, different[n], equal.get(n, (False, 1)), rules)
         for n, e in enumerate(effects)
@@ -400,7 +400,7 @@ def holm(p: Mapping[Any, float], alpha: float) -> dict[Any, tuple[bool, int]]:
 
 def _answer(
     q: Statement, e: _Test, different: tuple[bool, int], equal: tuple[bool, int], rules: Rules
-) -> Answer:
+) -> StatementAnswer:
     claimed, multiplier = different
     # where nothing may be decided yet, the interval is of 95 % by itself
     level = rules.alpha / (2 * multiplier) if rules.alpha > 0 else 0.025
@@ -414,17 +414,17 @@ def _answer(
     beyond = abs(e.mean) > math.log1p(rules.least())
     unit = "blocks" if q.paired else "trials of each campaign"
     if claimed and beyond:
-        return Answer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
+        return StatementAnswer(direction, effect, f"{_times(effect)} over {e.trials} {unit}")
     if equal[0]:
         effect = _ratio(q, e, rules.alpha / equal[1])
-        return Answer(
+        return StatementAnswer(
             "equivalent", effect, f"{_times(effect)}: within the margin of {percent(rules.margin)}"
         )
     inside = (
         "; a difference, but one that the margin or the machine's noise allows" if claimed else ""
     )
     if abs(e.mean) <= max(e.spare, e.extra):
-        return Answer(
+        return StatementAnswer(
             "undecided", effect, f"{_times(effect)}: less than the hosts' clocks are known to"
         )
     needed = _needed(e, beyond, 2 * multiplier, equal[1], rules)
@@ -433,10 +433,10 @@ def _answer(
         if needed
         else f"no realistic number of {unit} would decide it"
     )
-    return Answer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
+    return StatementAnswer("undecided", effect, f"{_times(effect)}{inside}; {hope}", needed)
 
 
-def _order_answer(q: Statement, e: _Test, claimed: bool, direction: Direction) -> Answer:
+def _order_answer(q: Statement, e: _Test, claimed: bool, direction: Direction) -> StatementAnswer:
     endless = any(math.isinf(v) for side in (q.right, q.left) for v in side.values())
     why = (
         "in some trials messages that did not arrive reach this quantile, or they failed"
@@ -450,8 +450,8 @@ def _order_answer(q: Statement, e: _Test, claimed: bool, direction: Direction) -
             if endless
             else f"{value:g} in every trial"
         )
-        return Answer("undecided" if endless else "equivalent", None, every)
-    return Answer(
+        return StatementAnswer("undecided" if endless else "equivalent", None, every)
+    return StatementAnswer(
         direction if claimed else "undecided",
         NoRatio(no_data=why),
         f"{why}: compared by order only",
@@ -493,15 +493,15 @@ def _fraction_answer(
     level: float,
     equal: tuple[bool, int],
     rules: Rules,
-) -> Answer:
+) -> StatementAnswer:
     if e.by_order:
         (fa, na), (fb, nb) = (
             tuple(map(sum, zip(*side.values(), strict=True))) for side in (q.right, q.left)
         )
         text = f"{fa} of {na} trials failed in A, {fb} of {nb} in B"
         if not fa and not fb:
-            return Answer("equivalent", None, text)
-        return Answer(direction if claimed else "undecided", None, text)
+            return StatementAnswer("equivalent", None, text)
+        return StatementAnswer(direction if claimed else "undecided", None, text)
     effect = _change(e, level)
     promise = (
         "asked to be reliable"
@@ -510,25 +510,27 @@ def _fraction_answer(
     )
     if claimed:
         word = "more" if direction == "worse" else "less"
-        return Answer(direction, effect, f"{points(e.mean)} {word} ({promise})")
+        return StatementAnswer(direction, effect, f"{points(e.mean)} {word} ({promise})")
     if not any(lost for side in (q.right, q.left) for lost, _ in side.values()):
-        return Answer("equivalent", effect, "nothing is missing on either side")
+        return StatementAnswer("equivalent", effect, "nothing is missing on either side")
     if equal[0]:
         effect = _change(e, rules.alpha / equal[1])
-        return Answer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
+        return StatementAnswer("equivalent", effect, f"{points(e.mean)} apart: {promise}")
     if e.mean == 0:
-        return Answer(
+        return StatementAnswer(
             "undecided", effect, "as much on both sides; the interval says what could differ"
         )
     word = "more" if e.mean > 0 else "less"
-    return Answer(
+    return StatementAnswer(
         "undecided",
         effect,
         f"{points(e.mean)} {word} ({promise}), in too few trials to decide",
     )
 
 
-def _loss_first(statements: Sequence[Statement], answers: list[Answer]) -> list[Answer]:
+def _loss_first(
+    statements: Sequence[Statement], answers: list[StatementAnswer]
+) -> list[StatementAnswer]:
     lossy = {
         (q.group, a.verdict)
         for q, a in zip(statements, answers, strict=True)
@@ -540,12 +542,12 @@ def _loss_first(statements: Sequence[Statement], answers: list[Answer]) -> list[
     ]
 
 
-def _after_loss(a: Answer, losses: Sequence[str]) -> Answer:
+def _after_loss(a: StatementAnswer, losses: Sequence[str]) -> StatementAnswer:
     """`losses`: what left is in the losses of the cell, which may differ from topic to topic."""
     for loss in losses:
         if a.verdict in ("equivalent", _OPPOSITE[loss]):
             side = "B" if loss == "worse" else "A"
-            return Answer(
+            return StatementAnswer(
                 "undecided",
                 a.effect,
                 f"{a.reason}; but {side} delivers less, and what did not arrive cost nothing",
@@ -565,10 +567,10 @@ def _ratio(q: Statement, e: _Test, level: float) -> BlockRatio:
     return BlockRatio(math.exp(mean), low, high, e.trials, None if q.paired else NOT_INTERLEAVED)
 
 
-def _change(e: _Test, level: float) -> Change:
+def _change(e: _Test, level: float) -> FractionChange:
     """Left − right with its interval at this one-sided level."""
     half = -float(special.stdtrit(e.freedom, level)) * e.error
-    return Change(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
+    return FractionChange(e.mean, max(e.mean - half, -1.0), min(e.mean + half, 1.0), e.trials)
 
 
 def _times(found: BlockRatio) -> str:

@@ -15,7 +15,7 @@ MONTHS = 18
 
 
 @dataclass(frozen=True)
-class Facts:
+class ArmFacts:
     """What was granted and attested for one arm; None where it is not known. `release_date` is ISO
     8601; `library` is the middleware without its version."""
 
@@ -149,7 +149,7 @@ def _word(value: str) -> str:
     return next((found[value] for found in words if value in found), value)
 
 
-def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
+def flags(arms: Sequence[ArmFacts]) -> dict[str, list[str]]:
     """Arm -> its flags: how it differs from the others of its family, and in age from all. Floors
     are not contenders and carry none."""
     contenders = [a for a in arms if not a.floor]
@@ -181,7 +181,7 @@ def flags(arms: Sequence[Facts]) -> dict[str, list[str]]:
 
 
 def _different(
-    arms: Sequence[Facts], attribute: str, against_most: str, against_rest: str
+    arms: Sequence[ArmFacts], attribute: str, against_most: str, against_rest: str
 ) -> Iterator[tuple[str, str]]:
     """(arm, its flag) of those that differ in one thing."""
     values = Counter(v for a in arms if (v := getattr(a, attribute)) is not None)
@@ -198,14 +198,14 @@ def _different(
         yield a.arm, text.format(mine=_word(mine), most=_word(most), rest=rest)
 
 
-def outdated(arms: Sequence[Facts]) -> set[str]:
+def outdated(arms: Sequence[ArmFacts]) -> set[str]:
     """The arms that carry a flag of their age or of their vendor's support, see `flags`."""
     contenders = [a for a in arms if not a.floor]
     old = {arm for arm, age in _ages(contenders).items() if age.months > MONTHS}
     return old | {a.arm for a in contenders if a.support_ended}
 
 
-def _ages(contenders: Sequence[Facts]) -> dict[str, "_Age"]:
+def _ages(contenders: Sequence[ArmFacts]) -> dict[str, "_Age"]:
     """Without those whose date is not known."""
     dated = {a.arm: d for a in contenders if (d := _date(a.release_date))}
     newest = max(dated.values(), default=date.min)
@@ -217,7 +217,7 @@ def _months(earlier: date, later: date) -> int:
     return (later.year - earlier.year) * 12 + later.month - earlier.month
 
 
-def between(a: Facts, b: Facts) -> list[str]:
+def between(a: ArmFacts, b: ArmFacts) -> list[str]:
     """The same of two arms that are compared with each other and nothing else: `path: shared memory
     in A, … in B`."""
     out = []

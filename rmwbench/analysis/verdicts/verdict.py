@@ -8,7 +8,7 @@ from functools import reduce
 from operator import add
 from typing import Any, Literal, Self
 
-from rmwbench.analysis.metrics.fates import Counts, Fates
+from rmwbench.analysis.metrics.fates import FateCounts, Fates
 from rmwbench.analysis.stats.estimate import number
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 from rmwbench.words.fields import absent
@@ -24,7 +24,7 @@ class Family(StrEnum):
 
 
 @dataclass(frozen=True)
-class Arm:
+class JudgedArm:
     """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed;
     smaller is better).
 
@@ -52,7 +52,7 @@ class Arm:
     busy: Mapping[int, bool] = field(default_factory=dict)
     left_out: frozenset[int] = frozenset()
     family: Family = Family.COPY
-    fates: Mapping[int, Counts] = field(default_factory=dict)
+    fates: Mapping[int, FateCounts] = field(default_factory=dict)
 
     def fates_together(self) -> Fates | None:
         """Over its blocks, with those that it lost; None where they were not counted."""

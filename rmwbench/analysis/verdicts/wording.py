@@ -18,7 +18,15 @@ from rmwbench.analysis.stats.resolution import (
 )
 from rmwbench.analysis.verdicts.pairs import Pairs
 from rmwbench.analysis.verdicts.ratio import sign_flip
-from rmwbench.analysis.verdicts.verdict import Arm, BlockRatio, By, NoRatio, Ratio, Rules, Verdict
+from rmwbench.analysis.verdicts.verdict import (
+    BlockRatio,
+    By,
+    JudgedArm,
+    NoRatio,
+    Ratio,
+    Rules,
+    Verdict,
+)
 from rmwbench.words.numbers import percent, points
 
 HOPELESS_MINUTES = 10_000
@@ -29,7 +37,7 @@ class TestedArm:
     """An arm on its way through the two Holm families."""
 
     workload: str
-    arm: Arm
+    arm: JudgedArm
     at: int  # its place in the workload's matrices
     places: Mapping[str, int]
     pairs: Pairs
@@ -143,7 +151,7 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
     return None  # clear of 1, yet inside the margin: no difference is claimed
 
 
-def _undelivered(arm: Arm, fates: Fates | None) -> str:
+def _undelivered(arm: JudgedArm, fates: Fates | None) -> str:
     """`loses 12 % of its messages, although it was asked to be reliable`."""
     told = fates.verbs() if fates else ""
     told = told or f"does not deliver {percent(_fraction(arm))} of its messages"
@@ -321,7 +329,7 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
     return minutes, how
 
 
-def never(arm: Arm, against: str | None, rules: Rules, earlier: Verdict | None) -> Verdict:
+def never(arm: JudgedArm, against: str | None, rules: Rules, earlier: Verdict | None) -> Verdict:
     """Of an arm that failed in every block: no comparison is needed where another works."""
     count = len(arm.failed)
     if earlier is not None and earlier.by == By.FAILURE:
@@ -346,13 +354,13 @@ def never(arm: Arm, against: str | None, rules: Rules, earlier: Verdict | None) 
     )
 
 
-def _why_infinite(arm: Arm) -> str:
+def _why_infinite(arm: JudgedArm) -> str:
     if arm.failed:
         return f"{len(arm.failed)} of its trials failed"
     return arm.order.why_infinite("it")
 
 
-def _too_few_signs(arm: Arm, leader: Arm) -> str:
+def _too_few_signs(arm: JudgedArm, leader: JudgedArm) -> str:
     failed = [
         f"{a.name} failed in {len(a.failed)} of {len(a.primary)} blocks"
         for a in (arm, leader)
@@ -363,7 +371,7 @@ def _too_few_signs(arm: Arm, leader: Arm) -> str:
     return f"in some blocks {arm.order.why_infinite('the quantile')}, in too few to decide by sign"
 
 
-def _place(arm: Arm) -> tuple[float, float]:
+def _place(arm: JudgedArm) -> tuple[float, float]:
     """The share of infinite blocks, then the geometric mean of the others: the order in which arms
     lead."""
     values = list(arm.primary.values())
@@ -371,7 +379,7 @@ def _place(arm: Arm) -> tuple[float, float]:
     return 1 - len(finite) / len(values), float(np.mean(finite)) if finite else math.inf
 
 
-def _centre(arm: Arm) -> float:
+def _centre(arm: JudgedArm) -> float:
     values = list(arm.primary.values())
     return (
         math.exp(float(np.mean(np.log(values))))
@@ -380,7 +388,7 @@ def _centre(arm: Arm) -> float:
     )
 
 
-def _fraction(arm: Arm) -> float:
+def _fraction(arm: JudgedArm) -> float:
     total = sum(n for _, n in arm.undelivered.values())
     return sum(k for k, _ in arm.undelivered.values()) / total if total else 0.0
 

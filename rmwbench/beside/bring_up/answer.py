@@ -9,14 +9,21 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.analysis.metrics.bring_up import PLACES, BringUp
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.analysis.metrics.bring_up import PLACES, TrialBringUp
 from rmwbench.analysis.metrics.glossary import METRICS, nodes
 from rmwbench.bundle import Bundle
 from rmwbench.results import shown as answer
 from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import ActiveAfter, BringUpArm, BringUpRow, Shown, Stopped, Up
+from rmwbench.results.shown import (
+    ActiveAfter,
+    BringUpArm,
+    BringUpRow,
+    StoppedNodes,
+    SuiteAnswer,
+    Up,
+)
 from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
@@ -53,7 +60,7 @@ def charts(arms: Sequence[ArmReport]) -> dict[str, Any]:
 
 def brought_up(
     arms: Mapping[str, Sequence[ArmReport]], titles: Mapping[str, str]
-) -> answer.BringUp | None:
+) -> answer.BringUpAnswer | None:
     """None where nothing is brought up. `arms`: comparison → its arms; `titles` are those of the
     comparisons."""
     rows = []
@@ -74,7 +81,7 @@ def brought_up(
                 arms=tuple(_arm(arm, times_s) for arm in asked),
             )
         )
-    return answer.BringUp(text=TEXT, rows=tuple(rows)) if rows else None
+    return answer.BringUpAnswer(text=TEXT, rows=tuple(rows)) if rows else None
 
 
 def steady_s(arms: Sequence[ArmReport]) -> float | None:
@@ -98,7 +105,7 @@ def _arm(arm: ArmReport, times_s: Sequence[float]) -> BringUpArm:
         blocks=len({trial.block for trial in arm.trials if trial.bring_up is not None}),
         complete=sum(one.whole for one in found),
         stopped=tuple(
-            Stopped(place=place, text=PLACES[place], nodes=stopped[place])
+            StoppedNodes(place=place, text=PLACES[place], nodes=stopped[place])
             for place in PLACES
             if stopped[place]
         ),
@@ -111,7 +118,7 @@ def _arm(arm: ArmReport, times_s: Sequence[float]) -> BringUpArm:
     )
 
 
-def active_after(found: Sequence[BringUp], after_s: float) -> float:
+def active_after(found: Sequence[TrialBringUp], after_s: float) -> float:
     """Nodes that are active so long after the launch, the mean over trials."""
     return sum(ns <= after_s * 1e9 for one in found for ns in one.up_ns) / len(found)
 
@@ -127,7 +134,7 @@ def _times_s(arms: Sequence[ArmReport], window_s: float | None) -> list[float]:
     return within[: len(needed) + 1]
 
 
-def chart(arm: str, trials: Sequence[Trial]) -> Up | None:
+def chart(arm: str, trials: Sequence[MeasuredTrial]) -> Up | None:
     """The points of `charts.up` of an arm: nodes that are active after each time, the mean over
     trials; a point for each node that becomes active, the first at 0. None where nothing is brought
     up."""
@@ -159,7 +166,7 @@ class Tables:
     up_rows: list[list[str]]
 
 
-def shown(doc: Shown) -> list[Tables]:
+def shown(doc: SuiteAnswer) -> list[Tables]:
     """As every renderer has them; empty without any."""
     if doc.bring_up is None:
         return []

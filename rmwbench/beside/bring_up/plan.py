@@ -2,14 +2,14 @@
 
 from rmwbench.beside.bring_up.cell import managed_of
 from rmwbench.campaign.plan.profile import Workers
-from rmwbench.lab.host import Kind
+from rmwbench.lab.host import HostKind
 from rmwbench.lab.middleware.ros2 import NAME as LAYER
 from rmwbench.suite.cells import Cell
 
 OLD_WORKER = f"no: its worker was built before it had them: rmwbench middlewares build {LAYER}"
 
 
-def missing(cell: Cell, workers: Workers, _kind: Kind) -> str | None:
+def missing(cell: Cell, workers: Workers, _kind: HostKind) -> str | None:
     """Why its lifecycle nodes cannot be: a worker says so in its description, `yes` or `no:
     REASON`."""
     if managed_of(cell) is None:

@@ -8,7 +8,7 @@ import numpy as np
 
 from rmwbench.beside.recorder.bag import Kept, Metadata
 from rmwbench.beside.recorder.keys import NAME
-from rmwbench.beside.recorder.log import Said
+from rmwbench.beside.recorder.log import RecorderLog
 from rmwbench.suite.workload.endpoints import Endpoint
 
 
@@ -22,7 +22,7 @@ class Recording:
     recorded: tuple[Endpoint, ...]
     kept: Kept
     metadata: Metadata | None
-    said: Said
+    said: RecorderLog
     stopped_s: float | None
     exit_code: int | None
 

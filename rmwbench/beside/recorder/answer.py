@@ -10,21 +10,21 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, cast
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import loads
-from rmwbench.analysis.metrics.recording import PLACES, Fates, Recorded, recorded, total
+from rmwbench.analysis.metrics.recording import PLACES, Recorded, RecordingFates, recorded, total
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.measure import Small
+from rmwbench.results.measure import ReportTables
 from rmwbench.results.shown import (
     RecordedTopic,
     Recordings,
     RecordingsArm,
     RecordingsRow,
-    Shown,
+    SuiteAnswer,
 )
 from rmwbench.words import numbers as fmt
 
@@ -67,7 +67,7 @@ TEXT = (
 
 
 @dataclass(frozen=True)
-class Answer:
+class RecorderAnswer:
     """`places` are those at which every trial lost messages."""
 
     answer: Word
@@ -75,11 +75,11 @@ class Answer:
     places: tuple[str, ...] = ()
 
 
-def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
+def judged(trials: Sequence[RecordingFates], missed: Sequence[TrialLine] = ()) -> RecorderAnswer:
     """From the fates of each trial's messages, all topics together; `missed` are the finished
     trials that are not done."""
     if not trials:
-        return Answer(
+        return RecorderAnswer(
             NO_DATA, ": ".join(filter(None, ("no trial with a bag is done", why_none(missed))))
         )
     contradiction = next((one.contradiction for one in trials if one.contradiction), "")
@@ -87,24 +87,26 @@ def judged(trials: Sequence[Fates], missed: Sequence[TrialLine] = ()) -> Answer:
     places = tuple(name for name in PLACES[1:] if all(getattr(one, name) for one in trials))
     if lossy not in (0, len(trials)):
         said = f"{lossy} of {fmt.counted(len(trials), 'trial')} lost messages and the others none"
-        return Answer(NO_DATA, _and(f"trials disagree: {said}", contradiction))
+        return RecorderAnswer(NO_DATA, _and(f"trials disagree: {said}", contradiction))
     answer = LOSES if lossy else KEPT_ALL
     where = f" ({', '.join(NAMES[name] for name in places)})" if places else ""
     if few := undecided(f"{answer}{where}", len(trials)):
-        return Answer(NO_DATA, _and(few, contradiction))
+        return RecorderAnswer(NO_DATA, _and(few, contradiction))
     elsewhere = [
         f"{NAMES[name]} in {some} of {len(trials)} trials"
         for name in PLACES[1:]
         if 0 < (some := sum(bool(getattr(one, name)) for one in trials)) < len(trials)
     ]
-    return Answer(answer, _and(", ".join(elsewhere), contradiction), places)
+    return RecorderAnswer(answer, _and(", ".join(elsewhere), contradiction), places)
 
 
 def _and(*texts: str) -> str:
     return "; ".join(filter(None, texts))
 
 
-def of_trial(bundle: Bundle, trial: int, topics: Sequence[str], small: Small) -> Recorded | None:
+def of_trial(
+    bundle: Bundle, trial: int, topics: Sequence[str], small: ReportTables
+) -> Recorded | None:
     """From a trial's tables; None where no bag was read."""
     sent = bundle.columns("sent", trial, ["endpoint", "seq", "flags", "call_ns"])
     received = bundle.columns("received", trial, ["writer", "seq", "flags"])
@@ -121,7 +123,7 @@ def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
 
 
 def recordings(
-    bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
+    bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: ReportTables
 ) -> Recordings | None:
     """None where no cell has a recorder."""
     cases: dict[str, Mapping[str, Any]] = {}
@@ -136,7 +138,7 @@ def recordings(
         lines = measured.get(cell["cell"], ())
         found = [one for t in lines if (one := of_trial(bundle, t.trial, asked["topics"], small))]
         if reason := bundle.unsupported.get(cell["cell"]):
-            answer = Answer(NOT_SUPPORTED, reason)
+            answer = RecorderAnswer(NOT_SUPPORTED, reason)
         else:
             missed = [
                 line
@@ -162,7 +164,7 @@ def recordings(
 
 def _arm(
     cell: Mapping[str, Any],
-    answer: Answer,
+    answer: RecorderAnswer,
     found: Sequence[Recorded],
     timeline: Mapping[str, float],
 ) -> RecordingsArm:
@@ -193,7 +195,7 @@ def _arm(
     )
 
 
-def _counts(fates: Fates) -> dict[str, int | None]:
+def _counts(fates: RecordingFates) -> dict[str, int | None]:
     return {
         name: value
         for name, value in asdict(fates).items()
@@ -207,7 +209,7 @@ def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
 
 
 @dataclass(frozen=True)
-class Row:
+class RecordingRow:
     """An arm; `cells` in the order of `HEADS`."""
 
     arm: str
@@ -218,20 +220,20 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Case:
+class RecordingCase:
     title: str
     workload: str
-    rows: list[Row]
+    rows: list[RecordingRow]
 
 
 @dataclass(frozen=True)
-class Table:
+class RecordingTable:
     heads: Sequence[str]
-    parts: list[Case]
+    parts: list[RecordingCase]
     text: str
 
 
-def shown(doc: Shown) -> Table | None:
+def shown(doc: SuiteAnswer) -> RecordingTable | None:
     """The table as every renderer has it; None without one."""
     if doc.recordings is None:
         return None
@@ -240,17 +242,17 @@ def shown(doc: Shown) -> Table | None:
         cache = f"cache of {row.cache_mib} MiB" if row.cache_mib else "no cache"
         place = {"tmpfs": "in memory", "disk": "on disk"}[row.place]
         title = f"{row.title}: bag {place}, {cache}"
-        parts.append(Case(title, row.workload, [_row(arm) for arm in row.arms]))
-    return Table(HEADS, parts, doc.recordings.text)
+        parts.append(RecordingCase(title, row.workload, [_row(arm) for arm in row.arms]))
+    return RecordingTable(HEADS, parts, doc.recordings.text)
 
 
-def _row(arm: RecordingsArm) -> Row:
+def _row(arm: RecordingsArm) -> RecordingRow:
     mark = MARKS[arm.answer]
     where = f": {', '.join(NAMES[name] for name in arm.places)}" if arm.places else ""
     cells = [arm.arm, f"{mark} {arm.answer}{where}"]
     if not arm.trials or arm.sent is None:
         cells = [arm.arm, f"{mark} {arm.answer}", *([""] * (len(HEADS) - 2))]
-        return Row(arm.arm, arm.answer, mark, arm.reason, cells)
+        return RecordingRow(arm.arm, arm.answer, mark, arm.reason, cells)
     places = (arm.unheard, arm.before, arm.cache, arm.disk, arm.unplaced)
     cells += [str(arm.sent), _of(arm.kept, arm.sent), *(_of(one, arm.sent) for one in places)]
     cells += ["–" if arm.transport is None else str(arm.transport), _of(arm.beside, arm.sent)]
@@ -260,7 +262,7 @@ def _row(arm: RecordingsArm) -> Row:
         _number(arm.peak_rss_bytes, 1e-6, " MB"),
         _number(arm.stop_s, 1.0, " s"),
     ]
-    return Row(arm.arm, arm.answer, mark, arm.reason, cells)
+    return RecordingRow(arm.arm, arm.answer, mark, arm.reason, cells)
 
 
 def _of(count: int | None, sent: int) -> str:
@@ -274,7 +276,7 @@ def _number(value: float | None, factor: float, unit: str) -> str:
     return "–" if value is None else f"{fmt.significant(value * factor)}{unit}"
 
 
-def notes(doc: Shown) -> list[str]:
+def notes(doc: SuiteAnswer) -> list[str]:
     """`ARM in CASE: REASON` of each arm with a reason."""
     rows = () if doc.recordings is None else doc.recordings.rows
     return [

@@ -22,7 +22,7 @@ sum."""
 
 
 @dataclass(frozen=True)
-class Said:
+class RecorderLog:
     """`cache_lost`: topic → messages; None where it did not end in order, which no count survives.
     `transport_lost`: of all topics together, None where this rosbag2 does not count them."""
 
@@ -33,7 +33,7 @@ class Said:
     transport_lost: int | None
 
 
-def parse(text: str, version: tuple[int, ...] = ()) -> Said:
+def parse(text: str, version: tuple[int, ...] = ()) -> RecorderLog:
     """From all that it printed; `version` is rosbag2's."""
     stopped = _STOPPED in text
     cache_lost: dict[str, int] = {}
@@ -43,7 +43,7 @@ def parse(text: str, version: tuple[int, ...] = ()) -> Said:
         cache_lost |= {topic: int(count) for topic, count in _OF_TOPIC.findall(found[1])}
     transport = _TRANSPORT.search(text)
     counts = version[:2] == TRANSPORT_SINCE[:2] and version >= TRANSPORT_SINCE
-    return Said(
+    return RecorderLog(
         frozenset(_SUBSCRIBED.findall(text)),
         stopped,
         cache_lost if stopped else None,

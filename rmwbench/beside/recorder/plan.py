@@ -7,14 +7,14 @@ from rmwbench.beside.recorder.cell import bag_bytes, recorder_of
 from rmwbench.campaign.plan.plan import Plan, Trial
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.errors import UserError
-from rmwbench.lab.host import Kind
+from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.suite.cells import Cell
 
 MIB = 1 << 20
 
 
-def missing(cell: Cell, _workers: Workers, kind: Kind) -> str | None:
+def missing(cell: Cell, _workers: Workers, kind: HostKind) -> str | None:
     """Why not; None where it can, or where the cell has none."""
     if recorder_of(cell) is not None and kind.shared:
         return (

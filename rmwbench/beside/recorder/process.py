@@ -25,7 +25,7 @@ from rmwbench.beside import Broken
 from rmwbench.beside.recorder import log
 from rmwbench.beside.recorder.cell import host_of, recorded_topics, recorder_of
 from rmwbench.beside.recorder.keys import NAME
-from rmwbench.beside.recorder.log import Said
+from rmwbench.beside.recorder.log import RecorderLog
 from rmwbench.codes import Code
 from rmwbench.lab.host import Host
 from rmwbench.lab.middleware import ros2
@@ -212,7 +212,7 @@ class RecorderProcess:
         return ".".join(map(str, self._rosbag2.version)) if self._rosbag2 else ""
 
     @property
-    def said(self) -> Said:
+    def said(self) -> RecorderLog:
         return log.parse(self._text, self._rosbag2.version if self._rosbag2 else ())
 
     @property

@@ -27,7 +27,7 @@ from rmwbench.beside.recorder.process import (
 )
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id
 from rmwbench.campaign.trial.noting import note, step
-from rmwbench.campaign.trial.outcome import Order, Outcome
+from rmwbench.campaign.trial.outcome import Order, TrialOutcome
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.sampling.sampler import Samplers
@@ -48,7 +48,7 @@ class Running:
 
     process: RecorderProcess
 
-    def start(self, outcome: Outcome, crew: Crew, workers: Workers, sampler: Samplers) -> None:
+    def start(self, outcome: TrialOutcome, crew: Crew, workers: Workers, sampler: Samplers) -> None:
         """Raises RecorderBroken."""
         process = self.process
         with step(outcome, "recorder"):
@@ -59,7 +59,7 @@ class Running:
                 crew.turn(rest)
         sampler.watch([(NAME, process.inner_pid, NAME)], process.host)
 
-    def take(self, outcome: Outcome) -> None:
+    def take(self, outcome: TrialOutcome) -> None:
         """Ends it and reads its bag. What cannot be read is a problem of the trial's record."""
         process, cell = self.process, outcome.order.cell
         if process.program is None:
@@ -94,7 +94,7 @@ class Running:
 
 
 @contextlib.contextmanager
-def running(outcome: Outcome, crew: Crew) -> Iterator[Running | None]:
+def running(outcome: TrialOutcome, crew: Crew) -> Iterator[Running | None]:
     """The trial's recorder, not started yet; None where its cell has none. What it printed is kept,
     whatever happens. Raises RecorderBroken where there is no room for its bag."""
     cell = outcome.order.cell
@@ -150,7 +150,7 @@ def tidy(order: Order) -> None:
     shutil.rmtree(partial, ignore_errors=True)
 
 
-def _environment(outcome: Outcome, crew: Crew, workers: Workers) -> dict[str, str]:
+def _environment(outcome: TrialOutcome, crew: Crew, workers: Workers) -> dict[str, str]:
     """That of the first process on the recorder's host, which its worker has told when it opened,
     with what finds the message types that came with that worker."""
     cell = outcome.order.cell

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.records.ledger import FOREIGN
 from rmwbench.beside.ros_variables.keys import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
@@ -23,8 +23,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.measure import Small
-from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, Shown
+from rmwbench.results.measure import ReportTables
+from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, SuiteAnswer
 from rmwbench.words import numbers as fmt
 
 Word = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
@@ -46,7 +46,7 @@ TEXT = (
 
 
 @dataclass(frozen=True)
-class Seen:
+class CaseCounts:
     """What one arm did in one case: messages of the steady state that readers took and that were
     published for them, of each done trial; those that readers took as a loan, warm-up included; the
     trials in which a reader was matched; and the finished trials that are not done."""
@@ -77,7 +77,7 @@ class Seen:
 
 
 @dataclass(frozen=True)
-class Answer:
+class VariablesAnswer:
     """`reason`: why there is no data, or in how many trials alone; empty where the numbers say
     all."""
 
@@ -85,64 +85,66 @@ class Answer:
     reason: str = ""
 
 
-def judged(expected: str, seen: Seen, control: Seen | None) -> Answer:
+def judged(expected: str, seen: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
     """What is seen of a case against what must happen there. `control` is what the same arm does on
     the same hosts where it is not to be silent (without variables), or where it is to lend; None
     where the campaign has none."""
     if not seen.trials:
-        return Answer(NO_DATA, _missed(seen))
+        return VariablesAnswer(NO_DATA, _missed(seen))
     if 0 in seen.wanted:
-        return Answer(NO_DATA, "a writer published nothing")
+        return VariablesAnswer(NO_DATA, "a writer published nothing")
     if expected in (LENT, NOT_LENT):
         return _of_loans(expected, seen, control)
     some = sum(count > 0 for count in seen.heard)
     if expected == NOT_HEARD and some:
-        return Answer(NOT_OBEYED, _alone("heard", some, seen))
+        return VariablesAnswer(NOT_OBEYED, _alone("heard", some, seen))
     if expected == HEARD and some == seen.trials:
-        return Answer(OBEYED)
+        return VariablesAnswer(OBEYED)
     if control is None:
-        return Answer(
+        return VariablesAnswer(
             NO_DATA,
             f"silence without a control: the campaign has no case `{CONTROL}` of this arm here",
         )
     if not control.everything:
         why = control.text if control.trials else _missed(control)
-        return Answer(NO_DATA, f"silence without a control: without variables {why}")
+        return VariablesAnswer(NO_DATA, f"silence without a control: without variables {why}")
     if expected == HEARD and some:
-        return Answer(NO_DATA, f"trials disagree: {_alone('heard', some, seen)}")
-    return Answer(NOT_OBEYED if expected == HEARD else OBEYED)
+        return VariablesAnswer(NO_DATA, f"trials disagree: {_alone('heard', some, seen)}")
+    return VariablesAnswer(NOT_OBEYED if expected == HEARD else OBEYED)
 
 
-def _of_loans(expected: str, seen: Seen, control: Seen | None) -> Answer:
+def _of_loans(expected: str, seen: CaseCounts, control: CaseCounts | None) -> VariablesAnswer:
     """The same of loans. An arm that is allowed to lend and never does may be unable to: that is
     not disobedience."""
     some = sum(count > 0 for count in seen.lent)
     if expected == NOT_LENT and some:
-        return Answer(NOT_OBEYED, _alone("took loans", some, seen))
+        return VariablesAnswer(NOT_OBEYED, _alone("took loans", some, seen))
     if expected == LENT and some == seen.trials:
-        return Answer(OBEYED)
+        return VariablesAnswer(OBEYED)
     if not any(seen.heard):
-        return Answer(NO_DATA, "nothing was heard, so nothing could be taken as a loan")
+        return VariablesAnswer(NO_DATA, "nothing was heard, so nothing could be taken as a loan")
     if expected == LENT:
-        return Answer(
+        return VariablesAnswer(
             NO_DATA,
             _alone("took loans", some, seen)
             if some
             else "it lent nothing though it was allowed to",
         )
     if control is None or not control.trials or 0 in control.lent:
-        return Answer(NO_DATA, f"it lent nothing where it was allowed to either (case `{LOANS}`)")
-    return Answer(OBEYED)
+        return VariablesAnswer(
+            NO_DATA, f"it lent nothing where it was allowed to either (case `{LOANS}`)"
+        )
+    return VariablesAnswer(OBEYED)
 
 
-def _of_enough_trials(answer: Answer, seen: Seen) -> Answer:
+def _of_enough_trials(answer: VariablesAnswer, seen: CaseCounts) -> VariablesAnswer:
     if answer.answer not in (OBEYED, NOT_OBEYED):
         return answer
     reason = undecided(answer.answer, seen.trials)
-    return Answer(NO_DATA, reason) if reason else answer
+    return VariablesAnswer(NO_DATA, reason) if reason else answer
 
 
-def _alone(verb: str, some: int, seen: Seen) -> str:
+def _alone(verb: str, some: int, seen: CaseCounts) -> str:
     """Empty where it was in all trials."""
     return (
         ""
@@ -151,18 +153,18 @@ def _alone(verb: str, some: int, seen: Seen) -> str:
     )
 
 
-def of_control(seen: Seen) -> Answer:
+def of_control(seen: CaseCounts) -> VariablesAnswer:
     """The case without variables itself."""
     if not seen.trials:
-        return Answer(NO_DATA, _missed(seen))
+        return VariablesAnswer(NO_DATA, _missed(seen))
     return (
-        Answer(IS_CONTROL)
+        VariablesAnswer(IS_CONTROL)
         if seen.everything
-        else Answer(NO_DATA, "not everything is heard without variables")
+        else VariablesAnswer(NO_DATA, "not everything is heard without variables")
     )
 
 
-def _missed(seen: Seen) -> str:
+def _missed(seen: CaseCounts) -> str:
     return f"no trial is done: {why_none(seen.missed)}" if seen.missed else "no trial was run"
 
 
@@ -172,7 +174,7 @@ def of_campaign(bundle: Bundle, found: JudgedCampaign) -> dict[str, Any]:
 
 
 def answered(
-    bundle: Bundle, measured: Mapping[int, Sequence[Trial]], small: Small
+    bundle: Bundle, measured: Mapping[int, Sequence[MeasuredTrial]], small: ReportTables
 ) -> RosVariables | None:
     """None where no cell has any."""
     chosen = [row for row in bundle.rows("cells") if row["cell"] in measured]
@@ -198,7 +200,7 @@ def answered(
         )
         one = seen[row["cell"]]
         if reason := bundle.unsupported.get(row["cell"]):
-            answer = Answer(NOT_SUPPORTED, reason)
+            answer = VariablesAnswer(NOT_SUPPORTED, reason)
         elif asked["case"] == CONTROL:
             answer = of_control(one)
         else:
@@ -214,7 +216,7 @@ def answered(
     return RosVariables(text=TEXT, summary=_summary(rows), rows=rows)
 
 
-def _arm(row: Mapping[str, Any], answer: Answer, seen: Seen) -> RosVariablesArm:
+def _arm(row: Mapping[str, Any], answer: VariablesAnswer, seen: CaseCounts) -> RosVariablesArm:
     any_done = bool(seen.trials)
     return RosVariablesArm(
         arm=row["arm"],
@@ -266,14 +268,14 @@ def _place(row: Mapping[str, Any], definition: Mapping[str, Any]) -> tuple[Any, 
 def _seen(
     bundle: Bundle,
     cell: int,
-    measured: Mapping[int, Sequence[Trial]],
+    measured: Mapping[int, Sequence[MeasuredTrial]],
     lines: Sequence[TrialLine],
-    small: Small,
-) -> Seen:
+    small: ReportTables,
+) -> CaseCounts:
     trials = measured.get(cell, ())
     ledgers = [trial.messages.ledger for trial in trials]
     matched = sum(_reader_matched(trial.trial, small) for trial in trials)
-    return Seen(
+    return CaseCounts(
         tuple(
             one.delivered or _anything(bundle, trial.trial)
             for trial, one in zip(trials, ledgers, strict=True)
@@ -285,13 +287,13 @@ def _seen(
     )
 
 
-def _lent(trial: int, small: Small) -> int:
+def _lent(trial: int, small: ReportTables) -> int:
     return sum(
         int(row["value"]) for row in small.counters[trial] if row["counter"] == TAKEN_AS_LOAN
     )
 
 
-def _reader_matched(trial: int, small: Small) -> bool:
+def _reader_matched(trial: int, small: ReportTables) -> bool:
     readers = {row["endpoint"] for row in small.endpoints[trial] if row["kind"] == "subscription"}
     events = small.events[trial]
     return any(
@@ -328,7 +330,7 @@ def variables(asked: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True)
-class Cell:
+class CaseCell:
     arm: str
     answer: Word
     mark: str
@@ -337,7 +339,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Case:
+class CaseAnswer:
     """`asked`: the variables of writer and reader; `cells`: one per arm, None where it has none."""
 
     case: str
@@ -345,7 +347,7 @@ class Case:
     expected: str
     source: str
     asked: str
-    cells: list[Cell | None]
+    cells: list[CaseCell | None]
 
 
 @dataclass(frozen=True)
@@ -353,28 +355,28 @@ class Cases:
     """The cases of a workload."""
 
     title: str
-    rows: list[Case]
+    rows: list[CaseAnswer]
 
 
 @dataclass(frozen=True)
-class Table:
+class CaseTable:
     """`heads`: the names of the arms."""
 
     heads: list[str]
     parts: list[Cases]
 
 
-def shown(doc: Shown) -> Table | None:
+def shown(doc: SuiteAnswer) -> CaseTable | None:
     """The table as every renderer has it; None without one."""
     if doc.ros_variables is None:
         return None
     rows = doc.ros_variables.rows
     arms = list(dict.fromkeys(arm.arm for row in rows for arm in row.arms))
-    parts: dict[str, list[Case]] = {}
+    parts: dict[str, list[CaseAnswer]] = {}
     for row in rows:
         by_name = {arm.arm: _cell(arm) for arm in row.arms}
         parts.setdefault(row.title, []).append(
-            Case(
+            CaseAnswer(
                 case=row.case,
                 text=row.text,
                 expected=row.expected,
@@ -383,15 +385,15 @@ def shown(doc: Shown) -> Table | None:
                 cells=[by_name.get(arm) for arm in arms],
             )
         )
-    return Table(arms, [Cases(title, rows) for title, rows in parts.items()])
+    return CaseTable(arms, [Cases(title, rows) for title, rows in parts.items()])
 
 
-def _cell(arm: RosVariablesArm) -> Cell:
+def _cell(arm: RosVariablesArm) -> CaseCell:
     counted = (
         f"{arm.heard} of {arm.wanted}" + (", as loans" if arm.lent else "") if arm.trials else ""
     )
     said = "; ".join(filter(None, (arm.text, arm.reason)))
-    return Cell(arm.arm, arm.answer, MARKS[arm.answer], counted, said)
+    return CaseCell(arm.arm, arm.answer, MARKS[arm.answer], counted, said)
 
 
 def notes(found: RosVariables) -> list[str]:

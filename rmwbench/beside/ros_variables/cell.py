@@ -2,11 +2,11 @@
 
 from typing import Any
 
-from rmwbench.beside.ros_variables.keys import CASES, KEY, Case
+from rmwbench.beside.ros_variables.keys import CASES, KEY, VariablesCase
 from rmwbench.suite.cells import Cell
 
 
-def case_of(cell: Cell) -> Case | None:
+def case_of(cell: Cell) -> VariablesCase | None:
     """None where a cell asks nothing of ROS variables."""
     name = getattr(cell.workload.beside, KEY)
     return None if name is None else CASES[name]

@@ -34,7 +34,7 @@ _LOANS = "https://docs.ros.org/en/jazzy/How-To-Guides/Configure-ZeroCopy-Message
 _RCL = "https://github.com/ros2/rcl/blob/jazzy/rcl/src/rcl/init.c"
 
 
-class Case(NamedTuple):
+class VariablesCase(NamedTuple):
     """`writer` and `reader`: the variables of each process. `one_host`, `two_hosts`: what must
     happen there by `source`; None where it says nothing, or the case asks nothing."""
 
@@ -59,24 +59,30 @@ _OFF_PEERS = _range("OFF", ROS_STATIC_PEERS=PEER)
 _ONLY = {"ROS_LOCALHOST_ONLY": "1"}
 _FIRST, _SECOND = {"ROS_DOMAIN_ID": "41"}, {"ROS_DOMAIN_ID": "42"}
 
-CASES: dict[str, Case] = {
-    CONTROL: Case(
+CASES: dict[str, VariablesCase] = {
+    CONTROL: VariablesCase(
         "no variable is set: the control of all others", {}, {}, HEARD, HEARD, _DISCOVERY
     ),
-    "same_domain": Case("both in domain 41", _FIRST, _FIRST, HEARD, HEARD, _DOMAIN),
-    "other_domain": Case(
+    "same_domain": VariablesCase("both in domain 41", _FIRST, _FIRST, HEARD, HEARD, _DOMAIN),
+    "other_domain": VariablesCase(
         "writer in domain 41, reader in 42", _FIRST, _SECOND, NOT_HEARD, NOT_HEARD, _DOMAIN
     ),
-    "off": Case("both OFF", _range("OFF"), _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY),
-    "off_reader": Case("the reader OFF", {}, _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY),
-    "localhost": Case(
+    "off": VariablesCase(
+        "both OFF", _range("OFF"), _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY
+    ),
+    "off_reader": VariablesCase(
+        "the reader OFF", {}, _range("OFF"), NOT_HEARD, NOT_HEARD, _DISCOVERY
+    ),
+    "localhost": VariablesCase(
         "both LOCALHOST", _range("LOCALHOST"), _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY
     ),
-    "localhost_reader": Case(
+    "localhost_reader": VariablesCase(
         "the reader LOCALHOST", {}, _range("LOCALHOST"), HEARD, NOT_HEARD, _DISCOVERY
     ),
-    "subnet": Case("both SUBNET", _range("SUBNET"), _range("SUBNET"), HEARD, HEARD, _DISCOVERY),
-    "system_default": Case(
+    "subnet": VariablesCase(
+        "both SUBNET", _range("SUBNET"), _range("SUBNET"), HEARD, HEARD, _DISCOVERY
+    ),
+    "system_default": VariablesCase(
         "both SYSTEM_DEFAULT",
         _range("SYSTEM_DEFAULT"),
         _range("SYSTEM_DEFAULT"),
@@ -84,10 +90,10 @@ CASES: dict[str, Case] = {
         HEARD,
         _DISCOVERY,
     ),
-    "static_peers": Case(
+    "static_peers": VariablesCase(
         "both LOCALHOST, each with the other as peer", _PEERS, _PEERS, None, HEARD, _DISCOVERY
     ),
-    "static_peers_reader": Case(
+    "static_peers_reader": VariablesCase(
         "both LOCALHOST, the reader with the writer as peer",
         _range("LOCALHOST"),
         _PEERS,
@@ -95,13 +101,13 @@ CASES: dict[str, Case] = {
         HEARD,
         _DISCOVERY,
     ),
-    "static_peers_off": Case(
+    "static_peers_off": VariablesCase(
         "both OFF, each with the other as peer", _OFF_PEERS, _OFF_PEERS, None, NOT_HEARD, _DISCOVERY
     ),
-    "localhost_only": Case(
+    "localhost_only": VariablesCase(
         "both with ROS_LOCALHOST_ONLY=1", _ONLY, _ONLY, HEARD, NOT_HEARD, _ENVIRONMENT
     ),
-    "localhost_only_peers": Case(
+    "localhost_only_peers": VariablesCase(
         "both with ROS_LOCALHOST_ONLY=1, which goes before peers",
         _ONLY | {"ROS_STATIC_PEERS": PEER},
         _ONLY | {"ROS_STATIC_PEERS": PEER},
@@ -109,7 +115,7 @@ CASES: dict[str, Case] = {
         NOT_HEARD,
         _RCL,
     ),
-    LOANS: Case(
+    LOANS: VariablesCase(
         "the reader with ROS_DISABLE_LOANED_MESSAGES=0",
         {},
         {"ROS_DISABLE_LOANED_MESSAGES": "0"},
@@ -117,7 +123,7 @@ CASES: dict[str, Case] = {
         None,
         _LOANS,
     ),
-    "no_loans": Case(
+    "no_loans": VariablesCase(
         "the reader with ROS_DISABLE_LOANED_MESSAGES=1",
         {},
         {"ROS_DISABLE_LOANED_MESSAGES": "1"},

@@ -3,12 +3,12 @@
 from rmwbench.beside.ros_variables.cell import case_of, variables_of
 from rmwbench.beside.ros_variables.keys import KEY, PEER
 from rmwbench.campaign.plan.profile import Workers, address_environment
-from rmwbench.lab.host import Kind
+from rmwbench.lab.host import HostKind
 from rmwbench.lab.middleware.ros2 import NAME as LAYER
 from rmwbench.suite.cells import Cell
 
 
-def missing(cell: Cell, workers: Workers, kind: Kind) -> str | None:
+def missing(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
     """Why they cannot be set here; None where they can, or where the cell has none."""
     if case_of(cell) is None:
         return None

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.campaign.calibrate import recovery
-from rmwbench.campaign.calibrate.grid import LARGE, SMALL, Workload
+from rmwbench.campaign.calibrate.grid import LARGE, SMALL, GridWorkload
 from rmwbench.results.machine import model
 from rmwbench.results.machine.model import Difference
 
@@ -24,7 +24,7 @@ UNKNOWN: Difference = "could not tell"
 
 
 @dataclass(frozen=True)
-class Pair:
+class EqualArms:
     """A middleware against itself in one workload. `logs` are the logarithms of its block ratios, B
     over A; a difference that a second run did not find again is kept in `first`."""
 
@@ -61,18 +61,18 @@ class Pair:
         )
 
 
-def judge(document: Mapping[str, Any], workloads: Sequence[Workload]) -> list[Pair]:
+def judge(document: Mapping[str, Any], workloads: Sequence[GridWorkload]) -> list[EqualArms]:
     """The verdicts that the show document has on each pair."""
     shown = {found["workload"]: found for found in document["workloads"]}
     return [_pair(workload, shown.get(workload.name)) for workload in workloads]
 
 
-def _pair(workload: Workload, found: Mapping[str, Any] | None) -> Pair:
+def _pair(workload: GridWorkload, found: Mapping[str, Any] | None) -> EqualArms:
     size, _, middleware = workload.name.partition("_")
     arms = {arm["arm"]: arm for arm in (found or {}).get("arms", [])}
     sides = [arms.get(arm.name) for arm in workload.arms]
     if found is None or None in sides:
-        return Pair(
+        return EqualArms(
             middleware, size, UNKNOWN, ("no data", "no data"), (), "the campaign has no such pair"
         )
     verdicts = tuple(side["verdict"]["verdict"] for side in sides)
@@ -84,7 +84,7 @@ def _pair(workload: Workload, found: Mapping[str, Any] | None) -> Pair:
         if math.isfinite(a[block]) and math.isfinite(b[block])
     )
     if "worse" in verdicts:
-        return Pair(
+        return EqualArms(
             middleware,
             size,
             DIFFERENT,
@@ -93,8 +93,8 @@ def _pair(workload: Workload, found: Mapping[str, Any] | None) -> Pair:
             sides[verdicts.index("worse")]["verdict"]["reason"],
         )
     if "no data" in verdicts or len(common) < 5:
-        return Pair(middleware, size, UNKNOWN, verdicts, logs, _why_not(sides, len(common)))
-    return Pair(middleware, size, CLEAN, verdicts, logs)
+        return EqualArms(middleware, size, UNKNOWN, verdicts, logs, _why_not(sides, len(common)))
+    return EqualArms(middleware, size, CLEAN, verdicts, logs)
 
 
 def _values(arm: Mapping[str, Any], metric: str) -> dict[int, float]:
@@ -111,7 +111,7 @@ def _why_not(sides: Sequence[Mapping[str, Any]], common: int) -> str:
     return f"{common} blocks have both, 5 are needed"
 
 
-def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
+def confirmed(first: Sequence[EqualArms], again: Sequence[EqualArms]) -> list[EqualArms]:
     """Pairs that were found different were run once more: by chance alone one calibration in twenty
     finds one, so only what is found twice counts."""
     second = {(pair.middleware, pair.size): pair for pair in again}
@@ -122,7 +122,7 @@ def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
             out.append(pair)
         else:
             out.append(
-                Pair(
+                EqualArms(
                     pair.middleware, pair.size, retry.outcome, retry.verdicts, pair.logs + retry.logs, retry.reason,
                     pair.reason,
                 )
@@ -130,7 +130,7 @@ def confirmed(first: Sequence[Pair], again: Sequence[Pair]) -> list[Pair]:
     return out
 
 
-def floors(pairs: Sequence[Pair], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
+def floors(pairs: Sequence[EqualArms], blocks: int = FLOOR_BLOCKS) -> dict[str, float | None]:
     """The A/A noise of campaigns of `blocks` blocks, per class of workload, and under `all` the
     largest of them."""
     found = {
@@ -143,7 +143,7 @@ def floors(pairs: Sequence[Pair], blocks: int = FLOOR_BLOCKS) -> dict[str, float
     return found | {"all": max(known, default=None)}
 
 
-def shown(pairs: Sequence[Pair]) -> model.AA:
+def shown(pairs: Sequence[EqualArms]) -> model.AA:
     """All of them, counted by their outcome, with the floors of this machine."""
     ends = Counter(pair.outcome for pair in pairs)
     return model.AA(

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rmwbench.campaign.calibrate import law, recovery
-from rmwbench.campaign.calibrate.evidence import Evidence, Trial
-from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, Arm
+from rmwbench.campaign.calibrate.evidence import SyntheticCampaign, SyntheticTrial
+from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, GridArm
 from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.codes import Code
 
@@ -30,15 +30,15 @@ Checks = Iterator[Check]
 class Subject:
     """One arm of one workload under judgement."""
 
-    def __init__(self, evidence: Evidence, workload: str, arm: Arm):
+    def __init__(self, evidence: SyntheticCampaign, workload: str, arm: GridArm):
         self.evidence, self.workload, self.arm = evidence, workload, arm
         self.options = {key: law.structured(value) for key, value in arm.options.items()}
-        self.trials: list[Trial] = evidence.trials(workload, arm.name, arm.options)
+        self.trials: list[SyntheticTrial] = evidence.trials(workload, arm.name, arm.options)
 
     def metric(self, name: str) -> dict[str, Any]:
         return self.evidence.metric(self.workload, self.arm.name, name)
 
-    def each(self, metric: str, check: Callable[[Trial, float], Check]) -> Check:
+    def each(self, metric: str, check: Callable[[SyntheticTrial, float], Check]) -> Check:
         """The check of every trial's value as one: the first that failed, else the last."""
         values = self.evidence.per_trial(self.workload, self.arm.name, metric)
         checks = [
@@ -54,8 +54,8 @@ class Subject:
     def counted(
         self,
         metric: str,
-        truth: Callable[[Trial], float],
-        slack: Callable[[Trial], float] = lambda t: 0.0,
+        truth: Callable[[SyntheticTrial], float],
+        slack: Callable[[SyntheticTrial], float] = lambda t: 0.0,
     ):
         """The reported count of each trial is the truth, less at most `slack`."""
         what = f"{metric} in each trial"
@@ -63,7 +63,7 @@ class Subject:
             metric, lambda t, found: recovery.between(what, found, truth(t) - slack(t), truth(t))
         )
 
-    def told(self, counter: str, truth: Callable[[Trial], float]) -> Check:
+    def told(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> Check:
         """The worker did what it had said it would."""
         what = f"the worker's own count, {counter}"
         return _worst(
@@ -237,7 +237,7 @@ def growing(s: Subject) -> Checks:
             yield _beside(f"{metric}, what was taken", s.metric(metric), truth, plain, more=probes)
 
 
-def path(evidence: Evidence, workload: str, arm: Arm) -> Checks:
+def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     """An honest arm is attested; one that asked for a path and took another is void in every trial,
     whatever the middleware says."""
     found = evidence.arm(workload, arm.name)
@@ -271,7 +271,7 @@ def path(evidence: Evidence, workload: str, arm: Arm) -> Checks:
     )
 
 
-def twins(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
+def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
     """Two arms of one law: neither may be called worse, so neither best."""
     for arm in arms:
         evidence.done(workload, arm.name)
@@ -287,7 +287,7 @@ def twins(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
         yield Check(f"verdict of `{arm.name}`", outcome, "equivalent or undecided", verdict)
 
 
-def apart(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
+def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
     """Of two arms one is 1.5 times as slow: it must be worse, and the ratio's interval must hold
     1.5; the machine adds to both medians, hence the allowances. Where it makes the ratios scatter
     so much that their interval holds 1 too, nothing can be told; an `undecided` beside an interval
@@ -329,7 +329,7 @@ def apart(evidence: Evidence, workload: str, arms: Sequence[Arm]) -> Checks:
     )
 
 
-def truths_of(arm: Arm) -> list[tuple[str, Callable[[Subject], Checks]]]:
+def truths_of(arm: GridArm) -> list[tuple[str, Callable[[Subject], Checks]]]:
     """What is injected into an arm of the stream: a truth for each setting."""
     known = {
         "latency": latency,
@@ -388,11 +388,11 @@ def _absent_is_never(values: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(values), np.inf, values)
 
 
-def _drawn(t: Trial) -> np.ndarray:
+def _drawn(t: SyntheticTrial) -> np.ndarray:
     return np.where(t.fates.sound, t.fates.latency_ns, np.inf)
 
 
-def _span(t: Trial, since_ns: np.ndarray, q: float) -> tuple[float, float]:
+def _span(t: SyntheticTrial, since_ns: np.ndarray, q: float) -> tuple[float, float]:
     """From the quantile of the draws to the latest that it can be with the lateness that was
     counted elsewhere: by the worker at the delivery, and by the publisher's records up to the end
     of the call."""
@@ -413,7 +413,7 @@ def _machine_factor(s: Subject) -> float:
     return float(np.exp(np.mean(logs)))
 
 
-def _lost(s: Subject, t: Trial) -> float:
+def _lost(s: Subject, t: SyntheticTrial) -> float:
     return sum(s.evidence.per_trial(s.workload, s.arm.name, name)[t.trial] for name in LOST)
 
 
@@ -423,7 +423,7 @@ def _taken_away(s: Subject) -> float:
     return 1 - (1 - rate) * (1 - float(s.options.get("corrupt", 0)))
 
 
-def _overtaken(t: Trial) -> float:
+def _overtaken(t: SyntheticTrial) -> float:
     """First sound arrivals behind a higher sequence number, steady ones: the definition, in plain
     Python."""
     seen: set[int] = set()
@@ -436,7 +436,7 @@ def _overtaken(t: Trial) -> float:
     return float(count)
 
 
-def _expected_overtaken(t: Trial, by_ns: float) -> tuple[float, float]:
+def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
     """How many of the held messages are overtaken: all that are followed in time; fewer only where
     each follower was itself late by what was left of the holding time."""
     held = np.flatnonzero(t.fates.reordered)

@@ -29,12 +29,12 @@ class Untestable(Exception):
     """Nothing can be said, because the machine took the trials; the text says how many."""
 
 
-class Spoilt(Exception):
+class TrialLost(Exception):
     """A trial was lost for another reason than the machine: that is a finding, not an excuse."""
 
 
 @dataclass(frozen=True)
-class Fates:
+class WriterFates:
     """What happens to a writer's messages, by sequence number from the first steady one: arrays of
     shape (n,)."""
 
@@ -51,7 +51,7 @@ class Fates:
 
 
 @dataclass(frozen=True)
-class Trial:
+class SyntheticTrial:
     """A done trial of an arm with one writer and one reader. Arrays of shape (n,) by steady
     sequence number; times in ns, NaN where absent. `first_sound_ns` is the first whole copy,
     `first_any_ns` the first of any; `own` has the worker's counters of the reader."""
@@ -69,10 +69,10 @@ class Trial:
     order."""
     own: Mapping[str, float]
     probes_ns: float
-    fates: Fates
+    fates: WriterFates
 
 
-class Evidence:
+class SyntheticCampaign:
     """A finished campaign of the synthetic worker with its show document."""
 
     def __init__(self, bundle: Bundle, document: Mapping[str, Any], worker: Path):
@@ -110,7 +110,7 @@ class Evidence:
         lines = self.trial_lines(workload, name)
         for line in lines:
             if line.status in ("failed", "void") and line.cause != "machine":
-                raise Spoilt(
+                raise TrialLost(
                     f"trial {line.trial} {line.status}: {(line.reason or '').splitlines()[0]}"
                 )
         done = [line for line in lines if line.status == "done"]
@@ -121,7 +121,7 @@ class Evidence:
             )
         return done
 
-    def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[Trial]:
+    def trials(self, workload: str, name: str, options: Mapping[str, Any]) -> list[SyntheticTrial]:
         """The arm's done trials with their truth for the settings `options`."""
         settings = {
             key: structured(value)
@@ -134,7 +134,7 @@ class Evidence:
     def _nonces(self) -> dict[int, str]:
         return {row["trial"]: row["nonce"] for row in self.bundle.rows("trials")}
 
-    def _trial(self, trial: int, block: int, settings: Mapping[str, Any]) -> Trial:
+    def _trial(self, trial: int, block: int, settings: Mapping[str, Any]) -> SyntheticTrial:
         sent = sorted(self.bundle.rows("sent", trial), key=lambda row: row["seq"])
         steady = [row for row in sent if not row["flags"] & WARMUP]
         first, writer = steady[0]["seq"], steady[0]["endpoint"]
@@ -164,17 +164,17 @@ class Evidence:
                 own[row["counter"].removeprefix("own.")] += row["value"]
             elif row["counter"] == "step.first_message":
                 probing_ns = row["value"]
-        return Trial(
+        return SyntheticTrial(
             trial, block, column("intended_ns"), column("call_ns"), column("return_ns"), sound, whole, len(sent),
             arrivals, own, probing_ns, self._fates(settings, writer, first, n, self._nonces[trial]),
         )  # fmt: skip
 
     def _fates(
         self, settings: Mapping[str, Any], writer: int, first: int, n: int, nonce: str
-    ) -> Fates:
+    ) -> WriterFates:
         lines = _truth(self._worker, json.dumps(settings), writer, first + n, nonce)[first:]
         column = lambda name: np.array([line[name] for line in lines])  # noqa: E731
-        return Fates(
+        return WriterFates(
             lost=column("lost"),
             duplicated=column("duplicated"),
             reordered=column("reordered"),

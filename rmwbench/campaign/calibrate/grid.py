@@ -13,7 +13,7 @@ Options = Mapping[str, str | int | float | bool]
 
 
 @dataclass(frozen=True)
-class Arm:
+class GridArm:
     """An arm of one workload. `middleware` is synthetic unless said otherwise; `more` are further
     keys of the suite's arm."""
 
@@ -24,36 +24,36 @@ class Arm:
 
 
 @dataclass(frozen=True)
-class Workload:
+class GridWorkload:
     """A workload with the arms that run it: a comparison of its own."""
 
     name: str
     title: str
-    arms: tuple[Arm, ...]
+    arms: tuple[GridArm, ...]
     settings: Mapping[str, Any]
 
 
-PLAIN = Arm("plain")
+PLAIN = GridArm("plain")
 BLOCK_NS = 500_000
 
 # Variable latencies need `fifo: false`: a slow message then does not hold up the next, and the law
 # holds at any rate.
 _QUICK = (
     PLAIN,
-    Arm("constant", {"latency": "constant ns=2000000"}),
-    Arm("lognormal", {"latency": "lognormal median_ns=2000000 sigma=0.5", "fifo": False}),
-    Arm(
+    GridArm("constant", {"latency": "constant ns=2000000"}),
+    GridArm("lognormal", {"latency": "lognormal median_ns=2000000 sigma=0.5", "fifo": False}),
+    GridArm(
         "bimodal", {"latency": "bimodal fast_ns=1000000 slow_ns=6000000 slow_p=0.25", "fifo": False}
     ),
-    Arm("bernoulli", {"loss": "bernoulli p=0.1"}),
-    Arm("burst", {"loss": "burst p=0.05 r=0.3"}),
-    Arm("duplicate", {"duplicate": 0.1}),
-    Arm("reorder", {"reorder": "p=0.05 by_ns=21000000"}),
-    Arm("corrupt", {"corrupt": 0.1}),
-    Arm("blocking", {"publish_block_ns": BLOCK_NS, "spin_ns": BLOCK_NS}),
-    Arm("burning", {"cpu_burn_ns": "publisher=300000 reader=200000"}),
-    Arm("growing", {"memory_growth_bytes": "publisher=65536 reader=32768"}),
-    Arm(
+    GridArm("bernoulli", {"loss": "bernoulli p=0.1"}),
+    GridArm("burst", {"loss": "burst p=0.05 r=0.3"}),
+    GridArm("duplicate", {"duplicate": 0.1}),
+    GridArm("reorder", {"reorder": "p=0.05 by_ns=21000000"}),
+    GridArm("corrupt", {"corrupt": 0.1}),
+    GridArm("blocking", {"publish_block_ns": BLOCK_NS, "spin_ns": BLOCK_NS}),
+    GridArm("burning", {"cpu_burn_ns": "publisher=300000 reader=200000"}),
+    GridArm("growing", {"memory_growth_bytes": "publisher=65536 reader=32768"}),
+    GridArm(
         "everything",
         {
             "latency": "uniform min_ns=500000 max_ns=3000000",
@@ -67,24 +67,29 @@ _QUICK = (
 )
 _FULL = (
     *_QUICK,
-    Arm("uniform", {"latency": "uniform min_ns=1000000 max_ns=3000000", "fifo": False}),
-    Arm("normal", {"latency": "normal mean_ns=4000000 sd_ns=1000000", "fifo": False}),
-    Arm("exponential", {"latency": "exponential offset_ns=500000 mean_ns=2000000", "fifo": False}),
-    Arm("short", {"latency": "lognormal median_ns=300000 sigma=0.3", "fifo": False}),
-    Arm("rare loss", {"loss": "bernoulli p=0.01"}),
-    Arm("long bursts", {"loss": "burst p=0.01 r=0.1"}),
-    Arm(
+    GridArm("uniform", {"latency": "uniform min_ns=1000000 max_ns=3000000", "fifo": False}),
+    GridArm("normal", {"latency": "normal mean_ns=4000000 sd_ns=1000000", "fifo": False}),
+    GridArm(
+        "exponential", {"latency": "exponential offset_ns=500000 mean_ns=2000000", "fifo": False}
+    ),
+    GridArm("short", {"latency": "lognormal median_ns=300000 sigma=0.3", "fifo": False}),
+    GridArm("rare loss", {"loss": "bernoulli p=0.01"}),
+    GridArm("long bursts", {"loss": "burst p=0.01 r=0.1"}),
+    GridArm(
         "over tcp",
         {"transport": "tcp", "latency": "constant ns=2000000", "loss": "bernoulli p=0.05"},
     ),
-    Arm("over unix", {"transport": "unix", "duplicate": 0.05, "corrupt": 0.05}),
-    Arm("burning publisher", {"cpu_burn_ns": "publisher=500000"}),
+    GridArm("over unix", {"transport": "unix", "duplicate": 0.05, "corrupt": 0.05}),
+    GridArm("burning publisher", {"cpu_burn_ns": "publisher=500000"}),
 )
 
 # A heavy tail reaches far beyond a drain of a quarter of a second: one message in some hundred
 # campaigns beyond these.
-_TAIL = (Arm("pareto", {"latency": "pareto min_ns=1000000 alpha=1.5", "fifo": False}),)
-_TAILS = (*_TAIL, Arm("heavier tail", {"latency": "pareto min_ns=200000 alpha=1.2", "fifo": False}))
+_TAIL = (GridArm("pareto", {"latency": "pareto min_ns=1000000 alpha=1.5", "fifo": False}),)
+_TAILS = (
+    *_TAIL,
+    GridArm("heavier tail", {"latency": "pareto min_ns=200000 alpha=1.2", "fifo": False}),
+)
 TAIL_DRAIN_S = 10.0
 
 # Long against what a busy machine adds, so that a verdict is about the arms.
@@ -94,42 +99,45 @@ RATIO = 1.5
 """Of the medians of the two laws above."""
 
 _PATHS = (
-    Arm("honest memory", {"transport": "shm_ring", "path": "shm"}),
-    Arm("memory called udp", {"transport": "shm_ring", "lying_path": "udp", "path": "udp"}),
-    Arm("tcp called memory", {"transport": "tcp", "lying_path": "shm", "path": "shm"}),
+    GridArm("honest memory", {"transport": "shm_ring", "path": "shm"}),
+    GridArm("memory called udp", {"transport": "shm_ring", "lying_path": "udp", "path": "udp"}),
+    GridArm("tcp called memory", {"transport": "tcp", "lying_path": "shm", "path": "shm"}),
 )
 
 
-def truths(*, quick: bool) -> tuple[Workload, ...]:
+def truths(*, quick: bool) -> tuple[GridWorkload, ...]:
     """The workloads whose truth is known, in the order of their judgement."""
     stream = {"message": "Bytes(256)", "rate_hz": 500}
     spans = {"steady_s": 0.4} if quick else {"steady_s": 1.2}
     return (
-        Workload(
+        GridWorkload(
             "stream",
             "what is done to messages",
             _QUICK if quick else _FULL,
             stream | {"timeline": spans},
         ),
-        Workload(
+        GridWorkload(
             "tail",
             "a heavy tail, and the time to wait for it",
             _TAIL if quick else _TAILS,
             stream | {"timeline": spans | {"drain_s": TAIL_DRAIN_S}},
         ),
-        Workload(
+        GridWorkload(
             "twins",
             "two arms that are alike",
-            (Arm("20 ms", _TWENTY_MS), Arm("20 ms again", _TWENTY_MS | {"seed": 2})),
+            (GridArm("20 ms", _TWENTY_MS), GridArm("20 ms again", _TWENTY_MS | {"seed": 2})),
             stream | {"timeline": spans},
         ),
-        Workload(
+        GridWorkload(
             "apart",
             "two arms, one 1.5 times as slow",
-            (Arm("20 ms of two", _TWENTY_MS), Arm("30 ms of two", _THIRTY_MS | {"seed": 2})),
+            (
+                GridArm("20 ms of two", _TWENTY_MS),
+                GridArm("30 ms of two", _THIRTY_MS | {"seed": 2}),
+            ),
             stream | {"timeline": spans},
         ),
-        Workload(
+        GridWorkload(
             "path",
             "honest and lying about the path",
             _PATHS,
@@ -149,12 +157,12 @@ def of_nothing(size: int) -> tuple[str, str]:
     return ("nothing", "null") if size == min(NOTHING) else (f"nothing_{size}", f"null {size}")
 
 
-def _nothing(size: int, rate_hz: int) -> Workload:
+def _nothing(size: int, rate_hz: int) -> GridWorkload:
     name, arm = of_nothing(size)
-    return Workload(
+    return GridWorkload(
         name,
         "no middleware at all: what is left is the instrument",
-        (Arm(arm, middleware="null", more={"wait": "callback", "role": "contender"}),),
+        (GridArm(arm, middleware="null", more={"wait": "callback", "role": "contender"}),),
         {
             "message": f"Bytes({size})",
             "rate_hz": rate_hz,
@@ -167,7 +175,7 @@ def _nothing(size: int, rate_hz: int) -> Workload:
 SMALL, LARGE = "small", "large"
 
 
-def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[Workload, ...]:
+def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[GridWorkload, ...]:
     """Each middleware against itself under two names, with a small and a large message: a
     comparison for each."""
     classes = {
@@ -183,11 +191,11 @@ def aa_pairs(middlewares: Sequence[str], *, quick: bool) -> tuple[Workload, ...]
         },
     }
     return tuple(
-        Workload(
+        GridWorkload(
             f"{size}_{name}",
             f"{name} against itself, {settings['message']} at {settings['rate_hz']} Hz",
             tuple(
-                Arm(f"{name} {size} {side}", _aa_options(name), name, _aa_more(name))
+                GridArm(f"{name} {size} {side}", _aa_options(name), name, _aa_more(name))
                 for side in "AB"
             ),
             settings,
@@ -212,13 +220,13 @@ def blocks(*, quick: bool) -> int:
     return 5 if quick else 10
 
 
-def skewed() -> tuple[Workload, ...]:
+def skewed() -> tuple[GridWorkload, ...]:
     """One plain arm, whose reader is then started with another clock."""
     settings = {"message": "Bytes(256)", "rate_hz": 500, "timeline": {"steady_s": 0.2}}
-    return (Workload("skewed", "a reader whose clock is wrong", (PLAIN,), settings),)
+    return (GridWorkload("skewed", "a reader whose clock is wrong", (PLAIN,), settings),)
 
 
-def suite_text(name: str, title: str, workloads: Iterable[Workload], count: int) -> str:
+def suite_text(name: str, title: str, workloads: Iterable[GridWorkload], count: int) -> str:
     """A suite file of `count` blocks in JSON, which is YAML. Arms are excluded from workloads not
     their own."""
     workloads = list(workloads)

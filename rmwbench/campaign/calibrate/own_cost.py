@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rmwbench.analysis.metrics.glossary import METRICS, Use
-from rmwbench.campaign.calibrate.evidence import Evidence
+from rmwbench.campaign.calibrate.evidence import SyntheticCampaign
 from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
-from rmwbench.results.machine.model import Cost, CostsAt, OwnCosts
+from rmwbench.results.machine.model import CallCost, CostsAt, OwnCosts
 from rmwbench.results.model import Estimate
 
 TIMEOUT_S = 30
@@ -20,7 +20,7 @@ AT_SIZES = {m.source or m.name: m.name for m in METRICS if Use.OWN_COST in m.use
 """Names in a calibration's `sizes` -> the metrics of messages of each size."""
 
 
-def own_cost(evidence: Evidence, null: Path) -> OwnCosts:
+def own_cost(evidence: SyntheticCampaign, null: Path) -> OwnCosts:
     """`latency`: from the publish call until the message is taken, with no middleware between;
     `cpu_per_message`: of a whole message, both ends; both of messages of 64 bytes. `sizes`: the
     same and more for each size of the grid. `clock_read` and `record` in ns, from the worker
@@ -39,7 +39,9 @@ def own_cost(evidence: Evidence, null: Path) -> OwnCosts:
     )
 
 
-def _metrics(evidence: Evidence, size: int, names: Mapping[str, str]) -> dict[str, Estimate]:
+def _metrics(
+    evidence: SyntheticCampaign, size: int, names: Mapping[str, str]
+) -> dict[str, Estimate]:
     """Of messages of this size, with no middleware between."""
     try:
         return {
@@ -51,13 +53,13 @@ def _metrics(evidence: Evidence, size: int, names: Mapping[str, str]) -> dict[st
         return dict.fromkeys(names, none)
 
 
-def clock_cost(null: Path) -> dict[str, Cost]:
+def clock_cost(null: Path) -> dict[str, CallCost]:
     """`WORKER --clock-cost`: median and interval over batches, in ns."""
     try:
         done = subprocess.run(
             [null, "--clock-cost"], capture_output=True, text=True, check=True, timeout=TIMEOUT_S
         )
         document = json.loads(done.stdout)
-        return {name: Cost(unit="ns", **document[name]) for name in ("clock_read", "record")}
+        return {name: CallCost(unit="ns", **document[name]) for name in ("clock_read", "record")}
     except (OSError, subprocess.SubprocessError, ValueError, KeyError, TypeError) as error:
-        return dict.fromkeys(("clock_read", "record"), Cost(unit="ns", no_data=str(error)))
+        return dict.fromkeys(("clock_read", "record"), CallCost(unit="ns", no_data=str(error)))

@@ -42,8 +42,8 @@ class Check:
     found: str
     within_95: bool | None = None
 
-    def shown(self) -> model.Check:
-        return model.Check(
+    def shown(self) -> model.TruthCheck:
+        return model.TruthCheck(
             what=self.what,
             outcome=self.outcome,
             expected=self.expected,

@@ -20,7 +20,7 @@ from rmwbench.bundle.newest import CAMPAIGNS
 from rmwbench.campaign import calibrations
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import aa, grid, skew, truths
-from rmwbench.campaign.calibrate.evidence import Evidence
+from rmwbench.campaign.calibrate.evidence import SyntheticCampaign
 from rmwbench.campaign.calibrate.own_cost import own_cost
 from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.plan.plan import duration_text
@@ -47,7 +47,7 @@ class Interrupted(Exception):
 
 
 @dataclass
-class Session:
+class CalibrationSession:
     """A calibration under way in `directory`. `seed` draws every order, schedule and injection, so
     that the same seed injects the same truth."""
 
@@ -86,7 +86,7 @@ class Session:
                 "left"
             )
             bundles[step.name] = self._run(step)
-        evidence = Evidence(
+        evidence = SyntheticCampaign(
             bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable
         )
         found = truths.judge(evidence, known)
@@ -103,11 +103,11 @@ class Session:
         self,
         name: str,
         title: str,
-        workloads: Sequence[grid.Workload],
+        workloads: Sequence[grid.GridWorkload],
         *,
         blocks: int | None = None,
         seed: int | None = None,
-    ) -> "Step":
+    ) -> "CalibrationStep":
         path, blocks = self.directory / f"{name}.yaml", blocks or grid.blocks(quick=self.quick)
         path.write_text(
             grid.suite_text(f"calibrate-{name}", title, workloads, blocks), encoding="utf-8"
@@ -122,7 +122,7 @@ class Session:
             "lying_path" in arm.options for workload in workloads for arm in workload.arms
         )
         seed = self.seed if seed is None else seed
-        return Step(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
+        return CalibrationStep(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
 
     def _skewed(self, worker: Worker) -> Truth | str:
         """The truth about a reader with another clock, or why it is not tested."""
@@ -136,7 +136,9 @@ class Session:
         return skew.judge(bundle.trials(), lambda: self.show(bundle))
 
     def _run(
-        self, step: "Step", changed: Callable[[Blocks], Blocks] = lambda campaign: campaign
+        self,
+        step: "CalibrationStep",
+        changed: Callable[[Blocks], Blocks] = lambda campaign: campaign,
     ) -> Bundle:
         directory = self.directory / step.name
         request = Request(str(step.suite), seed=step.seed)
@@ -150,8 +152,8 @@ class Session:
         return Bundle(directory)
 
     def _against_themselves(
-        self, bundle: Bundle | None, pairs: Sequence[grid.Workload]
-    ) -> list[aa.Pair]:
+        self, bundle: Bundle | None, pairs: Sequence[grid.GridWorkload]
+    ) -> list[aa.EqualArms]:
         if bundle is None:
             return []
         found = aa.judge(self.show(bundle), pairs)
@@ -170,8 +172,8 @@ class Session:
     def _answer(
         self,
         found: Sequence[Truth],
-        pairs: Sequence[aa.Pair],
-        evidence: Evidence,
+        pairs: Sequence[aa.EqualArms],
+        evidence: SyntheticCampaign,
         workers: Mapping[str, Worker],
         against: Sequence[str],
         not_tested: Sequence[NotTested],
@@ -211,7 +213,7 @@ ends early. Only for the first estimate of time: later ones go by the campaign b
 
 
 @dataclass(frozen=True)
-class Step:
+class CalibrationStep:
     name: str
     title: str
     suite: Path

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.calibrate import checks, recovery
-from rmwbench.campaign.calibrate.evidence import Evidence, Spoilt, Untestable
-from rmwbench.campaign.calibrate.grid import Workload
+from rmwbench.campaign.calibrate.evidence import SyntheticCampaign, TrialLost, Untestable
+from rmwbench.campaign.calibrate.grid import GridWorkload
 from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.results.machine import model
 from rmwbench.results.machine.model import Outcome
@@ -37,7 +37,7 @@ class Truth:
         )
 
 
-def judge(evidence: Evidence, workloads: Iterable[Workload]) -> list[Truth]:
+def judge(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:
     """Every truth of the grid, in its order, and last how many of the 95 % intervals hold their
     law."""
     found = [truth for workload in workloads for truth in _of(evidence, workload)]
@@ -47,7 +47,7 @@ def judge(evidence: Evidence, workloads: Iterable[Workload]) -> list[Truth]:
     return found
 
 
-def _of(evidence: Evidence, workload: Workload) -> Iterator[Truth]:
+def _of(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Truth]:
     name, arms = workload.name, workload.arms
     match name:
         case "stream" | "tail":
@@ -78,7 +78,7 @@ def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Che
         found = tuple(make())
     except Untestable as why:
         return Truth(truth, workload, arm, recovery.UNKNOWN, (), str(why))
-    except (Spoilt, LookupError, ValueError) as why:
+    except (TrialLost, LookupError, ValueError) as why:
         # A report that lacks what the grid ran, or records that contradict themselves, hold no
         # truth.
         text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
@@ -104,7 +104,7 @@ def shown(found: Sequence[Truth], *, void_trials: int) -> model.Truths:
     )
 
 
-def voided(evidence: Evidence) -> int:
+def voided(evidence: SyntheticCampaign) -> int:
     """Trials that the machine took."""
     return sum(1 for line in evidence.bundle.trials("void") if line.cause == "machine")
 

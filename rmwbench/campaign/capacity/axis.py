@@ -11,7 +11,7 @@ import math
 from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.suite.workload.arrival import MAX_RATE_HZ, Relay, Saturation, Trace
+from rmwbench.suite.workload.arrival import MAX_RATE_HZ, Relay, Saturation, TraceArrival
 from rmwbench.suite.workload.message_type import HEADER_BYTES, message_type
 from rmwbench.suite.workload.topology import Node
 from rmwbench.suite.workload.workload import SHAPES, Workload
@@ -83,7 +83,7 @@ class Rate(Axis):
         return workload.model_copy(update=changes)
 
     def _rate(self, workload: Workload, arrival: Any) -> float | None:
-        if isinstance(arrival, Saturation | Trace):
+        if isinstance(arrival, Saturation | TraceArrival):
             what = "sends as fast as it can: it has no schedule to be late against"
             what = what if isinstance(arrival, Saturation) else "has recorded times"
             raise _unfit(workload, self, f"a publisher of it {what}")

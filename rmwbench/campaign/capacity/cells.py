@@ -29,7 +29,7 @@ FIXED_COST_S = 0.6
 came."""
 
 
-class Cells:
+class SearchCells:
     """The cells of one capacity search: `suite` with the workload searched, an axis, and the
     messages a trial needs."""
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
-from rmwbench.campaign.capacity.cells import Cells
+from rmwbench.campaign.capacity.cells import SearchCells
 from rmwbench.campaign.capacity.testable import testable
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import duration_text
@@ -69,7 +69,7 @@ class SearchSpace:
     request: SearchRequest
     limit: Limit
     along: Axis
-    cells: Cells
+    cells: SearchCells
     levels: tuple[float, ...]
     start: float
     contestants: tuple[Contestant, ...]
@@ -122,7 +122,7 @@ def search_space(request: SearchRequest, suite: Suite, where: str) -> SearchSpac
     arms = [arm for arm in arms if arm.name not in absent]
     unsupported.check_arms_left([arm.name for arm in arms], absent, where)
     found, start = _levels(along, along.own(workload), request)
-    cells = Cells(suite, workload, along, limit.messages)
+    cells = SearchCells(suite, workload, along, limit.messages)
     # unless --from asks for them, levels whose probe takes a quarter of an hour are left out
     if request.least is None:
         longest_s = max(LONGEST_PROBE_S, 2 * cells.probe_s(start))
@@ -300,7 +300,7 @@ def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
     return arms
 
 
-def _contestant(cells: Cells, arm: Arm, found: tuple[float, ...]) -> Contestant:
+def _contestant(cells: SearchCells, arm: Arm, found: tuple[float, ...]) -> Contestant:
     count, bound = testable(cells, arm, found)
     return Contestant(arm, found[:count], bound)
 

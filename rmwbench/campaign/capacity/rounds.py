@@ -19,7 +19,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.analysis.capacity.arm import ArmSearch
-from rmwbench.analysis.capacity.limit import Finding, judge
+from rmwbench.analysis.capacity.limit import LimitFinding, judge
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial import measure_trial
@@ -279,10 +279,10 @@ class SearchSource:
             self._writer.write_whole_campaign({"cells": table})
         return self._cells[key]
 
-    def _finding(self, result: TrialResult) -> Finding | None:
+    def _finding(self, result: TrialResult) -> LimitFinding | None:
         """Read back from the bundle: what the report will see is what the search goes by."""
         if lost_by_its_arm(result):
-            return Finding("failed", (_first_line(result.reason or "the trial failed"),))
+            return LimitFinding("failed", (_first_line(result.reason or "the trial failed"),))
         if result.status != "done":
             return None
         bundle = Bundle(self._writer.directory)

@@ -8,7 +8,7 @@ arm's levels, with its reason; the answer then is "at least up to".
 
 from collections.abc import Callable, Sequence
 
-from rmwbench.campaign.capacity.cells import Cells
+from rmwbench.campaign.capacity.cells import SearchCells
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.machine import describe
 from rmwbench.suite.arm import Arm
@@ -42,7 +42,7 @@ def memory_reason(cell: Cell, available_bytes: int) -> str | None:
     )
 
 
-def testable(cells: Cells, arm: Arm, levels: Sequence[float]) -> tuple[int, str | None]:
+def testable(cells: SearchCells, arm: Arm, levels: Sequence[float]) -> tuple[int, str | None]:
     """(how many of the levels, from the easiest, can be tested, why not the next). More is harder
     on memory and cores along every axis, so the first that does not fit is found by halving."""
     cores, available = int(describe()["hardware"]["cores_usable"]), available_memory_bytes()

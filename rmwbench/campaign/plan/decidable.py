@@ -8,7 +8,7 @@ too small; then the report says so.
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import clopper_pearson
-from rmwbench.campaign.plan.plan import Comparison, Plan
+from rmwbench.campaign.plan.plan import ComparedCells, Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -46,7 +46,7 @@ def check(plan: Plan, places: Places) -> None:
                 )
 
 
-def _messages(comparison: Comparison) -> int:
+def _messages(comparison: ComparedCells) -> int:
     """That all readers of a trial may see in its steady state, at most."""
     readers = sum(endpoint.reads for endpoint in comparison.cells[0].endpoints)
     return (comparison.steady_messages or 0) * max(1, readers)

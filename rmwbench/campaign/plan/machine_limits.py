@@ -54,7 +54,7 @@ class Beyond:
 
 
 @dataclass
-class Machine:
+class MachineLimits:
     """What a machine has: `copying` (bytes per second of one processor) is measured where a cell
     asks for much, and is None until then."""
 
@@ -63,9 +63,9 @@ class Machine:
     copying: float | None = field(default=None)
 
     @staticmethod
-    def here() -> "Machine":
+    def here() -> "MachineLimits":
         found = hardware()
-        return Machine(int(found["cores_usable"]), int(found["memory_bytes"] or 0))
+        return MachineLimits(int(found["cores_usable"]), int(found["memory_bytes"] or 0))
 
     def beyond(self, cell: Cell) -> Beyond | None:
         """What of it the cell asks too much of, and most; None where it has enough of

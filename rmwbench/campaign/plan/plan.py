@@ -17,7 +17,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import NAMESPACES, Kind
+from rmwbench.lab.host.kind import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
@@ -74,7 +74,7 @@ class Percentile:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedCells:
     """The cells that are compared with each other. `steady_messages` is None where the middleware's
     speed decides it (saturation)."""
 
@@ -107,7 +107,7 @@ class Plan:
     suite: Suite
     seed: int
     cells: tuple[Cell, ...]
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[ComparedCells, ...]
     blocks: int
     budget_s: float | None
     block_s: float
@@ -118,7 +118,7 @@ class Plan:
     cut: Cut | None = None
     beyond: Mapping[int, str] = field(default_factory=dict)
     machine: Mapping[str, Any] | None = None
-    host: Kind = NAMESPACES
+    host: HostKind = NAMESPACES
 
     @property
     def sequential(self) -> bool:
@@ -387,7 +387,7 @@ def _rivals(group: Sequence[Cell]) -> int:
 
 def _comparison(
     key: str, group: Sequence[Cell], contenders: int, in_report: int, looks: Sequence[int]
-) -> Comparison:
+) -> ComparedCells:
     """`resolvable` is what the last look can tell with its share of alpha; a percentile that needs
     blocks pooled is promised of those until the first look only. A fixed design has one look, its
     end."""
@@ -421,10 +421,10 @@ def _comparison(
         )
         for sd in TYPICAL_LOG_RATIO_SDS
     )
-    return Comparison(key, tuple(group), messages, percentiles, contenders, resolvable)
+    return ComparedCells(key, tuple(group), messages, percentiles, contenders, resolvable)
 
 
-def _comparison_document(comparison: Comparison, blocks: int) -> dict[str, Any]:
+def _comparison_document(comparison: ComparedCells, blocks: int) -> dict[str, Any]:
     workload, messages = comparison.cells[0].workload, comparison.steady_messages
     return {
         "comparison": comparison.key,

@@ -32,7 +32,7 @@ daemons would meet there."""
 _KNOWN_OPTIONS = "known options: "
 
 
-class Question(NamedTuple):
+class SessionQuestion(NamedTuple):
     """What a worker is asked: to open a session with these fields, beside these daemons."""
 
     middleware: str
@@ -49,7 +49,7 @@ def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[in
         for cell in cells
         for process, side in cell.sides.items()
     ]
-    questions: list[Question] = []
+    questions: list[SessionQuestion] = []
     for _, _, question in sides:
         if question not in questions:
             questions.append(question)
@@ -68,12 +68,14 @@ def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[in
     return found
 
 
-def _question(side: Side, workers: Workers) -> Question:
+def _question(side: Side, workers: Workers) -> SessionQuestion:
     worker = workers[side.middleware]
-    return Question(side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker))
+    return SessionQuestion(
+        side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker)
+    )
 
 
-def _refusal(question: Question, workers: Workers) -> dict[str, Any] | None:
+def _refusal(question: SessionQuestion, workers: Workers) -> dict[str, Any] | None:
     """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or
     unsupported."""
     worker, name = workers[question.middleware], "rehearsal"

@@ -14,7 +14,7 @@ from typing import Any
 
 from rmwbench.campaign.plan import cut, unsupported
 from rmwbench.campaign.plan.cut import Cut
-from rmwbench.campaign.plan.machine_limits import Machine
+from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import (
     NOTHING,
     Plan,
@@ -25,7 +25,7 @@ from rmwbench.campaign.plan.plan import (
     make_plan,
 )
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.host import Kind, host_kind
+from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, named_level, renumbered
@@ -168,7 +168,7 @@ class Planner:
         found = _chosen(suite, found, request)
         return suite, found if request.placed is None else placement.placed(found, request.placed)
 
-    def described(self, request: Request, kind: Kind) -> dict[int, str]:
+    def described(self, request: Request, kind: HostKind) -> dict[int, str]:
         """Cell of the request -> what its workers' descriptions say that it cannot do; none where
         that is all of them, which is refused with its reasons once they have been asked."""
         _, found = self.chosen(request)
@@ -180,7 +180,7 @@ class Planner:
         self,
         request: Request,
         lacking: Mapping[int, str] = NOTHING,
-        machine: Machine | None = None,
+        machine: MachineLimits | None = None,
         **more: Any,
     ) -> Plan:
         """`machine` marks the cells that ask for more than it has; `more` are fields of the
@@ -215,7 +215,7 @@ class Planner:
         unsupported.check_arms_left(kept, absent, shown(self._path))
         return replace(request, arms=kept), absent
 
-    def within_budget(self, request: Request, machine: Machine) -> tuple[Request, Cut | None]:
+    def within_budget(self, request: Request, machine: MachineLimits) -> tuple[Request, Cut | None]:
         """The request for what its budget holds: the whole suite, else its short version, else as
         many comparisons as fit (cut.py), those last that ask for more than the machine has. Raises
         UserError where not one fits."""
@@ -241,7 +241,7 @@ class Planner:
         most = max(MOST_SHORT_BLOCKS, runs.suite.blocks.most) if short else request.most_blocks
         return replace(request, comparisons=held, most_blocks=most), made
 
-    def by_importance(self, request: Request, machine: Machine) -> dict[str, float]:
+    def by_importance(self, request: Request, machine: MachineLimits) -> dict[str, float]:
         """What a block of each comparison takes, in the order in which a budget keeps them."""
         version = self._version(request)
         return {key: version.costs_s[key] for key in _kept(version, math.inf, machine)}
@@ -318,7 +318,7 @@ class Planner:
         )
 
 
-def _kept(version: _Version, budget_s: float, machine: Machine) -> list[str]:
+def _kept(version: _Version, budget_s: float, machine: MachineLimits) -> list[str]:
     """Of a version what fits, in the order of cut.py; last what asks for more than the machine
     has."""
     beyond = {

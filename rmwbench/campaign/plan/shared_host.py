@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.profile import Workers, daemons
 from rmwbench.errors import UserError
-from rmwbench.lab.host import Kind
+from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.shared import free_bytes
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
@@ -28,7 +28,7 @@ FIX = (
 )
 
 
-def lacking(cell: Cell, workers: Workers, kind: Kind) -> str | None:
+def lacking(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
     """Why the cell cannot run on a shared host; None where it can, or where hosts are not
     shared."""
     if not kind.shared:
@@ -38,7 +38,7 @@ def lacking(cell: Cell, workers: Workers, kind: Kind) -> str | None:
     return next(itertools.chain(_refused(cell, workers), _too_large(cell, workers)), None)
 
 
-def check(cells: Sequence[Cell], kind: Kind, where: str) -> None:
+def check(cells: Sequence[Cell], kind: HostKind, where: str) -> None:
     """Raises UserError where nothing of a suite can run, because it needs several hosts."""
     if kind.shared and all(len(cell.hosts) > 1 for cell in cells):
         raise UserError(

@@ -16,7 +16,7 @@ from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.lab.camera import source
-from rmwbench.lab.host import Kind
+from rmwbench.lab.host import HostKind
 from rmwbench.lab.host.kind import NAMESPACES
 from rmwbench.lab.machine.gather import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
@@ -35,7 +35,9 @@ WITHIN_A_HOST = ("shm", "unix", "intra_process")
 AS_ROOT = "run as root, in a container with --cap-add"
 
 
-def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) -> dict[int, str]:
+def described(
+    cells: Sequence[Cell], workers: Workers, kind: HostKind = NAMESPACES
+) -> dict[int, str]:
     """Cell → what its workers' descriptions say it cannot do, or the kernel of its network, or the
     kind of its host; only cells that lack something."""
     return {
@@ -54,7 +56,7 @@ def described(cells: Sequence[Cell], workers: Workers, kind: Kind = NAMESPACES) 
     }
 
 
-def _beside(cell: Cell, workers: Workers, kind: Kind) -> str | None:
+def _beside(cell: Cell, workers: Workers, kind: HostKind) -> str | None:
     """Why something that runs beside the trial, or is set for it, cannot be had here."""
     return next(filter(None, each("plan", "missing", cell, workers, kind)), None)
 
@@ -63,7 +65,7 @@ def _network(cell: Cell) -> str | None:
     return why_not(cell.links) if cell.links is not None else None
 
 
-def _containers(cell: Cell, kind: Kind) -> str | None:
+def _containers(cell: Cell, kind: HostKind) -> str | None:
     level = CONTAINERS[cell.workload.containers]
     if level is None:
         return None

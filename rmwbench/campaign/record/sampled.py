@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from rmwbench.campaign.trial.attest.counted import of_the_trial
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.sampling.cross_traffic import ROLE as CROSS_TRAFFIC
 
 HARNESS = "harness"
@@ -37,7 +37,7 @@ _ENDS = ("steady_begin", "steady_end")
 Row = dict[str, Any]
 
 
-def role_of(outcome: Outcome, process: str) -> str:
+def role_of(outcome: TrialOutcome, process: str) -> str:
     """`publisher`, `subscription`, `client` or `service` for a worker whose endpoints are all of
     that kind, else `both`; `node` for one without endpoints."""
     kinds = {
@@ -46,7 +46,7 @@ def role_of(outcome: Outcome, process: str) -> str:
     return "node" if not kinds else kinds.pop() if len(kinds) == 1 else "both"
 
 
-def counters(outcome: Outcome) -> Iterator[Row]:
+def counters(outcome: TrialOutcome) -> Iterator[Row]:
     """Rows of `counters`: what the window cost, by process, and what the host and the machine
     counted."""
     if outcome.sampling.own_cpu_ns is not None:
@@ -69,7 +69,7 @@ def counters(outcome: Outcome) -> Iterator[Row]:
         yield from _machine(name, found)
 
 
-def _machines(outcome: Outcome, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+def _machines(outcome: TrialOutcome, document: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
     """Machine → what the sampler on it said: one, but where the hosts are machines of their own."""
     there = outcome.sampling.sampled_at
     if outcome.order.cell.real is None or not there:
@@ -107,7 +107,7 @@ def _edges(document: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def _process(
-    outcome: Outcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]
+    outcome: TrialOutcome, name: str, edges: list[Mapping[str, Any]], document: Mapping[str, Any]
 ) -> Iterator[Row]:
     found = [edge["processes"].get(name) for edge in edges]
     begin, end = found
@@ -166,7 +166,7 @@ def _row(process: str, role: str, counter: str, unit: str, at: str, value: float
     }
 
 
-def cpu_by_role(outcome: Outcome) -> dict[str, int]:
+def cpu_by_role(outcome: TrialOutcome) -> dict[str, int]:
     """CPU time within the window in ns by role, as the sampler read it; the orchestrator is part of
     `harness`."""
     found: dict[str, int] = {}
@@ -221,7 +221,7 @@ def _probe(name: str, unit: str, value: float) -> Row:
     return {"probe": name, "unit": unit, "at": "window", "value": float(value)}
 
 
-def events(outcome: Outcome) -> Iterator[Row]:
+def events(outcome: TrialOutcome) -> Iterator[Row]:
     """What the sampler could not read and why, one `no_data` event each; what nobody asked for is
     not reported."""
     reasons = dict((outcome.sampling.sampled or {}).get("no_data", {}))

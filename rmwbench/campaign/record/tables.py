@@ -13,9 +13,9 @@ from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.attest.counted import of_the_trial, own_interfaces
 from rmwbench.campaign.trial.held import schedule_of
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.network.switch import CLASSES, ENDED, FLAGS, NOWHERE, VERDICTS
-from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, Section
+from rmwbench.lab.process.records import RECEIVED, SENT, SPAN, RecordSection
 from rmwbench.suite.timeline import to_ns
 
 LOANED, WARMUP = 2, 4
@@ -35,7 +35,7 @@ _MEMORY = ("rss", "pss", "peak_rss", "virtual", "records_rss")
 _AT = {"steady_begin": "steady_begin", "steady_end": "steady_end", "now": "end"}
 
 
-def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, Any]:
+def trial_row(outcome: TrialOutcome, status: str, reason: str | None) -> dict[str, Any]:
     """The row of the table `trials`."""
     order, window = outcome.order, outcome.times.window
     return {
@@ -60,7 +60,7 @@ def trial_row(outcome: Outcome, status: str, reason: str | None) -> dict[str, An
 
 
 def trial_tables(
-    outcome: Outcome, status: str, reason: str | None, attested: list[dict[str, Any]]
+    outcome: TrialOutcome, status: str, reason: str | None, attested: list[dict[str, Any]]
 ) -> dict[str, pa.Table]:
     """Every table of a trial that has rows."""
     trial = outcome.order.trial
@@ -108,7 +108,7 @@ def trial_tables(
     return tables
 
 
-def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _endpoints(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     cell, seed = outcome.order.cell, outcome.order.seed
     for endpoint in cell.endpoints:
         wire = endpoint.wire(cell.arm, seed)
@@ -136,7 +136,7 @@ def _endpoints(outcome: Outcome) -> Iterator[dict[str, Any]]:
         }
 
 
-def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _events(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     for event in outcome.events:
         row = {"time_ns": event["time_ns"], "process": event["process"], "event": event["event"]}
         row |= {key: event.get(key) for key in ("endpoint", "writer", "value", "text", "code")}
@@ -145,7 +145,7 @@ def _events(outcome: Outcome) -> Iterator[dict[str, Any]]:
     yield from sampled.canary_events(outcome.sampling.sampled)
 
 
-def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
+def _counters(outcome: TrialOutcome) -> Iterator[dict[str, Any]]:
     yield from sampled.counters(outcome)
     yield from outcome.network.cross_traffic
     for at, by_host in outcome.network.traffic.items():
@@ -200,7 +200,9 @@ def _counters(outcome: Outcome) -> Iterator[dict[str, Any]]:
         yield from _counter(base, "records_unfinished", "count", "end", section.unfinished)
 
 
-def _first_host(outcome: Outcome, usages: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+def _first_host(
+    outcome: TrialOutcome, usages: Sequence[Mapping[str, Any]]
+) -> Iterator[dict[str, Any]]:
     """What one worker counted of its host, where there is no sampler."""
     host = outcome.order.cell.hosts[0]
     at = {_AT[usage["at"]]: usage for usage in usages if usage["at"] in _AT}
@@ -229,7 +231,7 @@ def _counter(
         yield {**base, "counter": counter, "unit": unit, "at": at, "value": float(value)}
 
 
-def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+def _sent(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
     """What was recorded, then what never was: the schedule's wish is in the ledger either way."""
     by_endpoint = {endpoint.endpoint: endpoint for endpoint in outcome.order.cell.endpoints}
     for section in (s for s in outcome.sections if s.kind == SENT):
@@ -251,7 +253,7 @@ def _sent(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
             yield _never_sent(section, arrival, left, told.start_ns, told.steady_ns)
 
 
-def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
+def _recorded_sent(section: RecordSection) -> dict[str, np.ndarray]:
     rows = section.rows
     columns = {name: rows[name] for name in ("seq", "intended_ns", "bytes", "flags")}
     columns |= {name: np.ma.masked_equal(rows[name], 0) for name in ("call_ns", "return_ns")}
@@ -275,7 +277,11 @@ def _recorded_sent(section: Section) -> dict[str, np.ndarray]:
 
 
 def _never_sent(
-    section: Section, arrival: Mapping[str, Any], never_sent: int, start_ns: int, steady_ns: int
+    section: RecordSection,
+    arrival: Mapping[str, Any],
+    never_sent: int,
+    start_ns: int,
+    steady_ns: int,
 ) -> dict[str, np.ndarray]:
     attempted = len(section.rows)
     due = np.array(never_sent_due_ns(arrival, start_ns, attempted, never_sent), np.int64)
@@ -294,7 +300,7 @@ def _never_sent(
     }
 
 
-def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+def _received(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
     for section in (s for s in outcome.sections if s.kind == RECEIVED):
         rows = section.rows
         columns = {name: rows[name] for name in ("writer", "seq", "bytes", "flags")}
@@ -303,7 +309,7 @@ def _received(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
         yield {"endpoint": np.full(len(rows), section.endpoint, np.uint32), **columns}
 
 
-def _left(outcome: Outcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
+def _left(outcome: TrialOutcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
     """Table → columns of what features beside the trial left."""
     found: dict[str, list[Mapping[str, np.ndarray]]] = {}
     for left in outcome.beside.left:
@@ -312,7 +318,7 @@ def _left(outcome: Outcome) -> dict[str, list[Mapping[str, np.ndarray]]]:
     return found
 
 
-def _spans(outcome: Outcome) -> Iterator[dict[str, np.ndarray]]:
+def _spans(outcome: TrialOutcome) -> Iterator[dict[str, np.ndarray]]:
     for section in (s for s in outcome.sections if s.kind == SPAN):
         columns = {name: section.rows[name] for name in ("writer", "seq", "layer", "time_ns")}
         yield {"endpoint": np.full(len(section.rows), section.endpoint, np.uint32), **columns}

@@ -6,7 +6,7 @@ from typing import cast
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.journal_lines import Status, TrialEnded, TrialReason
-from rmwbench.campaign.course import Spoilt
+from rmwbench.campaign.course import SpoiltBlock
 from rmwbench.campaign.trial.trial import TrialResult
 
 
@@ -14,7 +14,7 @@ def write_trial(
     writer: BundleWriter,
     result: TrialResult,
     repeats: int | None = None,
-    spoilt: Spoilt | None = None,
+    spoilt: SpoiltBlock | None = None,
 ) -> None:
     """`repeats` is the number of the void trial whose place this one takes, `spoilt` what this one
     does to its block."""

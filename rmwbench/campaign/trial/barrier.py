@@ -20,7 +20,7 @@ from rmwbench.campaign.plan.profile import (
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.first_messages import hear_first_messages
 from rmwbench.campaign.trial.noting import note, step, take_events
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code
 from rmwbench.lab.host import interfaces
 from rmwbench.lab.process.crew import Crew, Posted
@@ -29,7 +29,7 @@ from rmwbench.lab.process.worker import WorkerFailed
 BEFORE_OPEN, COMPLETE = "before_open", "complete"
 
 
-def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
+def open_and_match(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
     """Raises WorkerFailed; `outcome.barrier` then says whether a match was missing. Where ROS
     variables may demand just that, it is an answer and nothing is raised for it."""
     present = [process.name for process in outcome.order.cell.processes if process.opens_s is None]
@@ -63,7 +63,7 @@ def open_and_match(outcome: Outcome, crew: Crew, workers: Workers) -> None:
         take_events(outcome, crew)
 
 
-def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
+def fields_of(outcome: TrialOutcome, crew: Crew, workers: Workers, process: str) -> dict[str, Any]:
     """The `open` of a process."""
     cell = outcome.order.cell
     side = cell.sides[process]
@@ -74,7 +74,7 @@ def fields_of(outcome: Outcome, crew: Crew, workers: Workers, process: str) -> d
     return fields
 
 
-def take_opened(outcome: Outcome, posted: Posted) -> None:
+def take_opened(outcome: TrialOutcome, posted: Posted) -> None:
     """Notes it, and keeps the configuration in force."""
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     note(outcome, process, "opened", reply.get("time_ns", answered_ns))
@@ -84,7 +84,7 @@ def take_opened(outcome: Outcome, posted: Posted) -> None:
         ].encode()
 
 
-def take_created(outcome: Outcome, posted: Posted) -> None:
+def take_created(outcome: TrialOutcome, posted: Posted) -> None:
     process, answered_ns, reply = posted.worker.process, posted.answered_ns, posted.take()
     time_ns = reply.get("time_ns", answered_ns)  # when it was done, or when we read that it was
     for endpoint, granted in reply.get("endpoints", {}).items():
@@ -92,7 +92,7 @@ def take_created(outcome: Outcome, posted: Posted) -> None:
         note(outcome, process, "created", time_ns, endpoint=int(endpoint))
 
 
-def take_matched(outcome: Outcome, posted: Posted) -> None:
+def take_matched(outcome: TrialOutcome, posted: Posted) -> None:
     process, reply = posted.worker.process, posted.take()
     for endpoint, found in reply.get("endpoints", {}).items():
         outcome.endpoints.matched[int(endpoint)] = found["matched"]
@@ -106,11 +106,11 @@ def take_matched(outcome: Outcome, posted: Posted) -> None:
         )
 
 
-def _nodes(outcome: Outcome, process: str) -> list[dict[str, Any]]:
+def _nodes(outcome: TrialOutcome, process: str) -> list[dict[str, Any]]:
     return outcome.order.cell.create_command(process, outcome.order.seed)
 
 
-def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: float) -> None:
+def _match(outcome: TrialOutcome, crew: Crew, matching: dict[str, Posted], deadline: float) -> None:
     """One whose time was up before all were created is asked again for the rest of it."""
     while matching:
         crew.await_answers(matching.values(), deadline - time.monotonic() + timeouts.MATCH_MARGIN_S)
@@ -138,7 +138,7 @@ def _match(outcome: Outcome, crew: Crew, matching: dict[str, Posted], deadline: 
         }
 
 
-def _read_traffic(outcome: Outcome, crew: Crew, at: str) -> None:
+def _read_traffic(outcome: TrialOutcome, crew: Crew, at: str) -> None:
     for host, far in crew.hosts.remote.items():
         if found := far.answer(far.post("traffic")):
             outcome.network.traffic.setdefault(at, {})[host] = found

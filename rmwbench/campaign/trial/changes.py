@@ -25,7 +25,7 @@ from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
 from rmwbench.campaign.trial.beside.network import noted
 from rmwbench.campaign.trial.killed import KILLED
 from rmwbench.campaign.trial.noting import note, note_hello
-from rmwbench.campaign.trial.outcome import Outcome, Window
+from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.lab import clock
 from rmwbench.lab.network import Emulation
@@ -37,7 +37,7 @@ from rmwbench.suite.timeline import to_ns
 Take = Callable[[Posted], None]
 
 
-def start_fields(told: Window, cell: Cell) -> dict[str, Any]:
+def start_fields(told: TrialWindow, cell: Cell) -> dict[str, Any]:
     """The times of a `start`, and which threads send; `told` is on the worker's clock."""
     return {
         "at_ns": told.start_ns,
@@ -48,7 +48,7 @@ def start_fields(told: Window, cell: Cell) -> dict[str, Any]:
     }
 
 
-def take_started(outcome: Outcome, replies: Mapping[str, Mapping[str, Any]]) -> None:
+def take_started(outcome: TrialOutcome, replies: Mapping[str, Mapping[str, Any]]) -> None:
     """Notes which threads send, where that makes a difference; `replies`: process → its answer to
     `start`. A worker from before has one thread for all, and does not say so."""
     sharing, granted = outcome.order.cell.sharing, outcome.endpoints.granted
@@ -63,10 +63,10 @@ class Changes:
 
     def __init__(
         self,
-        outcome: Outcome,
+        outcome: TrialOutcome,
         crew: Crew,
         workers: Workers,
-        window: Window,
+        window: TrialWindow,
         network: Emulation | None = None,
         spawner: Spawner | None = None,
     ):
@@ -296,7 +296,7 @@ class Changes:
         if not senders or at_ns >= self._window.end_ns:
             return
         outcome, process = self._outcome, change.process
-        times = Window(at_ns, at_ns, self._window.end_ns).on(outcome.clock_of(process))
+        times = TrialWindow(at_ns, at_ns, self._window.end_ns).on(outcome.clock_of(process))
         outcome.endpoints.started |= set(senders)
         outcome.endpoints.starts |= dict.fromkeys(senders, times)
         fields = {**start_fields(times, outcome.order.cell), "endpoints": senders}

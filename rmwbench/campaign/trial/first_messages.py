@@ -14,7 +14,7 @@ from functools import cached_property
 
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, note_flag, take_events
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed
@@ -26,7 +26,7 @@ Pair = tuple[int, int]
 """Reader and writer. A client is the writer of its own replies: they are counted by its requests."""
 
 
-def hear_first_messages(outcome: Outcome, crew: Crew) -> None:
+def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
     """Probes until every reader has heard every one of its writers and no probe is under way, or
     for `match_s` each. Raises WorkerFailed where a worker ends or refuses."""
     cell = outcome.order.cell
@@ -127,7 +127,7 @@ class _Left:
 
 
 def _settle(
-    outcome: Outcome, crew: Crew, probes: _Probes, pairs: Iterable[Pair], first_s: float
+    outcome: TrialOutcome, crew: Crew, probes: _Probes, pairs: Iterable[Pair], first_s: float
 ) -> None:
     """Waits for what is under way to the readers that have heard something: until nothing came for
     longer than the first messages took, of a reliable stream until nothing more is to be expected.
@@ -174,7 +174,7 @@ def _settle(
 
 
 def _heard(
-    outcome: Outcome, crew: Crew, expect: Mapping[Pair, int], quiet_s: float, deadline: float
+    outcome: TrialOutcome, crew: Crew, expect: Mapping[Pair, int], quiet_s: float, deadline: float
 ) -> dict[Pair, _Left]:
     """The pairs that are not complete when the readers have heard nothing for `quiet_s`, or time is
     over."""
@@ -217,11 +217,11 @@ def _present(cell: Cell) -> int:
     return sum(process.opens_s is None for process in cell.processes)
 
 
-def _repeats(outcome: Outcome, pair: Pair) -> bool:
+def _repeats(outcome: TrialOutcome, pair: Pair) -> bool:
     """Whether what was lost on the way is sent again."""
     reader = next(e for e in outcome.order.cell.endpoints if e.endpoint == pair[0])
     return bool(reader.qos.wire()["reliability"] == "reliable")
 
 
-def _process(outcome: Outcome, reader: int) -> str:
+def _process(outcome: TrialOutcome, reader: int) -> str:
     return next(e.process for e in outcome.order.cell.endpoints if e.endpoint == reader)

@@ -14,7 +14,7 @@ import numpy as np
 
 from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
 from rmwbench.campaign.trial.noting import note, note_flag
-from rmwbench.campaign.trial.outcome import Outcome, Window
+from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.process import records
 from rmwbench.suite.timeline import to_ns
@@ -39,7 +39,7 @@ class Held:
     last_seq: int | None
 
 
-def schedule_of(outcome: Outcome, endpoint: Endpoint) -> Window:
+def schedule_of(outcome: TrialOutcome, endpoint: Endpoint) -> TrialWindow:
     """From when until when an endpoint was to send, on its worker's clock."""
     window = outcome.times.window
     assert window is not None
@@ -50,10 +50,10 @@ def schedule_of(outcome: Outcome, endpoint: Endpoint) -> Window:
         return told
     leaves_ns = outcome.times.windows.get(endpoint.process, window).steady_ns
     leaves_ns += to_ns(endpoint.life.end_s)
-    return Window(told.start_ns, told.steady_ns, min(told.end_ns, leaves_ns))
+    return TrialWindow(told.start_ns, told.steady_ns, min(told.end_ns, leaves_ns))
 
 
-def held(outcome: Outcome, files: Mapping[str, int]) -> list[Held] | None:
+def held(outcome: TrialOutcome, files: Mapping[str, int]) -> list[Held] | None:
     """Those that were started and have not finished; None where one of them has sent all. `files`
     are the workers' records."""
     found = []
@@ -68,7 +68,7 @@ def held(outcome: Outcome, files: Mapping[str, int]) -> list[Held] | None:
     return found
 
 
-def tell(outcome: Outcome, one: Held) -> None:
+def tell(outcome: TrialOutcome, one: Held) -> None:
     """An event for the ledger, and a flag."""
     number, now_ns = one.endpoint.endpoint, time.monotonic_ns()
     held_ns = max(0, now_ns - one.since_ns)
@@ -81,7 +81,7 @@ def tell(outcome: Outcome, one: Held) -> None:
     outcome.endpoints.unfinished[number] = one.last_seq
 
 
-def _held(outcome: Outcome, endpoint: Endpoint, rows: np.ndarray | None) -> Held | None:
+def _held(outcome: TrialOutcome, endpoint: Endpoint, rows: np.ndarray | None) -> Held | None:
     told = schedule_of(outcome, endpoint)
     attempted = 0 if rows is None else len(rows)
     arrival = endpoint.wire(outcome.order.cell.arm, outcome.order.seed).get("arrival")
@@ -100,7 +100,7 @@ def _held(outcome: Outcome, endpoint: Endpoint, rows: np.ndarray | None) -> Held
     return Held(endpoint, since_ns, left, last_seq)
 
 
-def _sent(outcome: Outcome, files: Mapping[str, int]) -> dict[int, np.ndarray]:
+def _sent(outcome: TrialOutcome, files: Mapping[str, int]) -> dict[int, np.ndarray]:
     found: dict[int, np.ndarray] = {}
     for fd in files.values():
         try:

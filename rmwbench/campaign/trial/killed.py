@@ -8,7 +8,7 @@ its memory included.
 import numpy as np
 
 from rmwbench.campaign.trial.noting import note_flag
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.process.records import RECEIVED
 
@@ -16,7 +16,7 @@ KILLED = "killed_s"
 """What an event `killed` says of a worker; of a daemon it is `daemons_end_s`."""
 
 
-def tell_held(outcome: Outcome) -> None:
+def tell_held(outcome: TrialOutcome) -> None:
     """Adds to each worker's event `killed` how many messages it held. One that was to hold some and
     held none is a flag: its trial says nothing about what becomes of them."""
     cell = outcome.order.cell

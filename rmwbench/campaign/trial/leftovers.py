@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from rmwbench.campaign.trial.noting import note
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab import visible
 from rmwbench.lab.host import Host, RemoteHost, SharedHost
 from rmwbench.lab.process.crew import Crew
@@ -53,7 +53,7 @@ os.write(4, marshal.dumps(found))
 """
 
 
-def take_leftovers(outcome: Outcome, crew: Crew) -> None:
+def take_leftovers(outcome: TrialOutcome, crew: Crew) -> None:
     """Ends every worker and daemon in order, then looks what is there: rows of the table
     `leftovers`, and an event per host with all bytes and, as text, how many of each kind."""
     _leave(outcome, crew, crew.living)
@@ -100,7 +100,7 @@ def row(host: str, path: str, kind: str, size: int) -> dict[str, Any]:
     return {"host": host, "path": path, "kind": kind, "bytes": size}
 
 
-def _leave(outcome: Outcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
+def _leave(outcome: TrialOutcome, crew: Crew, processes: dict[str, WorkerProcess]) -> None:
     """What does not exit in time, or crashes as it does, is a problem of the trial's record and not
     of the trial: its messages have been collected."""
     for process in processes.values():

@@ -12,10 +12,10 @@ from typing import Any
 
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.trial.noting import note, note_flag
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
-from rmwbench.lab.machine import Reading, Ticks
+from rmwbench.lab.machine import EdgeReading, Ticks
 from rmwbench.lab.machine.timekeeping import timekeeping
 from rmwbench.lab.process.crew import Crew
 
@@ -42,12 +42,12 @@ def edge_probes(crew: Crew, begin: Posted, end: Posted) -> Iterator[dict[str, An
     for host, far in crew.hosts.remote.items():
         edges = [far.answer(posted[host]) for posted in (begin, end)]
         if None not in edges:
-            first, last = (Reading(Ticks(*ticks), *rest) for ticks, *rest in edges)
+            first, last = (EdgeReading(Ticks(*ticks), *rest) for ticks, *rest in edges)
             for row in machine.edge_probes(first, last):
                 yield _of(host, row)
 
 
-def sampled_probes(outcome: Outcome, crew: Crew) -> Iterator[dict[str, Any]]:
+def sampled_probes(outcome: TrialOutcome, crew: Crew) -> Iterator[dict[str, Any]]:
     """Of each machine, by its own sampler: the other machines' canaries, and the share of processor
     time of this trial and of others."""
     for host, document in outcome.sampling.sampled_at.items():
@@ -94,7 +94,7 @@ def flags(probes: Iterable[Mapping[str, Any]]) -> Iterator[Reason]:
             yield replace(flag, text=flag.text + where)
 
 
-def note_network(outcome: Outcome, crew: Crew) -> None:
+def note_network(outcome: TrialOutcome, crew: Crew) -> None:
     """What the trial ran over, as the file `network.json`: the machines, their interfaces, who
     keeps their clocks."""
     real = outcome.order.cell.real

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Reason
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
@@ -16,7 +16,7 @@ _COUNTS = ("scheduled", "sent", "failed", "never_sent", "last_seq")
 
 
 @contextlib.contextmanager
-def step(outcome: Outcome, name: str) -> Iterator[None]:
+def step(outcome: TrialOutcome, name: str) -> Iterator[None]:
     begun = time.monotonic_ns()
     try:
         yield
@@ -25,7 +25,7 @@ def step(outcome: Outcome, name: str) -> Iterator[None]:
 
 
 def note(
-    outcome: Outcome, process: str, event: str, time_ns: int | None = None, **fields: Any
+    outcome: TrialOutcome, process: str, event: str, time_ns: int | None = None, **fields: Any
 ) -> None:
     """An event; now where it has no time of its own."""
     now_ns = time.monotonic_ns() if time_ns is None else time_ns
@@ -33,22 +33,22 @@ def note(
 
 
 def note_flag(
-    outcome: Outcome, flag: Reason, time_ns: int | None = None, process: str = "machine"
+    outcome: TrialOutcome, flag: Reason, time_ns: int | None = None, process: str = "machine"
 ) -> None:
     """An event that a report shows beside the arm where enough of its trials have it."""
     note(outcome, process, "flag", time_ns, text=flag.text, code=str(flag.code))
 
 
-def note_hellos(outcome: Outcome, crew: Crew) -> None:
+def note_hellos(outcome: TrialOutcome, crew: Crew) -> None:
     for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
         note_hello(outcome, process, worker)
 
 
-def note_hello(outcome: Outcome, process: str, worker: WorkerProcess) -> None:
+def note_hello(outcome: TrialOutcome, process: str, worker: WorkerProcess) -> None:
     note(outcome, process, "hello", value=worker.pid, text=json.dumps(worker.hello or {}))
 
 
-def take_events(outcome: Outcome, crew: Crew) -> None:
+def take_events(outcome: TrialOutcome, crew: Crew) -> None:
     """Everything that workers and daemons have said by themselves since the last time."""
     for process, worker in [*crew.workers.items(), *crew.daemons.items()]:
         while worker.events:

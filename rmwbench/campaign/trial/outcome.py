@@ -15,9 +15,9 @@ from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
-from rmwbench.lab.network import Finding
-from rmwbench.lab.process.records import Section
-from rmwbench.lab.sampling.background import Flow
+from rmwbench.lab.network import NetworkFinding
+from rmwbench.lab.process.records import RecordSection
+from rmwbench.lab.sampling.background import LoadFlow
 from rmwbench.suite.cells import Cell
 
 
@@ -39,7 +39,7 @@ class Order:
 
 
 @dataclass
-class Window:
+class TrialWindow:
     """Absolute times of a trial in ns: on the orchestrator's CLOCK_MONOTONIC, or on a host's."""
 
     start_ns: int
@@ -50,9 +50,9 @@ class Window:
     def steady(self) -> tuple[int, int]:
         return self.steady_ns, self.end_ns
 
-    def on(self, clock: Clock) -> "Window":
+    def on(self, clock: Clock) -> "TrialWindow":
         """The same moments as that clock tells them."""
-        return Window(
+        return TrialWindow(
             *(clock.from_reference(t) for t in (self.start_ns, self.steady_ns, self.end_ns))
         )
 
@@ -73,8 +73,8 @@ class TimeFacts:
 
     started_utc: str
     begun_ns: int
-    window: Window | None = None
-    windows: dict[str, Window] = field(default_factory=dict)
+    window: TrialWindow | None = None
+    windows: dict[str, TrialWindow] = field(default_factory=dict)
     clocks: HostClocks | None = None
     started_late_ns: int = 0
     drain_end_ns: int | None = None
@@ -93,7 +93,7 @@ class EndpointFacts:
 
     granted: dict[int, dict[str, Any]] = field(default_factory=dict)
     matched: dict[int, int] = field(default_factory=dict)
-    starts: dict[int, Window] = field(default_factory=dict)
+    starts: dict[int, TrialWindow] = field(default_factory=dict)
     started: set[int] = field(default_factory=set)
     not_joined: set[int] = field(default_factory=set)
     finished: dict[int, dict[str, Any]] = field(default_factory=dict)
@@ -128,12 +128,12 @@ class NetworkFacts:
     others send, too."""
 
     broken: Reason | None = None
-    findings: list[Finding] = field(default_factory=list)
+    findings: list[NetworkFinding] = field(default_factory=list)
     frames: np.ndarray | None = None
     unlogged: int = 0
     counters: list[dict[str, Any]] = field(default_factory=list)
     traffic: dict[str, dict[str, dict[str, Any]]] = field(default_factory=dict)
-    background: dict[str, Flow] = field(default_factory=dict)
+    background: dict[str, LoadFlow] = field(default_factory=dict)
     cross_traffic: list[dict[str, Any]] = field(default_factory=list)
     cross_traffic_cpu_ns: int = 0
     shared_host: bool = False
@@ -151,7 +151,7 @@ class BesideFacts:
 
 
 @dataclass
-class Outcome:
+class TrialOutcome:
     """`events` are the workers' with `process` added; `sections` their records. `barrier` says what
     was missing in a failure at the barrier; `unsupported` what a worker said it cannot do."""
 
@@ -163,7 +163,7 @@ class Outcome:
     beside: BesideFacts = field(default_factory=BesideFacts)
     events: list[dict[str, Any]] = field(default_factory=list)
     probes: list[dict[str, Any]] = field(default_factory=list)
-    sections: list[Section] = field(default_factory=list)
+    sections: list[RecordSection] = field(default_factory=list)
     files: dict[str, bytes] = field(default_factory=dict)
     failure: Failure | None = None
     barrier: Code | None = None

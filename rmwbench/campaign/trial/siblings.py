@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
-from rmwbench.lab.process.records import SENT, Section
+from rmwbench.lab.process.records import SENT, RecordSection
 
 LATE_NS = 100_000
 """A schedule thread that is only woken is later than this on a busy machine alone."""
@@ -18,14 +18,14 @@ SHARE = 0.01
 WARMUP = 4
 
 
-def flags(outcome: Outcome) -> Iterator[Reason]:
+def flags(outcome: TrialOutcome) -> Iterator[Reason]:
     """A flag per publisher or client of which at least 1 % of the steady messages waited more than
     0.1 ms for the publish call of another one that shares its thread."""
     cell = outcome.order.cell
     if cell.schedule != "shared":
         return
     senders = {sender.endpoint: sender for sender in cell.senders}
-    by_thread: dict[tuple[str, Any], list[Section]] = defaultdict(list)
+    by_thread: dict[tuple[str, Any], list[RecordSection]] = defaultdict(list)
     for section in outcome.sections:
         if section.kind == SENT and section.endpoint in cell.sharing and len(section.rows):
             sender = senders[section.endpoint]
@@ -41,7 +41,7 @@ def flags(outcome: Outcome) -> Iterator[Reason]:
                 )
 
 
-def _held_up(sections: list[Section]) -> Iterator[tuple[int, float, int]]:
+def _held_up(sections: list[RecordSection]) -> Iterator[tuple[int, float, int]]:
     """Per publisher: the share of its steady messages that a sibling held up, and the longest time
     in ns."""
     columns = {

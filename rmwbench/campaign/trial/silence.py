@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rmwbench.campaign.trial.attest import shared_segments
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.process.records import RECEIVED, SENT
 
@@ -39,7 +39,7 @@ class Silence:
         )
 
 
-def delivered_nothing(outcome: Outcome) -> Iterator[Reason]:
+def delivered_nothing(outcome: TrialOutcome) -> Iterator[Reason]:
     """The flag of a done trial on one host in which reliable writers published and no reader got
     anything; none where something arrived, or where the trial itself takes readers, daemons or the
     network away."""
@@ -48,7 +48,7 @@ def delivered_nothing(outcome: Outcome) -> Iterator[Reason]:
         yield Reason(Code.DELIVERED_NOTHING, silence.text())
 
 
-def _silence(outcome: Outcome) -> Silence | None:
+def _silence(outcome: TrialOutcome) -> Silence | None:
     cell = outcome.order.cell
     workload = cell.workload
     provoked = (
@@ -77,7 +77,7 @@ def _silence(outcome: Outcome) -> Silence | None:
     )
 
 
-def _wake_ups(outcome: Outcome, readers: set[int]) -> int | None:
+def _wake_ups(outcome: TrialOutcome, readers: set[int]) -> int | None:
     """Voluntary context switches of the readers' processes within the window; None where they were
     not counted."""
     processes = {e.process for e in outcome.order.cell.endpoints if e.endpoint in readers}

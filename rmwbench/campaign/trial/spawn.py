@@ -4,7 +4,7 @@ killed."""
 from collections.abc import Mapping
 
 from rmwbench.campaign.plan.profile import Workers, address_environment
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.campaign.trial.real_time import scheduling
 from rmwbench.lab.camera.source import FrameSources
 from rmwbench.lab.host import Container
@@ -19,7 +19,7 @@ class Spawner:
 
     def __init__(
         self,
-        outcome: Outcome,
+        outcome: TrialOutcome,
         crew: Crew,
         workers: Workers,
         files: Mapping[str, int],

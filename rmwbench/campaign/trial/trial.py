@@ -30,7 +30,7 @@ from rmwbench.campaign.trial.failing import of_ours, of_worker
 from rmwbench.campaign.trial.killed import tell_held
 from rmwbench.campaign.trial.leftovers import take_leftovers
 from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
-from rmwbench.campaign.trial.outcome import Failure, Order, Outcome, TimeFacts
+from rmwbench.campaign.trial.outcome import Failure, Order, TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.silence import delivered_nothing
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
@@ -101,7 +101,7 @@ def run_trial(
     case."""
     if isinstance(workers, Worker):
         workers = dict.fromkeys(order.cell.middlewares, workers)
-    outcome = Outcome(
+    outcome = TrialOutcome(
         order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
     )
     if isinstance(host, Host) and len(order.cell.hosts) > 1:
@@ -180,7 +180,7 @@ def run_trial(
     return _result(outcome)
 
 
-def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
+def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
     """What the profiles say must serve before any worker opens, one after the other; none for
     most."""
     cell = outcome.order.cell
@@ -195,7 +195,7 @@ def _daemons(outcome: Outcome, crew: Crew, workers: Workers) -> None:
 
 
 def _live(
-    outcome: Outcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside
+    outcome: TrialOutcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside
 ) -> None:
     sampler = beside.sampler
     spawner = Spawner(outcome, crew, workers, files, beside.frames)
@@ -257,7 +257,7 @@ def _live(
         take_events(outcome, crew)
 
 
-def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
+def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
     outcome.sampling.sampled, outcome.sampling.unsampled = sampler.document, sampler.problem
     outcome.sampling.sampled_at = sampler.by_host
     outcome.files |= sampler.files
@@ -274,7 +274,7 @@ def _take_sampled(outcome: Outcome, sampler: Samplers, crew: Crew) -> None:
         )
 
 
-def _take_logs(outcome: Outcome, crew: Crew) -> None:
+def _take_logs(outcome: TrialOutcome, crew: Crew) -> None:
     network = [(crew.network.process, crew.network)] if crew.network else []
     for process, worker in [
         *crew.workers.items(),
@@ -290,7 +290,7 @@ def _take_logs(outcome: Outcome, crew: Crew) -> None:
                 outcome.files[f"{process}.{name}"] = content
 
 
-def _take_records(outcome: Outcome, files: Mapping[str, int]) -> None:
+def _take_records(outcome: TrialOutcome, files: Mapping[str, int]) -> None:
     """After the workers are gone, so that nothing moves any more. What a killed worker had recorded
     is still there."""
     with step(outcome, "records"):
@@ -310,7 +310,7 @@ _CAUSES = {Code.NO_MATCH: "no match"}
 
 
 @dataclass(frozen=True)
-class Judged:
+class TrialJudgement:
     status: str
     reasons: tuple[Reason, ...] = ()
     failed_by: FailedBy | None = None
@@ -323,24 +323,24 @@ class Judged:
         return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
 
 
-def judged(outcome: Outcome) -> Judged:
+def judged(outcome: TrialOutcome) -> TrialJudgement:
     """A machine that breaks a rule voids the trial, whatever else happened in it; not where the user
     keeps what a noisy one spoilt."""
     if outcome.network.broken is not None:
-        return Judged("void", (outcome.network.broken,))
+        return TrialJudgement("void", (outcome.network.broken,))
     failure = outcome.failure
     if failure is None:
         attested = attestations(outcome)
         if reasons := void_reasons(outcome, attested):
-            return Judged("void", tuple(reasons), attested=tuple(attested))
-        return Judged("done", attested=tuple(attested))
+            return TrialJudgement("void", tuple(reasons), attested=tuple(attested))
+        return TrialJudgement("done", attested=tuple(attested))
     spoilt = of_the_machine(outcome)
     if spoilt or failure.by is FailedBy.MACHINE:
-        return Judged("void", (*spoilt, failure.reason), FailedBy.MACHINE)
-    return Judged("failed", (failure.reason,), failure.by)
+        return TrialJudgement("void", (*spoilt, failure.reason), FailedBy.MACHINE)
+    return TrialJudgement("failed", (failure.reason,), failure.by)
 
 
-def _result(outcome: Outcome) -> TrialResult:
+def _result(outcome: TrialOutcome) -> TrialResult:
     order = outcome.order
     if outcome.unsupported is not None:
         return TrialResult(

@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.campaign.trial import machines
 from rmwbench.campaign.trial.attest import ASKED, contradiction, reasons
 from rmwbench.campaign.trial.beside import network, sources
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.campaign.trial.spoilt import SPOILT
 from rmwbench.codes import Code, Reason
 from rmwbench.lab import machine
@@ -27,7 +27,7 @@ PATH_OPTION = "path"
 worker."""
 
 
-def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reason]:
+def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[Reason]:
     """Every reason; empty for a good trial."""
     rules: tuple[Callable[[], Iterable[Reason]], ...] = (
         lambda: _overflow(outcome),
@@ -41,24 +41,24 @@ def void_reasons(outcome: Outcome, attested: list[dict[str, Any]]) -> list[Reaso
     return [reason for rule in rules for reason in rule()]
 
 
-def of_the_machine(outcome: Outcome) -> list[Reason]:
+def of_the_machine(outcome: TrialOutcome) -> list[Reason]:
     """The rules of the machine that void the trial, as far as it came: what the user keeps
     (`kept`) is not among them, whether the trial is done or failed."""
     return [reason for reason in _broken(outcome) if not _is_kept(outcome, reason)]
 
 
-def _broken(outcome: Outcome) -> list[Reason]:
+def _broken(outcome: TrialOutcome) -> list[Reason]:
     late = [{"probe": "start_late", "at": "window", "value": max(0, outcome.times.started_late_ns)}]
     return [*machine.voids(late), *machines.void_reasons(outcome.probes)]
 
 
-def kept(outcome: Outcome) -> list[Reason]:
+def kept(outcome: TrialOutcome) -> list[Reason]:
     """Why a trial would be void that is kept by the user's choice."""
     found = (reason for reason in _broken(outcome) if _is_kept(outcome, reason))
     return [replace(reason, text=f"{reason.text}; kept, as {SPOILT} asks") for reason in found]
 
 
-def _is_kept(outcome: Outcome, reason: Reason) -> bool:
+def _is_kept(outcome: TrialOutcome, reason: Reason) -> bool:
     return outcome.order.keeps_spoilt and reason.code in NOISE
 
 
@@ -68,7 +68,7 @@ def is_machines_fault(reasons: Sequence[Reason]) -> bool:
     return bool(reasons) and all(reason.machine for reason in reasons)
 
 
-def _overflow(outcome: Outcome) -> Iterator[Reason]:
+def _overflow(outcome: TrialOutcome) -> Iterator[Reason]:
     for section in outcome.sections:
         if section.overflow:
             yield Reason(
@@ -78,7 +78,7 @@ def _overflow(outcome: Outcome) -> Iterator[Reason]:
             )
 
 
-def strange_clocks(outcome: Outcome) -> Iterator[str]:
+def strange_clocks(outcome: TrialOutcome) -> Iterator[str]:
     """Of each process whose clock is not its host's, for stamps of two clocks are subtracted only
     where both are known. The last command of a trial tells: the time that a worker notes while it
     answers `collect` lies between asking and having the answer, once it is told on our clock. One
@@ -107,12 +107,12 @@ def strange_clocks(outcome: Outcome) -> Iterator[str]:
             )
 
 
-def _path(outcome: Outcome, attested: list[dict[str, Any]]) -> Iterator[Reason]:
+def _path(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> Iterator[Reason]:
     if text := contradiction(_asked_path(outcome), attested, reasons(outcome)):
         yield Reason(Code.PATH, text)
 
 
-def _asked_path(outcome: Outcome) -> Any:
+def _asked_path(outcome: TrialOutcome) -> Any:
     """By the arm's option, else by its mode: a transport that a middleware left for another would
     be measured under a wrong name. Within a process (`intra_process`) there may be readers outside;
     of several sides each has modes of its own."""
@@ -121,7 +121,7 @@ def _asked_path(outcome: Outcome) -> Any:
     return arm.options.get(PATH_OPTION, transport if transport in ASKED else None)
 
 
-def _granted(outcome: Outcome) -> Iterator[Reason]:
+def _granted(outcome: TrialOutcome) -> Iterator[Reason]:
     """Quality of service, modes and schedule as granted, against those asked; `default` asks for
     nothing."""
     for endpoint in outcome.order.cell.endpoints:

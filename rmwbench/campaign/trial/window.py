@@ -13,7 +13,7 @@ from rmwbench.campaign.trial.beside.beside import Beside
 from rmwbench.campaign.trial.changes import Changes, start_fields, take_started
 from rmwbench.campaign.trial.held import held, tell
 from rmwbench.campaign.trial.noting import step, take_events
-from rmwbench.campaign.trial.outcome import Outcome, Window
+from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow
 from rmwbench.campaign.trial.spawn import Spawner
 from rmwbench.lab import machine
 from rmwbench.lab.process import records
@@ -22,7 +22,7 @@ from rmwbench.lab.process.worker import WorkerFailed
 
 
 def run_window(
-    outcome: Outcome,
+    outcome: TrialOutcome,
     crew: Crew,
     workers: Workers,
     beside: Beside,
@@ -41,7 +41,7 @@ def run_window(
         least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
         lead_ns = max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
         start_ns = time.monotonic_ns() + lead_ns
-        window = Window(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
+        window = TrialWindow(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
         changes = Changes(outcome, crew, workers, window, network, spawner)
         if network is not None:
             network.schedule(window.steady_ns, window.end_ns)
@@ -85,7 +85,7 @@ def run_window(
     return changes
 
 
-def _finish(outcome: Outcome, crew: Crew, timeout_s: float, files: Mapping[str, int]) -> None:
+def _finish(outcome: TrialOutcome, crew: Crew, timeout_s: float, files: Mapping[str, int]) -> None:
     """Everything that was started tells its end: schedules, relays, services. What a publish call
     holds does not, and that is a result."""
 
@@ -109,7 +109,10 @@ def _finish(outcome: Outcome, crew: Crew, timeout_s: float, files: Mapping[str, 
 
 
 def drain(
-    outcome: Outcome, crew: Crew, changes: Changes, files: Mapping[str, int] = MappingProxyType({})
+    outcome: TrialOutcome,
+    crew: Crew,
+    changes: Changes,
+    files: Mapping[str, int] = MappingProxyType({}),
 ) -> None:
     """Readers wait for the last message of each of their writers; with nothing sent there is
     nothing to wait for. A client waits for the replies to its own requests, which it knows by its
@@ -149,7 +152,11 @@ def drain(
 
 
 def _expected(
-    outcome: Outcome, process: str, last: Mapping[int, int], gone: Collection[int], reliable: bool
+    outcome: TrialOutcome,
+    process: str,
+    last: Mapping[int, int],
+    gone: Collection[int],
+    reliable: bool,
 ) -> dict[str, dict[str, int]]:
     """Reader → writer → last sequence number, of a process's readers of that reliability."""
     readers = {
@@ -166,7 +173,7 @@ def _expected(
     }
 
 
-def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
+def _quiet_s(outcome: TrialOutcome, files: Mapping[str, int]) -> float:
     """How long nothing must come before a reliable stream has come to its end: longer than a late
     message or the next repeat of a lost one takes, as far as this trial has shown."""
     heartbeats = (timeouts.heartbeat_s(name) for name in outcome.order.cell.middlewares)
@@ -174,7 +181,7 @@ def _quiet_s(outcome: Outcome, files: Mapping[str, int]) -> float:
     return max(timeouts.DRAIN_QUIET_S, timeouts.DRAIN_QUIET_LATENCIES * longest_s, *heartbeats)
 
 
-def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
+def _longest_latency_ns(outcome: TrialOutcome, files: Mapping[str, int]) -> int:
     """Of what has arrived by now, as its readers recorded it; 0 where that cannot be told, as over
     several clocks. A message of another trial tells no intended time, and the age of a late reader's
     history is no latency (`was_moving` of rmwbench/analysis/metrics/latency.py)."""
@@ -196,11 +203,11 @@ def _longest_latency_ns(outcome: Outcome, files: Mapping[str, int]) -> int:
     return longest_ns
 
 
-def _has_one_clock(outcome: Outcome) -> bool:
+def _has_one_clock(outcome: TrialOutcome) -> bool:
     return outcome.times.clocks is None or not outcome.times.clocks.foreign
 
 
-def _there_since_ns(outcome: Outcome) -> dict[int, int]:
+def _there_since_ns(outcome: TrialOutcome) -> dict[int, int]:
     """Endpoint → when it was matched, else when it was created."""
     return {
         event["endpoint"]: event["time_ns"]

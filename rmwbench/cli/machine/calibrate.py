@@ -36,7 +36,7 @@ def calibrate(
         int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")
     ] = 1,
 ) -> None:
-    from rmwbench.campaign.calibrate.session import Interrupted, Session, fresh_directory
+    from rmwbench.campaign.calibrate.session import CalibrationSession, Interrupted, fresh_directory
     from rmwbench.report import calibration
     from rmwbench.report.render.terminal import print_view
     from rmwbench.results.machine.calibration import exit_code
@@ -44,7 +44,7 @@ def calibrate(
     from rmwbench.results.show import summarise
 
     console = stderr_console()
-    session = Session(
+    session = CalibrationSession(
         fresh_directory(out),
         lambda bundle: as_document(summarise(bundle)),
         console,

@@ -13,7 +13,7 @@ from rmwbench.typed import as_typed
 
 if TYPE_CHECKING:
     from rmwbench.lab.machine.finding import Finding
-    from rmwbench.lab.machine.fixes import Outcome, Step
+    from rmwbench.lab.machine.fixes import FixOutcome, FixStep
 
 DONE, NOT_DONE = 0, 1
 
@@ -21,9 +21,9 @@ DONE, NOT_DONE = 0, 1
 def fix(findings: "Sequence[Finding]", only: Sequence[str], *, yes: bool, as_json: bool) -> int:
     """The exit code. Changes nothing where one of the steps is not this user's to do: then it says
     what to type."""
-    from rmwbench.lab.machine.fixes import Kernel, apply, command_of, fixable, steps_of
+    from rmwbench.lab.machine.fixes import KernelFiles, apply, command_of, fixable, steps_of
 
-    kernel = Kernel()
+    kernel = KernelFiles()
     wanted = fixable(findings, only)
     steps = steps_of(wanted, kernel)
     if not steps:
@@ -43,9 +43,9 @@ def fix(findings: "Sequence[Finding]", only: Sequence[str], *, yes: bool, as_jso
 
 def undo(*, yes: bool, as_json: bool) -> int:
     """The exit code."""
-    from rmwbench.lab.machine.fixes import Kernel, command_of, kept_steps, undo
+    from rmwbench.lab.machine.fixes import KernelFiles, command_of, kept_steps, undo
 
-    kernel = Kernel()
+    kernel = KernelFiles()
     steps = [step for step in reversed(kept_steps(kernel)) if step.before is not None]
     if not steps:
         return _end([], as_json, "Nothing is to be set back: --fix has changed nothing.")
@@ -71,12 +71,12 @@ def _nothing(findings: "Sequence[Finding]", only: Sequence[str]) -> str:
 
 
 def _by_hand(
-    steps: "Sequence[Step]", denied: "Sequence[Step]", as_json: bool, back: bool = False
+    steps: "Sequence[FixStep]", denied: "Sequence[FixStep]", as_json: bool, back: bool = False
 ) -> int:
-    from rmwbench.lab.machine.fixes import Outcome, command_of
+    from rmwbench.lab.machine.fixes import FixOutcome, command_of
 
     if as_json:
-        return _end([Outcome(step, "not allowed") for step in steps], as_json, "")
+        return _end([FixOutcome(step, "not allowed") for step in steps], as_json, "")
     what = ", ".join(dict.fromkeys(step.target for step in denied))
     _show(
         f"This user may not change {what}. As root (in a container: on its host):",
@@ -103,7 +103,7 @@ def _agreed(question: str, yes: bool) -> bool:
     return typer.confirm(question, default=False, err=True)
 
 
-def _end(outcomes: "Sequence[Outcome]", as_json: bool, told: str) -> int:
+def _end(outcomes: "Sequence[FixOutcome]", as_json: bool, told: str) -> int:
     from rmwbench.lab.machine.fixes import SCHEMA, VERSION, command_of
 
     code = NOT_DONE if any(one.problem for one in outcomes) else DONE

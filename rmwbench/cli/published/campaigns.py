@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rmwbench.published.campaign import Campaign
+    from rmwbench.published.campaign import MeasuredCampaign
 
 
 def campaigns_in(
     directories: Iterable[Path], who: str, *, imported: str | None = None
-) -> "list[Campaign]":
+) -> "list[MeasuredCampaign]":
     """The campaign of each directory; of one that `rmwbench published claims run` made all of them,
     with the ids that each was `asked` for. Raises UserError for anything else.
 

@@ -14,8 +14,8 @@ from rmwbench.cli.published.campaigns import campaigns_in
 from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:
-    from rmwbench.published.campaign import Campaign
-    from rmwbench.published.claims.by_suite import Row
+    from rmwbench.published.campaign import MeasuredCampaign
+    from rmwbench.published.claims.by_suite import SuiteRow
     from rmwbench.published.claims.claims_file import Claims
 
 
@@ -131,7 +131,7 @@ def show(
     if as_json:
         print_json(document(made))
         return
-    rows: list[Row] = []
+    rows: list[SuiteRow] = []
     if markdown or suites:
         from rmwbench.published.claims.by_suite import by_suite
 
@@ -146,7 +146,7 @@ def show(
     deliver(view(made, depth, suites=rows, link=link), path, markdown=markdown)
 
 
-def _save(files: "list[Claims]", given: "list[Campaign]", directory: Path) -> None:
+def _save(files: "list[Claims]", given: "list[MeasuredCampaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.claims.suites import is_of
     from rmwbench.published.claims.summary import file_name, measured, text

@@ -14,9 +14,9 @@ from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.published.claims.campaign.plan import ClaimsPlan
-    from rmwbench.published.claims.campaign.session import Session
+    from rmwbench.published.claims.campaign.session import ClaimsSession
     from rmwbench.published.claims.claims_file import Claims
-    from rmwbench.published.claims.ledger import Ledger
+    from rmwbench.published.claims.ledger import ClaimsLedger
 
 DEFAULT_BUDGET = "30m"
 Source = Annotated[
@@ -96,7 +96,7 @@ def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoRet
     _carry_out(session, files, no_report)
 
 
-def _carry_out(session: "Session", files: "list[Claims]", no_report: bool) -> NoReturn:
+def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> NoReturn:
     """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
     from rmwbench.published.claims.campaign.plan import lines
     from rmwbench.published.claims.campaign.run import ClaimCampaigns
@@ -165,7 +165,7 @@ def _asked(
     return names, found.files, ids
 
 
-def _resumed(directory: Path, budget_s: float | None) -> "tuple[Session, list[Claims]]":
+def _resumed(directory: Path, budget_s: float | None) -> "tuple[ClaimsSession, list[Claims]]":
     """The session to go on with. A new budget is a new round: what is open by now, in new
     campaigns; without one it is what the old budget still has."""
     from rmwbench.published.claims.campaign.run import settled_in
@@ -230,7 +230,7 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
     return found
 
 
-def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
+def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> bool:
     """Shows and writes what was found; whether any trial was done."""
     from rmwbench.bundle import Bundle
     from rmwbench.published.beside import evaluated
@@ -261,7 +261,7 @@ def _answer(session: "Session", files: "list[Claims]", no_report: bool) -> bool:
     return good
 
 
-def _told(made: "Ledger") -> "list[str]":
+def _told(made: "ClaimsLedger") -> "list[str]":
     """What each answered claim says, then the counts."""
     from rmwbench.words.printable import printable
 

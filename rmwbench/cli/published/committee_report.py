@@ -19,10 +19,10 @@ from rmwbench.words.numbers import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rmwbench.published.committee.parts import Beside, Report
+    from rmwbench.published.committee.parts import CommunityPart, Report
     from rmwbench.published.committee.run import Sections
-    from rmwbench.published.committee.sections import Share
-    from rmwbench.published.committee.session import Session
+    from rmwbench.published.committee.sections import BudgetShare
+    from rmwbench.published.committee.session import CommitteeSession
     from rmwbench.report.view import View
     from rmwbench.suite.file.candidates import Choice
 
@@ -147,14 +147,14 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
 def _new(
     directory: Path,
     evaluation: str,
-    shares: "Sequence[Share]",
+    shares: "Sequence[BudgetShare]",
     absent: "Mapping[str, str]",
     *,
     seed: int,
     budget_s: float,
     asked: "Choice",
     machines: int | None,
-) -> "Session":
+) -> "CommitteeSession":
     from rmwbench.published.committee.sections import EVALUATIONS
     from rmwbench.published.committee.session import begin
 
@@ -193,7 +193,7 @@ def go_on(directory: Path, cluster: str | None) -> NoReturn:
 
 def _begun(
     directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None
-) -> "Session":
+) -> "CommitteeSession":
     """The evaluation to go on with. Raises UserError for what would change its plan."""
     from rmwbench.published.committee.session import load
 
@@ -223,7 +223,7 @@ def _begun(
     return session
 
 
-def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoReturn:
+def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
     from rmwbench.published.committee.run import Sections
 
@@ -248,7 +248,7 @@ def _carry_out(session: "Session", as_json: bool, cluster: str | None) -> NoRetu
     raise typer.Exit(2 if not measured else 0 if measured == len(report.parts) else 1)
 
 
-def _on(address: str, session: "Session") -> "Sections":
+def _on(address: str, session: "CommitteeSession") -> "Sections":
     from rmwbench.cluster.start import new_campaign, resumed_campaign
     from rmwbench.published.committee.run import Sections
 
@@ -256,7 +256,7 @@ def _on(address: str, session: "Session") -> "Sections":
     return Sections(session, begin, functools.partial(resumed_campaign, address))
 
 
-def write(session: "Session") -> "tuple[Report, list[Path]]":
+def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     """Writes the document of what has been measured so far, and says where no PDF could be made:
     the report, and its files."""
     from rmwbench.published.committee import markdown, page
@@ -284,17 +284,17 @@ def say_files(files: "Sequence[Path]") -> None:
         say(f"report: {path}")
 
 
-def _beside(session: "Session") -> "list[Beside]":
+def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
     """The parts in which nothing runs: ours of the admission, and what was put into
     DIR/community."""
-    from rmwbench.published.committee.parts import Beside
+    from rmwbench.published.committee.parts import CommunityPart
     from rmwbench.published.community import admission
     from rmwbench.published.community.shown import replaceable, shipped, view_of
 
     place = session.directory / "community"
     bar = admission.view(admission.document(admission.OURS))
     found = [
-        Beside(
+        CommunityPart(
             title="Admission of candidates",
             view=bar,
             get="rmwbench published community admission",
@@ -312,14 +312,14 @@ def _beside(session: "Session") -> "list[Beside]":
             if ours
             else None
         )
-        found.append(Beside(title=title, view=view, get=f"{command} > {given}"))
+        found.append(CommunityPart(title=title, view=view, get=f"{command} > {given}"))
     return found
 
 
 def _document(
     name: str,
     budget_s: float,
-    shares: "Sequence[Share]",
+    shares: "Sequence[BudgetShare]",
     absent: "Mapping[str, str]",
     machines: int | None,
 ) -> dict[str, Any]:

@@ -126,7 +126,7 @@ def _collected(
     from rmwbench.cli.verbs.plan import parse_duration_s
     from rmwbench.errors import UserError
     from rmwbench.published.community.github import history
-    from rmwbench.published.community.github.client import Client
+    from rmwbench.published.community.github.client import ApiClient
     from rmwbench.published.community.github.collect import collect
     from rmwbench.published.community.github.project import digest
     from rmwbench.published.community.github.saved import save as keep
@@ -163,7 +163,7 @@ def _collected(
         typer.echo(text, err=True)
 
     token = os.environ.get("GITHUB_TOKEN") or None
-    client = Client(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
+    client = ApiClient(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
     projects = []
     begin = _moment(since)
     for name, directory in asked.items():

@@ -119,7 +119,7 @@ def _print_agreement(document: dict[str, Any], console: "Console") -> None:
     from rmwbench.report.render.terminal import print_view
     from rmwbench.report.view import Section, Table, Text, View
 
-    tables = [(("section", *agreement.Said), agreement.rows(document["sections"]))]
+    tables = [(("section", *agreement.Agreement), agreement.rows(document["sections"]))]
     if document["contrary"]:
         heads = ("section", "workload", "candidate", "the first", "the second")
         tables.append((heads, agreement.contrary(document)))

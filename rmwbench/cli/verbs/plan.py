@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rich.table import Table
 
     from rmwbench.campaign.plan.cut import Cut
-    from rmwbench.campaign.plan.plan import Comparison, Plan
+    from rmwbench.campaign.plan.plan import ComparedCells, Plan
     from rmwbench.suite.cells import Cell
 
 UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
@@ -97,7 +97,7 @@ def plan(
 
     from rmwbench.campaign.here import Here
     from rmwbench.campaign.plan import buffers, unsupported
-    from rmwbench.campaign.plan.machine_limits import Machine
+    from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner, Request
     from rmwbench.campaign.start import checked
     from rmwbench.cluster import estimate
@@ -126,7 +126,7 @@ def plan(
     planner = Planner(text, request.suite_file, choice(candidates, added, without))
     request, absent = planner.without_absent(request)
     left_out: Cut | None = None
-    machine = Machine.here() if cluster is None else None
+    machine = MachineLimits.here() if cluster is None else None
     if machine is not None:
         request, left_out = planner.within_budget(request, machine)
     _, found = planner.chosen(request)
@@ -364,7 +364,7 @@ def _workload_table(made: "Plan") -> "Table":
     return table
 
 
-def _percentiles(comparison: "Comparison") -> str:
+def _percentiles(comparison: "ComparedCells") -> str:
     from rmwbench.suite.percentiles import percentile_name
 
     if comparison.steady_messages is None:

@@ -9,7 +9,7 @@ from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.words.printable import printable
 
 if TYPE_CHECKING:
-    from rmwbench.bundle.query import Answer
+    from rmwbench.bundle.query import QueryResult
 
 
 def register(app: typer.Typer) -> None:
@@ -77,7 +77,7 @@ def _csv(columns: list[str], rows: list[tuple[Any, ...]]) -> None:
         writer.writerow(map(printable, row) if sys.stdout.isatty() else row)
 
 
-def _table(found: "Answer") -> None:
+def _table(found: "QueryResult") -> None:
     from rich import box
     from rich.markup import escape
     from rich.table import Table

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rmwbench.results.selection import Selection
 
 
-class Format(StrEnum):
+class ReportFormat(StrEnum):
     html = "html"
     markdown = "markdown"
 
@@ -40,11 +40,11 @@ def report(
         ),
     ] = None,
     kind: Annotated[
-        Format,
+        ReportFormat,
         typer.Option(
             "--format", help="One self-contained HTML file, or Markdown with charts beside it."
         ),
-    ] = Format.html,
+    ] = ReportFormat.html,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -98,22 +98,24 @@ def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
         typer.launch(str((directory / "report.html").resolve()))
 
 
-def _name(kind: Format, selection: "Selection | None") -> str:
+def _name(kind: ReportFormat, selection: "Selection | None") -> str:
     """Of a selection another than that of the whole report, which stays."""
     stem = "report"
     if selection is not None:
         stem += "-" + re.sub(r"[^A-Za-z0-9_.]+", "-", selection.words)
-    return stem + (".html" if kind is Format.html else ".md")
+    return stem + (".html" if kind is ReportFormat.html else ".md")
 
 
-def _check(kind: Format, path: Path) -> None:
+def _check(kind: ReportFormat, path: Path) -> None:
     """Raises UserError where a report of this format cannot be written to that path."""
     from rmwbench.whole_file import check_page, is_written_through
 
-    check_page(path, "Markdown" if kind is Format.markdown else "HTML")
-    other = {".md": Format.markdown, ".html": Format.html, ".htm": Format.html}.get(
-        path.suffix.lower(), kind
-    )
+    check_page(path, "Markdown" if kind is ReportFormat.markdown else "HTML")
+    other = {
+        ".md": ReportFormat.markdown,
+        ".html": ReportFormat.html,
+        ".htm": ReportFormat.html,
+    }.get(path.suffix.lower(), kind)
     if other is not kind:
         raise UserError(
             "the name of the report promises another format",
@@ -122,7 +124,7 @@ def _check(kind: Format, path: Path) -> None:
             actual=other.value,
             fix=f"--format {other.value}",
         )
-    if kind is Format.markdown and is_written_through(path):
+    if kind is ReportFormat.markdown and is_written_through(path):
         raise UserError(
             "a report in Markdown has pictures beside it, and there is no place for them here",
             where=str(path),
@@ -130,20 +132,20 @@ def _check(kind: Format, path: Path) -> None:
         )
 
 
-def _write_capacity(kind: Format, bundle: "Bundle", path: Path) -> None:
+def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
     from rmwbench.report.capacity.view import view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.render.markdown import write_markdown
     from rmwbench.results.capacity.document import summarise
 
     made = view(summarise(bundle), draw=True)
-    (write_html if kind is Format.html else write_markdown)(made, path)
+    (write_html if kind is ReportFormat.html else write_markdown)(made, path)
 
 
-def _write(kind: Format, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
+def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
     from rmwbench.published.beside import evaluated
     from rmwbench.report.show.files import write_html, write_markdown
     from rmwbench.results.show import summarise
 
     shown = summarise(bundle, selection=selection)
-    (write_html if kind is Format.html else write_markdown)(shown, path, evaluated(shown))
+    (write_html if kind is ReportFormat.html else write_markdown)(shown, path, evaluated(shown))

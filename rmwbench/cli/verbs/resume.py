@@ -10,7 +10,7 @@ from rmwbench.cli.runs import ENDING, NoReport, carry_out
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from rmwbench.campaign.run import Runner, Source
+    from rmwbench.campaign.run import Runner, TrialSource
 
 
 def register(app: typer.Typer) -> None:
@@ -66,7 +66,7 @@ def resume(
     carry_out(_resumed(directory, cluster), directory, no_report, cluster)
 
 
-def _resumed(directory: Path, cluster: str | None) -> "Runner[Source]":
+def _resumed(directory: Path, cluster: str | None) -> "Runner[TrialSource]":
     if cluster is None:
         from rmwbench.campaign.start import resumed_campaign
 

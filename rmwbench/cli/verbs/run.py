@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from rmwbench.campaign.run import Runner, Source
+    from rmwbench.campaign.run import Runner, TrialSource
 
 
 def register(app: typer.Typer) -> None:
@@ -153,7 +153,7 @@ def run(
 
 def _new_on(
     address: str, copy_to: str | None, place: str | None, gang: bool
-) -> "Callable[..., Runner[Source]]":
+) -> "Callable[..., Runner[TrialSource]]":
     from rmwbench.cluster import placing
     from rmwbench.cluster.start import new_campaign
 

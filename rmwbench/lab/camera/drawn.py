@@ -17,7 +17,7 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from rmwbench.suite.workload.camera import PHOTO, Format
+from rmwbench.suite.workload.camera import PHOTO, PixelFormat
 
 FRAMES = 6
 """Different ones; after them the first comes again."""
@@ -36,7 +36,7 @@ THINGS = 24
 
 
 @lru_cache(maxsize=2)
-def frames(kind: str, format_: Format) -> tuple[bytes, ...]:
+def frames(kind: str, format_: PixelFormat) -> tuple[bytes, ...]:
     """All of them, RGB without padding."""
     random = np.random.default_rng([SEED, format_.width, format_.height])
     scene = _scene(format_.width + TURN_PIXELS * (FRAMES - 1), format_.height, random)

@@ -34,7 +34,7 @@ from rmwbench.lab.camera import drawn
 from rmwbench.lab.host.host import TARGETS
 from rmwbench.lab.process.crew import Crew, Program
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.workload.camera import Format, element, frame_format, is_drawn
+from rmwbench.suite.workload.camera import PixelFormat, element, frame_format, is_drawn
 from rmwbench.suite.workload.endpoints import Endpoint
 
 ROLE = "source"
@@ -114,7 +114,7 @@ def launcher() -> str | None:
     return shutil.which(LAUNCHER)
 
 
-def pipeline(source: str, format_: Format) -> list[str]:
+def pipeline(source: str, format_: PixelFormat) -> list[str]:
     """The arguments of GStreamer for a source in that format on its standard output, paced by the
     clock."""
     words = element(source).split()

@@ -19,7 +19,7 @@ from rmwbench.lab.host.host import (
     check_tap,
 )
 from rmwbench.lab.host.hosts import Hosts
-from rmwbench.lab.host.kind import Kind, check, check_own, host_kind, make
+from rmwbench.lab.host.kind import HostKind, check, check_own, host_kind, make
 from rmwbench.lab.host.remote import RemoteHost
 from rmwbench.lab.host.shared import SharedHost
 
@@ -29,8 +29,8 @@ __all__ = [
     "Exited",
     "Host",
     "HostBroken",
+    "HostKind",
     "Hosts",
-    "Kind",
     "RemoteHost",
     "Scheduling",
     "SharedHost",

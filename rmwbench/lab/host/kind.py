@@ -24,7 +24,7 @@ LOST = (
 
 
 @dataclass(frozen=True)
-class Kind:
+class HostKind:
     """`name` is `own` or `shared`; `reason` is why it is shared, None where it is not."""
 
     name: str
@@ -42,10 +42,10 @@ class Kind:
         return f"trials run on the shared host, without namespaces ({self.reason}): {LOST}"
 
 
-NAMESPACES = Kind(OWN)
+NAMESPACES = HostKind(OWN)
 
 
-def host_kind() -> Kind:
+def host_kind() -> HostKind:
     """Raises UserError for a value of the variable that names no kind."""
     asked = os.environ.get(VARIABLE) or None
     if asked not in (None, OWN, SHARED):
@@ -58,14 +58,14 @@ def host_kind() -> Kind:
         )
     if asked is None:
         return _found()
-    return Kind(asked, f"{VARIABLE}={SHARED}" if asked == SHARED else None)
+    return HostKind(asked, f"{VARIABLE}={SHARED}" if asked == SHARED else None)
 
 
-def _found() -> Kind:
+def _found() -> HostKind:
     broken = why_not_own()
     if broken is None or not _is_denied(broken):
         return NAMESPACES
-    return Kind(SHARED, str(broken))
+    return HostKind(SHARED, str(broken))
 
 
 @functools.cache

@@ -28,7 +28,7 @@ _ARGUMENTS = {
 _ADDRESSES = ("RMWBENCH_ADDRESS", "RMWBENCH_PEERS", "RMWBENCH_DAEMON_ADDRESS")
 
 
-class Refused(Exception):
+class NotPermitted(Exception):
     """The orchestrator asked for what no rmwbench asks for."""
 
 
@@ -36,10 +36,10 @@ def arguments(given: object) -> list[str]:
     """The words of a worker, daemon or tool. Raises Refused for any other."""
     words = strings(given)
     if len(words) % 2:
-        raise Refused("a word without its value")
+        raise NotPermitted("a word without its value")
     for name, value in zip(words[::2], words[1::2], strict=True):
         if name not in _ARGUMENTS or not re.fullmatch(_ARGUMENTS[name], value):
-            raise Refused(f"the argument {name[:40]!r} {value[:40]!r}")
+            raise NotPermitted(f"the argument {name[:40]!r} {value[:40]!r}")
     return words
 
 
@@ -49,7 +49,7 @@ def environment(given: object, program: Mapping[str, str]) -> dict[str, str]:
     of another machine. Raises Refused for anything that is not an address.
     """
     if not isinstance(given, Mapping):
-        raise Refused("an invalid environment")
+        raise NotPermitted("an invalid environment")
     found = (
         {name: os.environ[name] for name in INHERITED_VARIABLES if name in os.environ}
         | FIXED
@@ -65,34 +65,34 @@ def _addresses(text: object) -> str:
     try:
         return " ".join(str(ipaddress.ip_address(word)) for word in str(text).split())
     except ValueError:
-        raise Refused("an invalid address") from None
+        raise NotPermitted("an invalid address") from None
 
 
 def strings(given: object) -> list[str]:
     """A list of texts. Raises Refused for anything else."""
     if not isinstance(given, Sequence) or isinstance(given, str) or len(given) > 64:
-        raise Refused("no list of words")
+        raise NotPermitted("no list of words")
     return [word(one) for one in given]
 
 
 def word(given: object) -> str:
     """A short text without control characters. Raises Refused for anything else."""
     if not isinstance(given, str) or len(given) > MOST_WORD_CHARACTERS or not given.isprintable():
-        raise Refused("no word")
+        raise NotPermitted("no word")
     return given
 
 
 def number(given: object, most: int) -> int:
     """From 0 to `most`. Raises Refused for anything else."""
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= most:
-        raise Refused(f"no number from 0 to {most}")
+        raise NotPermitted(f"no number from 0 to {most}")
     return given
 
 
 def descriptors(given: object) -> dict[int, int]:
     """Target → number of a file. Raises Refused for anything else."""
     if not isinstance(given, Mapping) or len(given) > LARGEST_FD:
-        raise Refused("no files")
+        raise NotPermitted("no files")
     return {
         number(_whole(target), LARGEST_FD): number(file, 1 << 31) for target, file in given.items()
     }

@@ -19,14 +19,14 @@ VALID_DAYS = 30
 
 
 @dataclass(frozen=True)
-class Identity:
+class AgentIdentity:
     """An agent's: both as PEM. The key never leaves its process."""
 
     certificate: str
     key: bytes
 
 
-def new_identity() -> Identity:
+def new_identity() -> AgentIdentity:
     """A new self-signed certificate. Raises UserError where the library for it is not installed."""
     try:
         from cryptography import x509
@@ -54,13 +54,13 @@ def new_identity() -> Identity:
         .sign(key, hashes.SHA256())
     )
     plain = serialization.NoEncryption()
-    return Identity(
+    return AgentIdentity(
         made.public_bytes(serialization.Encoding.PEM).decode(),
         key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain),
     )
 
 
-def serving(identity: Identity) -> ssl.SSLContext:
+def serving(identity: AgentIdentity) -> ssl.SSLContext:
     """What an agent answers with."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.minimum_version = ssl.TLSVersion.TLSv1_3

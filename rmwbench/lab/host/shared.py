@@ -35,7 +35,7 @@ _INIT = str(Path(__file__).with_name("shared_init.py"))
 
 
 @dataclass
-class Place:
+class SharedPlace:
     """What a shared host has for itself. `lock` is a socket whose name in the network namespace
     holds the number."""
 
@@ -48,7 +48,7 @@ class Place:
         return FIRST_PORT + PORTS * (self.number - 1)
 
 
-def claim(owner: str) -> Place:
+def claim(owner: str) -> SharedPlace:
     """A number that nobody has here, and its directory. Raises HostBroken where all are taken or
     none can be made."""
     used = frozenset(_used_ports())
@@ -65,7 +65,7 @@ def claim(owner: str) -> Place:
                 continue
             raise HostBroken(f"make a directory in {error.filename}", error.errno) from None
         (directory / OWNER).write_text(owner)
-        return Place(number, directory, lock)
+        return SharedPlace(number, directory, lock)
     raise HostBroken(f"all {len(NUMBERS)} numbers of shared hosts are taken on this machine")
 
 

@@ -4,7 +4,7 @@ middleware, spoiled a trial."""
 from rmwbench.lab.machine.card import state
 from rmwbench.lab.machine.doctor import Checkup, checkup, describe
 from rmwbench.lab.machine.probe import (
-    Reading,
+    EdgeReading,
     Ticks,
     attributed_probes,
     awake_as_idle,
@@ -28,7 +28,7 @@ __all__ = [
     "RULES",
     "STEAL_VOID_FRACTION",
     "Checkup",
-    "Reading",
+    "EdgeReading",
     "Rule",
     "Ticks",
     "Violation",

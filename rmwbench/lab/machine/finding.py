@@ -10,7 +10,7 @@ LEVELS: tuple[Level, ...] = ("red", "yellow", "unknown", "green")
 
 
 @dataclass(frozen=True)
-class Change:
+class FixChange:
     """What `rmwbench doctor --fix` does about a finding, and can take back. `file`: the kernel's
     files of that pattern get the value; `limit`: the shell that called gets it (`memlock`,
     `nofile`), as `SOFT:HARD`."""
@@ -39,7 +39,7 @@ class Finding:
     permanent: str | None = None
     worth: str | None = None
     spoils: bool = False
-    changes: tuple[Change, ...] = ()
+    changes: tuple[FixChange, ...] = ()
 
     def document(self) -> dict[str, Any]:
         return asdict(self)

@@ -17,7 +17,7 @@ from typing import Any
 from rmwbench import home
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.machine import gather
-from rmwbench.lab.machine.finding import Change, Finding
+from rmwbench.lab.machine.finding import Finding, FixChange
 from rmwbench.whole_file import make_directory, write_whole
 
 SCHEMA, VERSION = "rmwbench/doctor-fix", 1
@@ -28,7 +28,7 @@ LIMITS = {"memlock": resource.RLIMIT_MEMLOCK, "nofile": resource.RLIMIT_NOFILE}
 
 
 @dataclass(frozen=True)
-class Step:
+class FixStep:
     """One change in one place. `before` is None where it cannot be read; `process` is (pid, start
     time) of the shell whose limit it is."""
 
@@ -44,14 +44,14 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class FixOutcome:
     """`problem`: why it is not so, empty where it is."""
 
-    step: Step
+    step: FixStep
     problem: str = ""
 
 
-def steps_of(findings: Sequence[Finding], kernel: "Kernel") -> list[Step]:
+def steps_of(findings: Sequence[Finding], kernel: "KernelFiles") -> list[FixStep]:
     """What has to be changed for these findings, each place once, in their order."""
     steps = [step for one in findings for change in one.changes for step in kernel.steps(change)]
     return [step for step in dict.fromkeys(steps) if step.is_needed]
@@ -76,26 +76,26 @@ def fixable(findings: Sequence[Finding], only: Sequence[str] = ()) -> list[Findi
     ]
 
 
-class Kernel:
+class KernelFiles:
     """Its files below `root`, and the limits of the process `shell`."""
 
     def __init__(self, root: Path = Path("/"), shell: int | None = None):
         self.root = root
         self.shell = os.getppid() if shell is None else shell
 
-    def steps(self, change: Change) -> list[Step]:
+    def steps(self, change: FixChange) -> list[FixStep]:
         """One for each file that the change's pattern has."""
         if change.kind == "limit":
             process = (self.shell, _started(self.shell))
             before = _limit(self.shell, change.target)
-            return [Step("limit", change.target, before, change.value, process)]
+            return [FixStep("limit", change.target, before, change.value, process)]
         found = sorted(self.root.glob(change.target.lstrip("/")))
         return [
-            Step("file", f"/{path.relative_to(self.root)}", _chosen(path), change.value)
+            FixStep("file", f"/{path.relative_to(self.root)}", _chosen(path), change.value)
             for path in found
         ]
 
-    def may(self, step: Step) -> bool:
+    def may(self, step: FixStep) -> bool:
         """Whether this user may do it."""
         if step.kind == "file":
             return os.access(self._path(step), os.W_OK)
@@ -103,7 +103,7 @@ class Kernel:
         raises = step.before is None or _order(hard) > _order(_pair(step.before)[1])
         return not raises or gather.has_capability(CAP_SYS_RESOURCE)
 
-    def set(self, step: Step, value: str) -> str:
+    def set(self, step: FixStep, value: str) -> str:
         """Why it could not be set, empty where it was."""
         try:
             if step.kind == "limit":
@@ -115,7 +115,7 @@ class Kernel:
         now = self.now(step)
         return "" if now == value else f"it is {now} afterwards"
 
-    def now(self, step: Step) -> str | None:
+    def now(self, step: FixStep) -> str | None:
         """None where it is not there any more."""
         if step.kind == "file":
             return _chosen(self._path(step))
@@ -129,11 +129,11 @@ class Kernel:
         except OSError:
             return ""
 
-    def _path(self, step: Step) -> Path:
+    def _path(self, step: FixStep) -> Path:
         return self.root / step.target.lstrip("/")
 
 
-def command_of(step: Step, value: str | None = None, sudo: bool = False) -> str:
+def command_of(step: FixStep, value: str | None = None, sudo: bool = False) -> str:
     """What does the same by hand, in one line."""
     value = step.value if value is None else value
     root = "sudo " if sudo else ""
@@ -149,7 +149,7 @@ def sysctl_name(target: str) -> str:
     return target.removeprefix("/proc/sys/").replace("/", ".")
 
 
-def apply(steps: Sequence[Step], kernel: Kernel) -> list[Outcome]:
+def apply(steps: Sequence[FixStep], kernel: KernelFiles) -> list[FixOutcome]:
     """Does them in order. What was before is kept first; of a place that was changed before, its
     oldest value."""
     kept = kept_steps(kernel)
@@ -157,16 +157,16 @@ def apply(steps: Sequence[Step], kernel: Kernel) -> list[Outcome]:
     for step in steps:
         key = (step.kind, step.target, step.process)
         before = known[key].before if key in known else step.before
-        known[key] = Step(step.kind, step.target, before, step.value, step.process)
+        known[key] = FixStep(step.kind, step.target, before, step.value, step.process)
     _keep(list(known.values()), kernel)
-    outcomes = [Outcome(step, kernel.set(step, step.value)) for step in steps]
+    outcomes = [FixOutcome(step, kernel.set(step, step.value)) for step in steps]
     failed = {one.step.target for one in outcomes if one.problem}
     never = [s for s in known.values() if s.target in failed and kernel.now(s) == s.before]
     _keep([step for step in known.values() if step not in never], kernel)
     return outcomes
 
 
-def undo(kernel: Kernel) -> list[Outcome]:
+def undo(kernel: KernelFiles) -> list[FixOutcome]:
     """Takes back what the state file has, the last first. What is not there any more, such as a
     shell that ended, is forgotten; what has another value by now is left as it is, and forgotten;
     what could not be set stays in the file."""
@@ -176,12 +176,12 @@ def undo(kernel: Kernel) -> list[Outcome]:
         if now is None or step.before is None:
             continue
         if now != step.value:
-            outcomes.append(Outcome(step, f"somebody changed it since, to {now}: left as it is"))
+            outcomes.append(FixOutcome(step, f"somebody changed it since, to {now}: left as it is"))
         elif problem := kernel.set(step, step.before):
-            outcomes.append(Outcome(step, problem))
+            outcomes.append(FixOutcome(step, problem))
             left.append(step)
         else:
-            outcomes.append(Outcome(step))
+            outcomes.append(FixOutcome(step))
     _keep(list(reversed(left)), kernel)
     return outcomes
 
@@ -190,7 +190,7 @@ def state_file() -> Path:
     return home.state() / "doctor-fix.json"
 
 
-def kept_steps(kernel: Kernel) -> list[Step]:
+def kept_steps(kernel: KernelFiles) -> list[FixStep]:
     """What can be taken back; nothing where the machine was started anew since. Raises UserError
     where the file cannot be read."""
     path = state_file()
@@ -211,9 +211,9 @@ def kept_steps(kernel: Kernel) -> list[Step]:
         ) from error
 
 
-def _step(row: dict[str, Any]) -> Step:
+def _step(row: dict[str, Any]) -> FixStep:
     process = row["process"]
-    return Step(
+    return FixStep(
         row["kind"],
         row["target"],
         row["before"],
@@ -222,7 +222,7 @@ def _step(row: dict[str, Any]) -> Step:
     )
 
 
-def _keep(steps: Sequence[Step], kernel: Kernel) -> None:
+def _keep(steps: Sequence[FixStep], kernel: KernelFiles) -> None:
     path = state_file()
     if not steps:
         path.unlink(missing_ok=True)
@@ -256,7 +256,7 @@ def _limit(pid: int, name: str) -> str | None:
     return ":".join(UNLIMITED if one == resource.RLIM_INFINITY else str(one) for one in pair)
 
 
-def _set_limit(step: Step, value: str) -> None:
+def _set_limit(step: FixStep, value: str) -> None:
     pid = step.process[0] if step.process else os.getppid()
     resource.prlimit(pid, LIMITS[step.target], _pair(value))
 

@@ -89,7 +89,7 @@ def idle_probe() -> list[dict[str, Any]]:
     ]
 
 
-class Reading(NamedTuple):
+class EdgeReading(NamedTuple):
     """One edge of the window. `slewed_ns` and `raw_ns` are CLOCK_MONOTONIC and CLOCK_MONOTONIC_RAW
     at the same moment; `throttled_ns` is how long a CPU quota has stopped this control group so
     far, None without one; `processors` is how many the ticks are of."""
@@ -101,9 +101,9 @@ class Reading(NamedTuple):
     processors: int
 
 
-def read_edge() -> Reading:
+def read_edge() -> EdgeReading:
     """About 60 µs."""
-    return Reading(read_ticks(), *read_clocks(), read_throttled_ns(), len(usable()))
+    return EdgeReading(read_ticks(), *read_clocks(), read_throttled_ns(), len(usable()))
 
 
 def read_clocks() -> tuple[int, int]:
@@ -168,7 +168,7 @@ def _lines(path: str | Path) -> list[str]:
         return []
 
 
-def edge_probes(begin: Reading, end: Reading) -> list[dict[str, Any]]:
+def edge_probes(begin: EdgeReading, end: EdgeReading) -> list[dict[str, Any]]:
     """Rows with `at` = `window` from the readings at both edges: shares of the processor time and
     `processors_usable`, which it is of, `stolen` (steal over the window's length: 2 where two
     processors were away all the time) and `stolen_ticks`, `clock_slew`, and `throttled` (share of

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Exited, Host, HostBroken, Spawned, check_own, host_kind
-from rmwbench.lab.sampling.cgroup import Group
+from rmwbench.lab.sampling.cgroup import ControlGroup
 
 _libc = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWUSER, CLONE_NEWNET = 0x10000000, 0x40000000
@@ -142,7 +142,7 @@ def tap_device() -> str:
 
 def control_group() -> str:
     try:
-        Group("doctor").close()
+        ControlGroup("doctor").close()
     except OSError as error:
         return error.strerror or str(error)
     return ""

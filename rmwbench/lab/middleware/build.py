@@ -115,8 +115,8 @@ def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Bui
     return [found[recipe.middleware] for recipe in chosen]
 
 
-def _program(recipe: Recipe, variables: Mapping[str, str]) -> together.Program:
+def _program(recipe: Recipe, variables: Mapping[str, str]) -> together.CrateProgram:
     there = is_there(Path(variables["CARGO_TARGET_DIR"]) / "release", recipe.crate)
-    return together.Program(
+    return together.CrateProgram(
         recipe.middleware, recipe.crate, 0.0 if there else recipe.build_minutes or 0.0
     )

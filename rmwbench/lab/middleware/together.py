@@ -18,7 +18,7 @@ PROGRAMS = ("bin", "cdylib")
 
 
 @dataclass(frozen=True)
-class Program:
+class CrateProgram:
     """What is built of a crate."""
 
     name: str
@@ -28,7 +28,7 @@ class Program:
 
 
 def build(
-    programs: Sequence[Program],
+    programs: Sequence[CrateProgram],
     root: Path,
     environment: Mapping[str, str],
     announce: Callable[[str], None],
@@ -38,7 +38,7 @@ def build(
     chosen = ["--locked", *(word for crate in names for word in ("-p", crate))]
     expected_s = 60 * expected_minutes([program.minutes for program in programs])
     announce(f"building {', '.join(names.values())}{_left(expected_s)}")
-    progress = Progress(expected_s, _needed(chosen, root, environment))
+    progress = CargoProgress(expected_s, _needed(chosen, root, environment))
     said_s, begun = 0.0, time.monotonic()
     built: set[str] = set()
     command = ["cargo", "build", "--release", "--keep-going"]
@@ -88,7 +88,7 @@ class Artifact:
         return self.package.rpartition("#")[2].partition("@")[0]
 
 
-class Progress:
+class CargoProgress:
     """How far cargo is, by the crates that it has compiled. Before a tenth of the work is done, the
     time left is what was `expected_s` for a machine like ours; from then on it is what this machine
     took so far, carried on: one of two processors took 16 minutes where 8 were expected."""

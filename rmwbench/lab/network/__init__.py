@@ -3,6 +3,6 @@ them, and the proof that it does what was asked for."""
 
 from rmwbench.lab.network.emulation import Emulation
 from rmwbench.lab.network.plumbing import NetworkBroken
-from rmwbench.lab.network.probe import Finding
+from rmwbench.lab.network.probe import NetworkFinding
 
-__all__ = ["Emulation", "Finding", "NetworkBroken"]
+__all__ = ["Emulation", "NetworkBroken", "NetworkFinding"]

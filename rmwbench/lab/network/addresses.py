@@ -38,4 +38,3 @@ def link_local(number: int) -> bytes:
     """The IPv6 address that the kernel gives a device with this MAC (RFC 4291, appendix A)."""
     m = mac(number)
     return bytes.fromhex("fe80000000000000") + bytes([m[0] ^ 2]) + m[1:3] + b"\xff\xfe" + m[3:]
-

@@ -25,8 +25,8 @@ from rmwbench.lab.host import Hosts
 from rmwbench.lab.host.host import NetlinkMessage
 from rmwbench.lab.network import plumbing, probe, promise
 from rmwbench.lab.network.kernel import Kernel
-from rmwbench.lab.network.plumbing import NetworkBroken, Place
-from rmwbench.lab.network.probe import Finding
+from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
+from rmwbench.lab.network.probe import NetworkFinding
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
 from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, described
@@ -67,7 +67,7 @@ class Emulation:
     the probes, `files` what is kept of it as files of the trial."""
 
     def __init__(self, crew: Crew, hosts: Hosts, links: Links, log_records: int):
-        self.findings: list[Finding] = []
+        self.findings: list[NetworkFinding] = []
         self.rows: list[dict[str, Any]] = []
         self.counters: list[dict[str, Any]] = []
         self.frames: np.ndarray | None = None
@@ -76,7 +76,7 @@ class Emulation:
         self.document: dict[str, Any] | None = None
         self._crew, self._links = crew, links
         self._places = {
-            host: Place(host, number, hosts[host].device or 0, hosts[host].beside_devices)
+            host: HostDevices(host, number, hosts[host].device or 0, hosts[host].beside_devices)
             for number, host in enumerate(links.hosts, start=1)
         }
         self._kernel = Kernel(crew, hosts, links) if links.network.backend == KERNEL else None

@@ -80,7 +80,7 @@ class NetworkBroken(Exception):
 
 
 @dataclass(frozen=True)
-class Place:
+class HostDevices:
     """One host: its number, the index of its `eth0`, and those of its devices in the networks
     beside."""
 
@@ -90,7 +90,7 @@ class Place:
     beside: Mapping[str, int] = field(default_factory=dict)
 
 
-def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
+def setup(place: HostDevices, links: Links) -> tuple[list[NetlinkMessage], list[Write], list[str]]:
     """Everything of one host, in order; the last messages are the dumps for `check`."""
     network, device = links.network, place.device
     mtu = links.mtu_bytes(place.host)
@@ -123,7 +123,7 @@ def setup(place: Place, links: Links) -> tuple[list[NetlinkMessage], list[Write]
     return messages, writes, [_SYS + name for name in RECORDED]
 
 
-def _leads_to_others(place: Place, port: Port, links: Links) -> list[NetlinkMessage]:
+def _leads_to_others(place: HostDevices, port: Port, links: Links) -> list[NetlinkMessage]:
     """Its device in a network beside, with permanent neighbours as `eth0` has them. IPv4 alone."""
     index, flags = place.beside[port.device], netlink.CREATE | netlink.REPLACE
     mac = addresses.mac(port.number, port.network)
@@ -156,7 +156,9 @@ def _neighbours_beside(port: Port, links: Links) -> list[tuple[bytes, bytes]]:
     ]
 
 
-def _check_beside(place: Place, links: Links, devices: bytes, inet: bytes, arp: bytes) -> None:
+def _check_beside(
+    place: HostDevices, links: Links, devices: bytes, inet: bytes, arp: bytes
+) -> None:
     there = netlink.links_of(devices)
     for port in links.ports_beside(place.host):
         index = place.beside[port.device]
@@ -180,7 +182,7 @@ def _check_beside(place: Place, links: Links, devices: bytes, inet: bytes, arp: 
                 )
 
 
-def further(place: Place, links: Links) -> list[tuple[int, Interface]]:
+def further(place: HostDevices, links: Links) -> list[tuple[int, Interface]]:
     """(index of its device, interface) of those that lead nowhere."""
     return [(FIRST_FURTHER + 2 * k, one) for k, one in enumerate(links.network.further(place.host))]
 
@@ -204,7 +206,7 @@ def _leads_nowhere(index: int, one: Interface) -> list[NetlinkMessage]:
     ]
 
 
-def _check_further(place: Place, links: Links, devices: bytes, inet: bytes) -> None:
+def _check_further(place: HostDevices, links: Links, devices: bytes, inet: bytes) -> None:
     there = netlink.links_of(devices)
     for index, one in further(place, links):
         wanted = {"up": True, "multicast": one.multicast, "carrier": one.carrier}
@@ -214,7 +216,7 @@ def _check_further(place: Place, links: Links, devices: bytes, inet: bytes) -> N
             raise NetworkBroken(f"host {place.host}: address {one.address} of {one.name} is absent")
 
 
-def routes(place: Place, links: Links) -> list[NetlinkMessage]:
+def routes(place: HostDevices, links: Links) -> list[NetlinkMessage]:
     """The default route, and the neighbours where they are permanent: what a device loses that was
     down."""
     flags = netlink.CREATE | netlink.REPLACE
@@ -227,7 +229,7 @@ def routes(place: Place, links: Links) -> list[NetlinkMessage]:
     return found
 
 
-def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
+def neighbours(place: HostDevices, links: Links) -> list[tuple[bytes, bytes]]:
     """(address, MAC) of all others, with the addresses that they will have, and the IPv6 ones of
     their devices."""
     renumbered = {change.host for change in links.network.changes if change.renumbers}
@@ -241,7 +243,7 @@ def neighbours(place: Place, links: Links) -> list[tuple[bytes, bytes]]:
     return found
 
 
-def check(place: Place, links: Links, done: Configured) -> dict[str, Any]:
+def check(place: HostDevices, links: Links, done: Configured) -> dict[str, Any]:
     """What is in force, for the trial's record. Raises NetworkBroken where it is not what was asked
     for."""
     if done.failed is not None:
@@ -314,18 +316,20 @@ def rehearse_host(links: Links, host: str) -> None:
     asked for."""
     with Host("check", tap=True, beside=links.beside(host)) as made:
         made.wait_ready()
-        place = Place(host, links.hosts.index(host) + 1, made.device or 0, made.beside_devices)
+        place = HostDevices(
+            host, links.hosts.index(host) + 1, made.device or 0, made.beside_devices
+        )
         made.configure("check", *setup(place, links))
         done = made.receive(5.0)
         assert isinstance(done, Configured)
         check(place, links, done)
 
 
-def admin_down(place: Place) -> list[NetlinkMessage]:
+def admin_down(place: HostDevices) -> list[NetlinkMessage]:
     return [("eth0 down", netlink.NEWLINK, 0, netlink.link(place.device, up=False))]
 
 
-def admin_up(place: Place, links: Links) -> list[NetlinkMessage]:
+def admin_up(place: HostDevices, links: Links) -> list[NetlinkMessage]:
     """Up again, with what it lost, as a network manager does."""
     return [
         ("eth0 up", netlink.NEWLINK, 0, netlink.link(place.device, up=True)),
@@ -333,7 +337,7 @@ def admin_up(place: Place, links: Links) -> list[NetlinkMessage]:
     ]
 
 
-def new_address(place: Place, links: Links, *, second: bool) -> list[NetlinkMessage]:
+def new_address(place: HostDevices, links: Links, *, second: bool) -> list[NetlinkMessage]:
     """The old address goes, and the routes with it; another one comes. A host has two of them, and
     goes back to the first from its second."""
     had = addresses.ipv4(place.number, second=not second)
@@ -342,7 +346,7 @@ def new_address(place: Place, links: Links, *, second: bool) -> list[NetlinkMess
     return [gone, _address(place, second=second), *routes(place, links)]
 
 
-def nic_changed(place: Place, spec: Spec) -> list[NetlinkMessage]:
+def nic_changed(place: HostDevices, spec: Spec) -> list[NetlinkMessage]:
     """Another rate at the device, and the limit of what waits there; what waits stays."""
     nic = spec.nic()
     if nic is None:
@@ -354,7 +358,7 @@ def nic_changed(place: Place, spec: Spec) -> list[NetlinkMessage]:
 QUEUES: NetlinkMessage = ("read queues", netlink.GETQDISC, netlink.DUMP, netlink.of_device(0))
 
 
-def dropped_by_queue(place: Place, schedulers: bytes) -> int | None:
+def dropped_by_queue(place: HostDevices, schedulers: bytes) -> int | None:
     """Frames that found the queue before a rate at `eth0` full, of an answer to QUEUES: no counter
     of the device has them, and the sender is told of nothing."""
     found = netlink.schedulers_of(schedulers).get((place.device, "htb"))
@@ -410,7 +414,7 @@ def burst_bytes(rate_bps: int) -> int:
     return min(LARGEST_BURST_BYTES, max(SMALLEST_BURST_BYTES, round(rate_bps / 8 * BURST_S)))
 
 
-def _address(place: Place, *, second: bool = False) -> NetlinkMessage:
+def _address(place: HostDevices, *, second: bool = False) -> NetlinkMessage:
     own = addresses.ipv4(place.number, second=second)
     body = netlink.address(place.device, own, addresses.PREFIX_BITS, addresses.BROADCAST)
     return f"address {addresses.text(own)}", netlink.NEWADDR, netlink.CREATE | netlink.REPLACE, body

@@ -48,7 +48,7 @@ LATE_FLAG_NS, LATE_VOID_NS, EARLY_NS = 1_000_000, 20_000_000, 100_000
 
 
 @dataclass(frozen=True)
-class Finding:
+class NetworkFinding:
     """Something that is not as asked for. `void`: beyond what chance or a busy machine explains;
     `machine`: whether a late machine explains it."""
 
@@ -58,7 +58,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Flow:
+class ProbeFlow:
     """Datagrams from one host to the next: what is sent, and what is to be expected of it."""
 
     sender: str
@@ -135,19 +135,19 @@ class Flow:
         )
 
 
-def flows(links: Links) -> list[Flow]:
+def flows(links: Links) -> list[ProbeFlow]:
     """A ring, so that each direction of each link is crossed by exactly one."""
     pairs = itertools.pairwise([*links.hosts, links.hosts[0]])
     found = []
     for sender, receiver in pairs:
         up, down = links.spec(sender, "up"), links.spec(receiver, "down")
         shared = up.medium is not None or down.medium is not None
-        found.append(Flow(sender, receiver, up, down, shared, links.network.backend == KERNEL))
+        found.append(ProbeFlow(sender, receiver, up, down, shared, links.network.backend == KERNEL))
     return found
 
 
 @dataclass(frozen=True)
-class Seen:
+class FlowArrivals:
     """What came of one flow: how many were sent of each kind, and (kind, number, sent_ns, seen_ns)
     of what arrived."""
 
@@ -155,7 +155,7 @@ class Seen:
     arrived: list[tuple[int, int, int, int]]
 
 
-def run(crew: Crew, links: Links) -> dict[str, Seen]:
+def run(crew: Crew, links: Links) -> dict[str, FlowArrivals]:
     """Sends and receives in every host at once: receiver → what it saw. Raises WorkerFailed or
     HostBroken where the lab breaks."""
     ring = flows(links)
@@ -192,22 +192,24 @@ def run(crew: Crew, links: Links) -> dict[str, Seen]:
         for file in (shared, *files.values()):
             os.close(file)
     return {
-        flow.receiver: Seen(tuple(sent["sent"]), received["seen"])
+        flow.receiver: FlowArrivals(tuple(sent["sent"]), received["seen"])
         for flow in ring
         if (sent := results[flow.sender]) and (received := results[flow.receiver])
     }
 
 
 def judged(
-    links: Links, seen: dict[str, Seen], before: Mark, after: Mark
-) -> tuple[list[dict[str, Any]], list[Finding]]:
+    links: Links, seen: dict[str, FlowArrivals], before: Mark, after: Mark
+) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     """Rows of the table `probes`, `at` = `before`, and what is not as asked for."""
     rows: list[dict[str, Any]] = []
-    found: list[Finding] = []
+    found: list[NetworkFinding] = []
     for flow in flows(links):
         name = f"{flow.sender} to {flow.receiver}"
         if flow.receiver not in seen:
-            found.append(Finding(f"the probe from {name} gave no result", True, machine=True))
+            found.append(
+                NetworkFinding(f"the probe from {name} gave no result", True, machine=True)
+            )
             continue
         saw = seen[flow.receiver]
         for place, direction, spec in (
@@ -242,7 +244,7 @@ def exposed(counters: dict[str, int], spec: Spec) -> int:
     return min(max(round(lost / asked), least), most) if asked else most
 
 
-def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
+def loss_finding(what: str, spec: Spec, lost: int, of: int) -> NetworkFinding | None:
     """Whether so many lost frames are what the spec asks for; None also where chance says nothing
     about it."""
     if (
@@ -256,12 +258,12 @@ def loss_finding(what: str, spec: Spec, lost: int, of: int) -> Finding | None:
     if likely >= FLAG_CHANCE:
         return None
     text = f"{what} lost {lost} of {of} frames, asked for {100 * meant:g} %"
-    return Finding(text, likely < VOID_CHANCE)
+    return NetworkFinding(text, likely < VOID_CHANCE)
 
 
 def _loss(
     what: str, spec: Spec, before: Mark, after: Mark, host: str, direction: str
-) -> tuple[list[dict[str, Any]], list[Finding]]:
+) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     names = ("frames", "lost", "delivered", "duplicated", *STOPPED)
     grown = {name: after.grown(before, host, direction, name) for name in names}
     of, lost = exposed(grown, spec), grown["lost"]
@@ -271,7 +273,7 @@ def _loss(
     return [_row(f"network.loss.{what}", "fraction", lost / of)], [finding] if finding else []
 
 
-def _arrived(flow: Flow, saw: Seen, before: Mark, after: Mark) -> list[Finding]:
+def _arrived(flow: ProbeFlow, saw: FlowArrivals, before: Mark, after: Mark) -> list[NetworkFinding]:
     """The link says what it delivered; the receiver must have seen that."""
     sent = sum(saw.sent)
     lost = after.grown(before, flow.sender, "up", "lost") + after.grown(
@@ -290,11 +292,13 @@ def _arrived(flow: Flow, saw: Seen, before: Mark, after: Mark) -> list[Finding]:
             f"{missing} of {sent} datagrams from {flow.sender} to {flow.receiver} vanished "
             "outside of the link"
         )
-        return [Finding(text, missing > max(2, sent // 50), machine=arrived > 0)]
+        return [NetworkFinding(text, missing > max(2, sent // 50), machine=arrived > 0)]
     return []
 
 
-def _delay(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]:
+def _delay(
+    flow: ProbeFlow, saw: FlowArrivals
+) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
     """The median of the small ones, one way: one clock for all hosts of this machine."""
     took = [seen_ns - sent_ns for kind, _, sent_ns, seen_ns in saw.arrived if kind == SMALL]
     if len(took) < FEW // 2:
@@ -311,13 +315,15 @@ def _delay(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None
     )
     spread = 3 * flow.jitter_ns
     if off < -(EARLY_NS + spread):
-        return row, Finding(text, True)
+        return row, NetworkFinding(text, True)
     if off > LATE_FLAG_NS + spread:
-        return row, Finding(text, off > LATE_VOID_NS + spread, machine=True)
+        return row, NetworkFinding(text, off > LATE_VOID_NS + spread, machine=True)
     return row, None
 
 
-def _rate(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]:
+def _rate(
+    flow: ProbeFlow, saw: FlowArrivals
+) -> tuple[dict[str, Any] | None, NetworkFinding | None]:
     """Between the medians of five arrivals behind the first quarter and of the last five: a late
     wake-up moves neither end. Nothing where the sender was hardly faster. Frames are counted by
     their numbers or as they arrived, since a loss may come before or behind the rate."""
@@ -347,7 +353,7 @@ def _rate(flow: Flow, saw: Seen) -> tuple[dict[str, Any] | None, Finding | None]
     if off <= RATE_FLAG:
         return row, None
     text = f"{flow.bottleneck} carried {rate / 1e6:.2f} Mbit/s, asked for {meant / 1e6:g}"
-    return row, Finding(text, off > RATE_VOID, machine=True)
+    return row, NetworkFinding(text, off > RATE_VOID, machine=True)
 
 
 def _room(spec: Spec, frame_bits: float) -> Iterator[int]:

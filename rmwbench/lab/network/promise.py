@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.lab.network.plumbing import QUEUE_FRAMES
-from rmwbench.lab.network.probe import Finding, exposed, loss_finding
+from rmwbench.lab.network.probe import NetworkFinding, exposed, loss_finding
 from rmwbench.lab.network.switch import DELIVERED
 from rmwbench.suite.network.network import KERNEL, Links
 
@@ -43,7 +43,7 @@ def woken(
     begin_ns: int,
     end_ns: int,
     no_priority: str | None,
-) -> tuple[list[dict[str, Any]], list[Finding]]:
+) -> tuple[list[dict[str, Any]], list[NetworkFinding]]:
     """How late the link got its processor in the window, by wake-ups at known times: rows of the
     table `probes`, of what is later than the link keeps no account of, and what was not kept. A
     frame that waited for the link says nothing of it, since it counts from when it was read.
@@ -71,10 +71,10 @@ def woken(
                 f"{limit_ns / 1e3:.0f} us), and frames waited for it"
             )
             text += f"; it has no real-time priority: {no_priority}" if no_priority else ""
-            found.append(Finding(text, own_ns > VOID_FACTOR * limit_ns, machine=True))
+            found.append(NetworkFinding(text, own_ns > VOID_FACTOR * limit_ns, machine=True))
     if wakes["unkept"]:
         text = f"the link woke up late {wakes['unkept']} times more than it kept account of"
-        found.append(Finding(text, False, machine=True))
+        found.append(NetworkFinding(text, False, machine=True))
     return rows, found
 
 
@@ -84,7 +84,7 @@ def kept(
     unlogged: int,
     late: Mapping[str, float],
     dropped: Mapping[str, int | None],
-) -> list[Finding]:
+) -> list[NetworkFinding]:
     """What was not kept. `dropped` are frames that the device of each port dropped."""
     found = [
         one
@@ -92,35 +92,43 @@ def kept(
         if (one := _late(late, name, limit))
     ]
     if unlogged:
-        found.append(Finding(f"{unlogged} frames found no room in the log", True))
+        found.append(NetworkFinding(f"{unlogged} frames found no room in the log", True))
     for change in document.get("changes", []):
         if error := change.get("error"):
-            found.append(Finding(f"the link of {change['link']} could not change: {error}", True))
+            found.append(
+                NetworkFinding(f"the link of {change['link']} could not change: {error}", True)
+            )
     for port in links.ports:
         host, device = port.name, document["devices"].get(port.name, {})
         if errors := device.get("write_errors"):
             found.append(
-                Finding(f"{errors} frames could not be written to the device of {host}", True)
+                NetworkFinding(
+                    f"{errors} frames could not be written to the device of {host}", True
+                )
             )
         if device.get("read_errors"):
             found.append(
-                Finding(f"the device of {host} could not be read: what it sent then is lost", True)
+                NetworkFinding(
+                    f"the device of {host} could not be read: what it sent then is lost", True
+                )
             )
         most = links.port_mtu_bytes(port) + ETHERNET_BYTES
         if (size := device.get("largest_frame_bytes") or 0) > most:
             found.append(
-                Finding(f"a frame of {size} bytes left {host}, whose MTU allows {most}", True)
+                NetworkFinding(
+                    f"a frame of {size} bytes left {host}, whose MTU allows {most}", True
+                )
             )
         if (count := device.get("dropped")) and not _without_device(links, host):
             text = (
                 f"the kernel's devices before {host} dropped {count} frames: its backlog was full"
             )
-            found.append(Finding(text, True, machine=True))
+            found.append(NetworkFinding(text, True, machine=True))
         if (count := dropped.get(host)) and not _without_device(links, host):
             text = (
                 f"the device of {host} dropped {count} frames: its queue of {QUEUE_FRAMES} was full"
             )
-            found.append(Finding(text, True, machine=True))
+            found.append(NetworkFinding(text, True, machine=True))
         for direction in ("up", "down"):
             if _changes(links, host, direction) or (
                 document.get("backend") == KERNEL and _is_cut(links, host)
@@ -134,7 +142,7 @@ def kept(
     return found
 
 
-def _late(late: Mapping[str, float], name: str, limit_ns: int) -> Finding | None:
+def _late(late: Mapping[str, float], name: str, limit_ns: int) -> NetworkFinding | None:
     value = late.get(name)
     if value is None or value <= limit_ns:
         return None
@@ -142,7 +150,7 @@ def _late(late: Mapping[str, float], name: str, limit_ns: int) -> Finding | None
         f"frames were delivered {value / 1e3:.0f} us late in the {name} (promised: "
         f"{limit_ns / 1e3:.0f} us)"
     )
-    return Finding(text, value > VOID_FACTOR * limit_ns, machine=True)
+    return NetworkFinding(text, value > VOID_FACTOR * limit_ns, machine=True)
 
 
 def _without_device(links: Links, host: str) -> bool:

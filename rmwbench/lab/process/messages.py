@@ -10,17 +10,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 
-class _Part(BaseModel):
+class _MessagePart(BaseModel):
     model_config = ConfigDict(strict=True, extra="ignore")
 
 
-class _FirstMessage(_Part):
+class _FirstMessage(_MessagePart):
     endpoint: int
     writer: int
     time_ns: int
 
 
-class _Finished(_Part):
+class _Finished(_MessagePart):
     endpoint: int
     scheduled: int
     sent: int
@@ -30,12 +30,12 @@ class _Finished(_Part):
     time_ns: int
 
 
-class _Log(_Part):
+class _Log(_MessagePart):
     level: str
     message: str
 
 
-class _Step(_Part):
+class _Step(_MessagePart):
     node: str
     step: Literal["service", "configure", "activate"]
     outcome: Literal["done", "timed_out", "refused"]
@@ -43,7 +43,7 @@ class _Step(_Part):
     time_ns: int
 
 
-class _Granted(_Part):
+class _Granted(_MessagePart):
     qos: dict[str, Any]
     publish_mode: str | None = None
     wait: str | None = None
@@ -56,40 +56,40 @@ class _Granted(_Part):
     ) = None
 
 
-class _Configuration(_Part):
+class _Configuration(_MessagePart):
     format: str
     text: str
 
 
-class _Opened(_Part):
+class _Opened(_MessagePart):
     configuration: _Configuration | None = None
     time_ns: int | None = None
 
 
-class _Created(_Part):
+class _Created(_MessagePart):
     endpoints: dict[str, _Granted]
     time_ns: int | None = None
 
 
-class _Started(_Part):
+class _Started(_MessagePart):
     schedule: Literal["own", "shared"] | None = None
 
 
-class _MatchedEndpoint(_Part):
+class _MatchedEndpoint(_MessagePart):
     matched: int
     time_ns: int
 
 
-class _Matched(_Part):
+class _Matched(_MessagePart):
     endpoints: dict[str, _MatchedEndpoint]
 
 
-class _Drained(_Part):
+class _Drained(_MessagePart):
     complete: bool
     time_ns: int
 
 
-class _Usage(_Part):
+class _Usage(_MessagePart):
     at: str
     time_ns: int
     cpu_ns: int | None = None
@@ -104,13 +104,13 @@ class _Usage(_Part):
     udp: dict[str, int] | None = None
 
 
-class _Segment(_Part):
+class _Segment(_MessagePart):
     name: str
     rss_bytes: int
     pss_bytes: int
 
 
-class _Memory(_Part):
+class _Memory(_MessagePart):
     rss_bytes: int | None = None
     pss_bytes: int | None = None
     peak_rss_bytes: int | None = None
@@ -120,25 +120,25 @@ class _Memory(_Part):
     shared_segments: list[_Segment] = []
 
 
-class _Evidence(_Part):
+class _Evidence(_MessagePart):
     path: str
     messages: int
 
 
-class _Account(_Part):
+class _Account(_MessagePart):
     publish_failures: int | None = None
     reader_drops: int | None = None
     counters: dict[str, int] = {}
     evidence: list[_Evidence] = []
 
 
-class _Collected(_Part):
+class _Collected(_MessagePart):
     usage: list[_Usage]
     memory: _Memory
     endpoints: dict[str, _Account]
 
 
-class _Clock(_Part):
+class _Clock(_MessagePart):
     received_ns: int
     sent_ns: int
 

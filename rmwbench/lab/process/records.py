@@ -64,7 +64,7 @@ class SectionPlan(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Section:
+class RecordSection:
     """What one endpoint recorded of one kind. `rows` is a structured array with the slot's fields,
     the last word split into `flags` (u32); it holds finished slots only, in the order in which they
     were claimed."""
@@ -122,7 +122,7 @@ def _layout(sections: Sequence[SectionPlan]) -> tuple[int, list[int]]:
     return max(end, ALIGNMENT_BYTES), offsets
 
 
-def read(fd: int, nonce: int) -> list[Section]:
+def read(fd: int, nonce: int) -> list[RecordSection]:
     """All sections of a records file, copied out of it, also while or after its worker died.
 
     Raises RecordsDamaged where header, entries or finished slots contradict the format or `nonce`.
@@ -134,7 +134,7 @@ def read(fd: int, nonce: int) -> list[Section]:
         return parse(view, nonce)
 
 
-def parse(data: mmap.mmap | bytes, nonce: int) -> list[Section]:
+def parse(data: mmap.mmap | bytes, nonce: int) -> list[RecordSection]:
     """As `read`, from memory."""
     size = len(data)
     magic, version, count, found_nonce, found_size = _HEADER.unpack_from(data, 0)
@@ -149,7 +149,7 @@ def parse(data: mmap.mmap | bytes, nonce: int) -> list[Section]:
     return [_section(data, size, index) for index in range(count)]
 
 
-def _section(data: mmap.mmap | bytes, size: int, index: int) -> Section:
+def _section(data: mmap.mmap | bytes, size: int, index: int) -> RecordSection:
     kind, endpoint, offset, capacity, claimed = _ENTRY.unpack_from(
         data, HEADER_BYTES + ENTRY_BYTES * index
     )
@@ -171,7 +171,9 @@ def _section(data: mmap.mmap | bytes, size: int, index: int) -> Section:
         slot = int(np.flatnonzero(strange)[0])
         found = f"kind {rows['word'][slot] & 0xFF}, endpoint {rows['endpoint'][slot]}"
         raise RecordsDamaged(f"{where}: finished slot {slot} says {found}")
-    return Section(kind, endpoint, capacity, claimed, int(used - len(rows)), _with_flags(rows))
+    return RecordSection(
+        kind, endpoint, capacity, claimed, int(used - len(rows)), _with_flags(rows)
+    )
 
 
 def _with_flags(rows: np.ndarray) -> np.ndarray:

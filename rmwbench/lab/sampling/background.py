@@ -26,7 +26,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab.process.crew import Crew
-from rmwbench.lab.sampling.cgroup import Group
+from rmwbench.lab.sampling.cgroup import ControlGroup
 from rmwbench.lab.sampling.load_process import LoadProcess
 
 BACKGROUND, AWAKE = "background", "awake"
@@ -38,7 +38,7 @@ DATAGRAM_HEADER_BYTES = 28
 
 
 @dataclass(frozen=True)
-class Flow:
+class LoadFlow:
     """What a background load sent over `lo`, and nobody's middleware: `bursts` are (time_ns,
     datagrams sent by then) near the window's edges, `datagram_bytes` is one datagram as the
     interface counts it."""
@@ -73,11 +73,11 @@ class Background:
         found cost nothing. Processors are kept awake on every machine."""
         self.problems: dict[str, str] = {}
         self.cpu_ns: dict[str, int] = {}
-        self.own_flows: dict[str, Flow] = {}
+        self.own_flows: dict[str, LoadFlow] = {}
         self.awake = 0.0
         self._crew = crew
         self._loads: dict[str, _Load] = {}
-        self._group: Group | None = None
+        self._group: ControlGroup | None = None
         self.asked = asks(conditions)
         for role, kind in self.asked.items():
             chosen = list(crew.hosts) if role == AWAKE or hosts is None else list(hosts)
@@ -143,7 +143,7 @@ class Background:
             if bursts := reply.get("bursts"):
                 size = load.asked["datagram_bytes"] + DATAGRAM_HEADER_BYTES
                 sent_by = tuple((time_ns, sent) for time_ns, sent in bursts)
-                self.own_flows[load.host] = Flow(sent_by, size)
+                self.own_flows[load.host] = LoadFlow(sent_by, size)
 
     def close(self) -> None:
         """Removes the control group; call it once the host is closed."""
@@ -199,7 +199,7 @@ class Background:
 
     def _own_group(self, pid: int) -> None:
         with suppress(OSError):
-            self._group = self._group or Group("load")
+            self._group = self._group or ControlGroup("load")
             self._group.add(pid)
 
     def _answer(self, name: str, number: int) -> dict[str, Any] | None:

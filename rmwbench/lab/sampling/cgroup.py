@@ -18,7 +18,7 @@ _ROOTS = (Path("/sys/fs/cgroup/unified"), Path("/sys/fs/cgroup"), Path("/sys/fs/
 REMOVE_TIMEOUT_S = 1.0
 
 
-class Group:
+class ControlGroup:
     """One group. Raises OSError where none can be made."""
 
     def __init__(self, name: str):

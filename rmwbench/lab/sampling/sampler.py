@@ -308,17 +308,17 @@ def _with_names(document: Mapping[str, Any], mine: Mapping[str, str]) -> dict[st
     return found
 
 
-class _Part(BaseModel):
+class _SamplerPart(BaseModel):
     model_config = ConfigDict(strict=True, extra="allow")
 
 
-class _Process(_Part):
+class _Process(_SamplerPart):
     role: str
     pid: int
     cpu_ns: int
 
 
-class _Snapshot(_Part):
+class _Snapshot(_SamplerPart):
     at: str
     time_ns: int
     took_ns: int
@@ -332,7 +332,7 @@ class _Snapshot(_Part):
     sockets: list[dict[str, Any]]
 
 
-class _Sample(_Part):
+class _Sample(_SamplerPart):
     time_ns: int
     machine: dict[str, int] = {}
     processes: dict[str, dict[str, int]]
@@ -342,7 +342,7 @@ class _Sample(_Part):
     tcp: dict[str, int] = {}
 
 
-class _Canary(_Part):
+class _Canary(_SamplerPart):
     period_ns: int
     count: int
     p50_ns: int | None
@@ -351,13 +351,13 @@ class _Canary(_Part):
     processors: dict[str, dict[str, int]]
 
 
-class _Own(_Part):
+class _Own(_SamplerPart):
     cpu_ns: int
     window_cpu_ns: int
     rss_bytes: int
 
 
-class _Document(_Part):
+class _Document(_SamplerPart):
     snapshots: list[_Snapshot]
     series: list[_Sample] = []
     canary: _Canary | None = None

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
-from rmwbench.published.campaign import Campaign
+from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.ledger import Ledger, SourceLedger
+from rmwbench.published.claims.ledger import ClaimsLedger, SourceLedger
 from rmwbench.published.claims.proxies import AS_LONG
 from rmwbench.published.claims.suites import untested
 from rmwbench.suite.cells import Cell, cells, comparisons
@@ -20,7 +20,7 @@ from rmwbench.suite.file.load import load
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class SuiteRow:
     """A suite of a source. `conditions`: the comparisons of the whole suite, each with all arms;
     `original`: those of them that the source's original has; `measured`: those of which some arm
     has enough blocks on one machine; `measured_original`: those that are both; `as_long`: those
@@ -50,9 +50,9 @@ class Row:
 
 def by_suite(
     files: Sequence[Claims],
-    ledger: Ledger,
-    measured: Mapping[str, Sequence[Campaign]],
-) -> list[Row]:
+    ledger: ClaimsLedger,
+    measured: Mapping[str, Sequence[MeasuredCampaign]],
+) -> list[SuiteRow]:
     """In the order of the ledger of these files, whose statements test one suite each;
     behind them the suites of a source that none of its statements tests. `measured`: source -> its
     campaigns."""
@@ -64,7 +64,9 @@ def by_suite(
     ]
 
 
-def _of_source(file: Claims, source: SourceLedger, measured: Sequence[Campaign]) -> Iterator[Row]:
+def _of_source(
+    file: Claims, source: SourceLedger, measured: Sequence[MeasuredCampaign]
+) -> Iterator[SuiteRow]:
     states: dict[str, Counter[str]] = {}
     for judged in source.claims:
         for suite in dict.fromkeys(test.suite for test in judged.claim.tests):
@@ -80,7 +82,7 @@ def _of_source(file: Claims, source: SourceLedger, measured: Sequence[Campaign])
         times_s = [one.wall_s for one in ran if one.wall_s is not None]
         enough = _with_enough_blocks(ran)
         found = {workload for workload, _ in enough} & whole.keys()
-        yield Row(
+        yield SuiteRow(
             source=file.claims,
             suite=name,
             conditions=len(whole),
@@ -131,7 +133,9 @@ def _of_the_original(file: Claims, name: str, whole: Mapping[str, Sequence[Cell]
     }
 
 
-def _as_long(lasts_s: float | None, places: set[str], campaigns: Sequence[Campaign]) -> int | None:
+def _as_long(
+    lasts_s: float | None, places: set[str], campaigns: Sequence[MeasuredCampaign]
+) -> int | None:
     if lasts_s is None:
         return None
     long = {
@@ -143,7 +147,7 @@ def _as_long(lasts_s: float | None, places: set[str], campaigns: Sequence[Campai
     return len(places & long)
 
 
-def _with_enough_blocks(campaigns: Sequence[Campaign]) -> set[tuple[str, str]]:
+def _with_enough_blocks(campaigns: Sequence[MeasuredCampaign]) -> set[tuple[str, str]]:
     """The workloads of which an arm has as many blocks as decide something, over the campaigns of
     one machine, with the middleware of that arm."""
     blocks: Counter[tuple[str | None, str, str, str]] = Counter()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from rmwbench.published.claims.claims_file import Claim, Claims, Levels, Test
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Levels
 from rmwbench.suite.file.short import KEY as SHORT
 
 LAYERS = ("rclcpp", "native", "rclpy", "floor")
@@ -19,7 +19,7 @@ LAYERS = ("rclcpp", "native", "rclpy", "floor")
 
 
 @dataclass(frozen=True, order=True)
-class Place:
+class CellPlace:
     """A cell of a suite: workload, levels in the order of the suite's factors, arm."""
 
     workload: str
@@ -32,31 +32,31 @@ class Need:
     """The cells that decide a claim, at `layer`."""
 
     layer: str
-    places: frozenset[Place]
+    places: frozenset[CellPlace]
 
 
 @dataclass(frozen=True)
-class Refused:
+class Refusal:
     """Why nothing here can decide a claim. `unready`: at no layer are arms of its sides ready."""
 
     reason: str
     unready: bool = False
 
 
-Barred = Callable[[Place], str | None]
+Barred = Callable[[CellPlace], str | None]
 """Why a cell cannot be run here, or None."""
 
 
 def needed(
     claims: Claims, claim: Claim, tree: Mapping[str, Any], layers: Mapping[str, str], barred: Barred
-) -> Need | Refused:
+) -> Need | Refusal:
     """What decides `claim` here, or why nothing can.
 
     `tree`: what the suite's text says (`load.plain`), its short version included. `layers`: arm ->
     layer, of the arms that are ready here. `barred`: what a middleware cannot do.
     """
     if not claim.tests:
-        return Refused(claim.not_testable or "an opinion")
+        return Refusal(claim.not_testable or "an opinion")
     own = claims.layer_of(claim)
     why: list[str] = []
     for layer in dict.fromkeys((own, *LAYERS)):
@@ -73,17 +73,17 @@ def needed(
             return Need(layer, frozenset(found))
     sides = dict.fromkeys(side for test in claim.tests for side in (test.left, test.right) if side)
     if not why:
-        return Refused(f"no arm is ready here for {' and '.join(sides)}", unready=True)
-    return Refused("; ".join(why))
+        return Refusal(f"no arm is ready here for {' and '.join(sides)}", unready=True)
+    return Refusal("; ".join(why))
 
 
 def _of_layer(
     claims: Claims, claim: Claim, tree: Mapping[str, Any], layers: Mapping[str, str], layer: str
-) -> set[Place] | None:
+) -> set[CellPlace] | None:
     """The cells of all of its tests at a layer; None where a side has no arm there that is ready,
     empty where the suite has no cell of one. All tests of a claim are of one suite."""
     arms = [name for name, at in layers.items() if at == layer]
-    found: set[Place] = set()
+    found: set[CellPlace] = set()
     for test in claim.tests:
         lefts = [name for name in claims.sides[test.left] if name in arms]
         among = list(layers) if test.across_layers else arms
@@ -99,7 +99,7 @@ def _of_layer(
     return found
 
 
-def _at(test: Test, tree: Mapping[str, Any], left: str, right: str) -> set[Place]:
+def _at(test: ClaimTest, tree: Mapping[str, Any], left: str, right: str) -> set[CellPlace]:
     """The cells of both sides, and those that they are divided by; empty where one of them has
     none."""
     sides = [(test.workload, {**test.at, **test.left_at}, left)]
@@ -115,7 +115,7 @@ def _at(test: Test, tree: Mapping[str, Any], left: str, right: str) -> set[Place
 
 def _places(
     tree: Mapping[str, Any], workload: str | None, at: Levels, arm: str, *, every: bool
-) -> Iterator[Place]:
+) -> Iterator[CellPlace]:
     short = {} if every else tree.get(SHORT) or {}
     factors: Mapping[str, Sequence[Any]] = tree.get("factors") or {}
     fewer = {name: short.get("factors", {}).get(name, levels) for name, levels in factors.items()}
@@ -136,7 +136,7 @@ def _places(
             for levels in product(*chosen):
                 here = dict(zip(factors, levels, strict=True))
                 if not _excluded(tree, {"workload": name, "arm": arm, **here}):
-                    yield Place(name, tuple(here.items()), arm)
+                    yield CellPlace(name, tuple(here.items()), arm)
 
 
 def _meant(level: Any) -> Sequence[Any]:

@@ -138,7 +138,7 @@ class Cells(Strict):
         return self.of if self.at_most is None else self.at_most
 
 
-class Test(Strict):
+class ClaimTest(Strict):
     """Which cells of which suite decide the claim today, and how: `metric` of `left` relation
     `factor` × that of `right` (or `level`, in the metric's unit), in every cell that matches, or in
     as many as `cells` says.
@@ -215,7 +215,7 @@ class Test(Strict):
         return tuple(dict.fromkeys((name, topic) for name, topic in found if name))
 
     @model_validator(mode="after")
-    def _complete(self) -> "Test":
+    def _complete(self) -> "ClaimTest":
         check = {
             "ratio": self._of_a_ratio,
             "difference": self._of_a_difference,
@@ -344,8 +344,8 @@ class Claim(Strict):
     published: Judged | None = None
     corrected: Judged | None = None
     data: Data | None = None
-    test: Test | None = None
-    also: Annotated[tuple[Test, ...], Field(strict=False)] = ()
+    test: ClaimTest | None = None
+    also: Annotated[tuple[ClaimTest, ...], Field(strict=False)] = ()
     """Further tests of a statement that says several things: all must hold, and one against it is
     enough."""
     not_testable: str | None = None
@@ -421,7 +421,7 @@ class Claim(Strict):
                 )
 
     @property
-    def tests(self) -> tuple[Test, ...]:
+    def tests(self) -> tuple[ClaimTest, ...]:
         """All of them; none where it is not testable."""
         return () if self.test is None else (self.test, *self.also)
 

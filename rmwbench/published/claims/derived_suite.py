@@ -16,8 +16,8 @@ from ruamel.yaml import YAML
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import BURST
-from rmwbench.published.claims.cells import Place
-from rmwbench.published.claims.claims_file import Test
+from rmwbench.published.claims.cells import CellPlace
+from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.topics import steady_messages
 from rmwbench.published.claims.words import unit_of
 from rmwbench.suite.cells import Cell
@@ -33,7 +33,7 @@ LONGEST_S = 60.0
 
 def derived(
     tree: Mapping[str, Any],
-    places: Collection[Place],
+    places: Collection[CellPlace],
     name: str,
     longer: Mapping[str, float] | None = None,
     touch: str | None = None,
@@ -75,7 +75,7 @@ def derived(
 
 
 def longer(
-    all_cells: Collection[Cell], tests: Mapping[Place, Collection[Test]], error: float
+    all_cells: Collection[Cell], tests: Mapping[CellPlace, Collection[ClaimTest]], error: float
 ) -> dict[str, float]:
     """Workload -> steady state in seconds that its claims need, where that is more than it has: for
     a percentile the messages that LEAST_BLOCKS blocks have, or one where each block must have a
@@ -98,11 +98,11 @@ def longer(
     return found
 
 
-def place_of(cell: Cell) -> Place:
-    return Place(cell.workload.name, tuple(cell.factors.items()), cell.arm.name)
+def place_of(cell: Cell) -> CellPlace:
+    return CellPlace(cell.workload.name, tuple(cell.factors.items()), cell.arm.name)
 
 
-def _messages(test: Test, metric: str, error: float) -> float:
+def _messages(test: ClaimTest, metric: str, error: float) -> float:
     """How many a trial needs. A fraction of which nothing is seen lies below −ln(2·error)·BURST ÷
     messages (`intervals.clustered_fraction`)."""
     if test.level and not (test.right or test.times_metric) and unit_of(metric) == "fraction":
@@ -136,7 +136,7 @@ def _timed(
     return workload | ({"timeline": own} if own else {})
 
 
-def _levels(factors: Mapping[str, Any], places: Collection[Place]) -> dict[str, list[Any]]:
+def _levels(factors: Mapping[str, Any], places: Collection[CellPlace]) -> dict[str, list[Any]]:
     used: dict[str, list[Any]] = {name: [] for name in factors}
     for place in places:
         for name, level in place.levels:
@@ -146,7 +146,7 @@ def _levels(factors: Mapping[str, Any], places: Collection[Place]) -> dict[str, 
     }
 
 
-def _exclude(made: Mapping[str, Any], places: Collection[Place]) -> list[dict[str, Any]]:
+def _exclude(made: Mapping[str, Any], places: Collection[CellPlace]) -> list[dict[str, Any]]:
     """Rules that leave exactly these cells: a combination that no arm needs as a whole, otherwise
     arm by arm."""
     factors = made.get("factors") or {}
@@ -156,7 +156,9 @@ def _exclude(made: Mapping[str, Any], places: Collection[Place]) -> list[dict[st
         for levels in product(*factors.values()):
             here = dict(zip(factors, levels, strict=True))
             there = {
-                arm for arm in arms if Place(workload["name"], tuple(here.items()), arm) in places
+                arm
+                for arm in arms
+                if CellPlace(workload["name"], tuple(here.items()), arm) in places
             }
             rule = {"workload": workload["name"], **here}
             if not there:

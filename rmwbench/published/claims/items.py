@@ -6,13 +6,13 @@ from functools import lru_cache
 from typing import Any
 
 from rmwbench.published.about import sources_about
-from rmwbench.published.campaign import Campaign
-from rmwbench.published.claims.claims_file import Claims, Test, load
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.claims_file import Claims, ClaimTest, load
 from rmwbench.published.claims.ledger import JudgedClaim, SourceLedger, ledger
 from rmwbench.published.claims.picture import picture
 from rmwbench.published.claims.sentences import experiment
 from rmwbench.published.claims.state import OF_THE_DATA, STATES
-from rmwbench.published.claims.today import Cell, Today
+from rmwbench.published.claims.today import CellAnswer, Today
 from rmwbench.published.claims.words import title_of, unit_of
 from rmwbench.suite.file.places import CLAIMS_FILE
 from rmwbench.words import numbers as fmt
@@ -21,7 +21,7 @@ Link = Callable[[str, str, str, str], str | None]
 """(campaign, workload, arm, metric) -> where its evidence is."""
 
 
-def of_campaign(campaign: Campaign) -> list[dict[str, Any]]:
+def of_campaign(campaign: MeasuredCampaign) -> list[dict[str, Any]]:
     """What the shipped claims say of a campaign's suite. Only claims files are read here."""
     made = ledger(_about(str(campaign.suite)), [campaign])
     link = inside(campaign)
@@ -33,7 +33,7 @@ def _about(suite: str) -> list[Claims]:
     return [load(name) for name in sources_about(suite, CLAIMS_FILE)]
 
 
-def inside(campaign: Campaign) -> Link:
+def inside(campaign: MeasuredCampaign) -> Link:
     """Links within the report of this campaign (rmwbench/report/show numbers workloads and
     arms)."""
     places = {
@@ -84,7 +84,7 @@ def item(source: SourceLedger, judged: JudgedClaim, link: Link) -> dict[str, Any
     }
 
 
-def _today(tests: Sequence[Test], found: Today, link: Link) -> dict[str, Any]:
+def _today(tests: Sequence[ClaimTest], found: Today, link: Link) -> dict[str, Any]:
     evidence = []
     for cell in found.cells:
         for side in cell.sides:
@@ -110,7 +110,7 @@ def _today(tests: Sequence[Test], found: Today, link: Link) -> dict[str, Any]:
     }
 
 
-def _trials(cell: Cell) -> dict[str, Any] | None:
+def _trials(cell: CellAnswer) -> dict[str, Any] | None:
     """The values of a cell's trials: a row per block, a column per side. None where it has none."""
     unit = unit_of(cell.metric)
     values = [

@@ -15,8 +15,8 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
-from rmwbench.published.campaign import Arm, Campaign
-from rmwbench.published.claims.claims_file import Claim, Claims, Conditions, Test
+from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
 from rmwbench.published.claims.proxies import (
     class_text,
     conditions_of,
@@ -29,8 +29,8 @@ from rmwbench.published.claims.rules import (
     LEAST_BLOCKS,
     Answer,
     Code,
-    Family,
-    Share,
+    ErrorFamily,
+    ErrorShare,
     decided,
     leaning,
     of_versions,
@@ -39,9 +39,9 @@ from rmwbench.published.claims.rules import (
 )
 from rmwbench.published.claims.sides import Side, layers_of, of_suite, sides_of
 from rmwbench.published.claims.takes import takes
-from rmwbench.published.claims.today import Cell, Today
+from rmwbench.published.claims.today import CellAnswer, Today
 from rmwbench.published.claims.values import (
-    Found,
+    ClaimValue,
     Sides,
     found_of,
     left_values,
@@ -59,15 +59,19 @@ from rmwbench.words import numbers as fmt
 
 
 def today(
-    claims: Claims, claim: Claim, campaign: Campaign, *, earlier: int | None = None
+    claims: Claims, claim: Claim, campaign: MeasuredCampaign, *, earlier: int | None = None
 ) -> list[Today]:
     """The answers of one campaign, one per layer that has both sides, the claim's own layer first.
-    `earlier`: as in `rules.Share`, of a campaign that is under way."""
+    `earlier`: as in `rules.ErrorShare`, of a campaign that is under way."""
     return answers(claims, claim, [campaign], earlier=earlier)
 
 
 def answers(
-    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], *, earlier: int | None = None
+    claims: Claims,
+    claim: Claim,
+    campaigns: Sequence[MeasuredCampaign],
+    *,
+    earlier: int | None = None,
 ) -> list[Today]:
     """What these campaigns say, one answer per machine, layer and touch: the claim's own layer
     first, then the payload treated as there, then the answer that lacks the fewest of the cells
@@ -96,7 +100,7 @@ def answers(
 
 
 def compared(
-    claims: Claims, claim: Claim, campaign: Campaign
+    claims: Claims, claim: Claim, campaign: MeasuredCampaign
 ) -> Iterator[tuple[str, str | None, str, tuple[str, ...]]]:
     """(workload, topic, arm, metrics) of every cell that the claim compares in this campaign, at
     any layer."""
@@ -109,16 +113,16 @@ def compared(
                             yield side[0], topic, side[1].arm, test.metrics
 
 
-def _by_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
+def _by_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
     """The campaigns of each machine, the oldest first. What does not say its machine stands
     alone."""
-    found: dict[object, list[Campaign]] = {}
+    found: dict[object, list[MeasuredCampaign]] = {}
     for number, one in enumerate(campaigns):
         found.setdefault((one.host, one.shipped) if one.host else number, []).append(one)
     return [sorted(of_one, key=lambda one: str(one.created_utc)) for of_one in found.values()]
 
 
-def _by_touch(campaigns: Sequence[Campaign]) -> Iterator[list[Campaign]]:
+def _by_touch(campaigns: Sequence[MeasuredCampaign]) -> Iterator[list[MeasuredCampaign]]:
     """The campaigns with those arms whose payload was treated alike, for each way: a payload that
     nobody reads is another experiment."""
     ways = dict.fromkeys(arm.touch for one in campaigns for w in one.workloads for arm in w.arms)
@@ -128,7 +132,7 @@ def _by_touch(campaigns: Sequence[Campaign]) -> Iterator[list[Campaign]]:
         yield list(campaigns)
 
 
-def _only(campaign: Campaign, touch: str | None) -> Campaign:
+def _only(campaign: MeasuredCampaign, touch: str | None) -> MeasuredCampaign:
     kept = (
         replace(item, arms=tuple(arm for arm in item.arms if arm.touch == touch))
         for item in campaign.workloads
@@ -137,12 +141,16 @@ def _only(campaign: Campaign, touch: str | None) -> Campaign:
 
 
 def _cells(
-    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], layer: str, earlier: int | None
-) -> tuple[list[Cell], dict[str, tuple[Arm, Campaign]]]:
+    claims: Claims,
+    claim: Claim,
+    campaigns: Sequence[MeasuredCampaign],
+    layer: str,
+    earlier: int | None,
+) -> tuple[list[CellAnswer], dict[str, tuple[CampaignArm, MeasuredCampaign]]]:
     """The cells of all tests, each pooled over the campaigns, and the arms that they are of."""
     pooled: dict[tuple[int, Any], list[Sides]] = {}
     places: dict[tuple[int, Any], tuple[Side, Side | None]] = {}
-    used: dict[str, tuple[Arm, Campaign]] = {}
+    used: dict[str, tuple[CampaignArm, MeasuredCampaign]] = {}
     for part, test in enumerate(claim.tests):
         for number, campaign in enumerate(campaigns):
             if not of_suite(test, campaign):
@@ -175,26 +183,28 @@ def _cells(
 
 @dataclass(frozen=True)
 class Judging:
-    """`earlier` as in `rules.Share`; `family`: what the cell stands among; `steady_s`: of one of
+    """`earlier` as in `rules.ErrorShare`; `family`: what the cell stands among; `steady_s`: of one of
     its trials, where that is known."""
 
     earlier: int | None
-    family: Family
+    family: ErrorFamily
     steady_s: float | None
 
 
-def _families(claim: Claim, pooled: Mapping[tuple[int, Any], Sequence[Sides]]) -> dict[int, Family]:
+def _families(
+    claim: Claim, pooled: Mapping[tuple[int, Any], Sequence[Sides]]
+) -> dict[int, ErrorFamily]:
     """Part of the statement -> what a cell of it stands among."""
     versions: dict[int, Counter[tuple[str, ...]]] = {}
     for (part, _), (first, *_) in pooled.items():
         versions.setdefault(part, Counter())[_versions(first.left, first.right)] += 1
     return {
-        part: Family(max(found.values()), len(claim.tests), len(found))
+        part: ErrorFamily(max(found.values()), len(claim.tests), len(found))
         for part, found in versions.items()
     }
 
 
-def _versions(left: Arm, right: Arm | None) -> tuple[str, ...]:
+def _versions(left: CampaignArm, right: CampaignArm | None) -> tuple[str, ...]:
     return tuple(str(arm.version) for arm in (left, right) if arm is not None)
 
 
@@ -215,10 +225,10 @@ def _key(left: Side, right: Side | None) -> tuple[Any, ...]:
 def _today(
     claims: Claims,
     claim: Claim,
-    campaigns: Sequence[Campaign],
+    campaigns: Sequence[MeasuredCampaign],
     layer: str,
-    cells: Sequence[Cell],
-    used: Mapping[str, tuple[Arm, Campaign]],
+    cells: Sequence[CellAnswer],
+    used: Mapping[str, tuple[CampaignArm, MeasuredCampaign]],
 ) -> Today:
     theirs = [one for one in campaigns if any(of_suite(test, one) for test in claim.tests)]
     length = length_of(claims, claim, theirs, cells)
@@ -253,16 +263,16 @@ def _today(
     )
 
 
-def _missing(test: Test, part: int, cells: Sequence[Cell]) -> int:
+def _missing(test: ClaimTest, part: int, cells: Sequence[CellAnswer]) -> int:
     """How many of the cells that a test speaks of have no data, for one pair of versions."""
     versions = Counter(c.versions for c in cells if c.part == part and c.answer != "no data")
     return max(0, (test.cells.of if test.cells else 1) - max(versions.values(), default=0))
 
 
-def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
+def _of_test(test: ClaimTest, cells: Sequence[CellAnswer]) -> Answer:
     """A test speaks of so many cells of one pair of arms: those of another version are not more of
     them. A version with too few blocks in all of its cells says nothing beside one with enough."""
-    versions: dict[tuple[str, ...], list[Cell]] = {}
+    versions: dict[tuple[str, ...], list[CellAnswer]] = {}
     for cell in cells:
         versions.setdefault(cell.versions, []).append(cell)
     told = [found for found in versions.values() if any(c.code != "few_blocks" for c in found)]
@@ -274,18 +284,18 @@ def _of_test(test: Test, cells: Sequence[Cell]) -> Answer:
 
 def _cell(
     conditions: Conditions,
-    test: Test,
+    test: ClaimTest,
     part: int,
     place: tuple[Side, Side | None],
     sides: Sequence[Sides],
-    campaigns: Sequence[Campaign],
+    campaigns: Sequence[MeasuredCampaign],
     how: Judging,
-) -> Cell:
+) -> CellAnswer:
     (left_in, left), (right_in, right) = place[0], place[1] or (None, None)
     of_left, of_right = test.topics
     label, other = unit(left_in, of_left), unit(right_in or left_in, of_right)
     label = label if right_in is None or label == other else f"{label} against {other}"
-    cell = Cell(
+    cell = CellAnswer(
         label,
         "no data",
         left.arm,
@@ -317,7 +327,7 @@ def _cell(
 
 
 def _refused(
-    conditions: Conditions, test: Test, sides: Sides, campaign: Campaign
+    conditions: Conditions, test: ClaimTest, sides: Sides, campaign: MeasuredCampaign
 ) -> tuple[Code, str] | None:
     """Why a campaign says nothing of a cell."""
     if test.of_machine and not of_class(conditions, campaign):
@@ -347,7 +357,7 @@ def _refused(
     return None
 
 
-def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
+def _taken(test: ClaimTest, sides: Sides) -> Iterator[tuple[CampaignArm, str]]:
     """Each arm with each metric that the test takes of it. One arm may be both sides."""
     right = test.right_metric or test.metric
     both = (
@@ -363,7 +373,7 @@ def _taken(test: Test, sides: Sides) -> Iterator[tuple[Arm, str]]:
                 yield arm, test.times_metric
 
 
-def _bound(test: Test, arm: Arm) -> str | None:
+def _bound(test: ClaimTest, arm: CampaignArm) -> str | None:
     """Where the processors were busy throughout, nothing says what a middleware or a network does
     (rule 10 of the method); what it holds in memory is the same."""
     if test.metric in GLOSSARY and GLOSSARY[test.metric].whatever_load:
@@ -373,7 +383,7 @@ def _bound(test: Test, arm: Arm) -> str | None:
     return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"
 
 
-def _absent(arm: Arm, metric: str, campaign: Campaign) -> str | None:
+def _absent(arm: CampaignArm, metric: str, campaign: MeasuredCampaign) -> str | None:
     found = arm.metrics.get(metric)
     if found is None:
         of = f" of topic {arm.topic}" if arm.topic else ""
@@ -382,10 +392,10 @@ def _absent(arm: Arm, metric: str, campaign: Campaign) -> str | None:
     return None if arm.lost_all and per_trial(arm, metric) else found.no_data
 
 
-def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cell:
+def _judged(test: ClaimTest, cell: CellAnswer, sides: Sequence[Sides], how: Judging) -> CellAnswer:
     """The interval is the cell's own; its answer must stand with its part of the error among the
     others, too."""
-    found = found_of(test, sides, Share(how.earlier))
+    found = found_of(test, sides, ErrorShare(how.earlier))
     of_sides = [sides[-1].left, *([sides[-1].right] if sides[-1].right else [])]
     metrics = [arm.metrics.get(test.metric) for arm in of_sides]
     if found.value in (None, 0.0):
@@ -421,7 +431,7 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
     answer, code = _answer(test, found)
     among = how.family.among(answer, test)
     if among > 1 and answer in ("holds", "does not hold"):
-        strict = found_of(test, sides, Share(how.earlier, among))
+        strict = found_of(test, sides, ErrorShare(how.earlier, among))
         if _answer(test, strict)[0] != answer:
             answer, code = "undecided", "one_of_many"
     more = None if answer in ("holds", "does not hold") else cell.takes
@@ -429,7 +439,7 @@ def _judged(test: Test, cell: Cell, sides: Sequence[Sides], how: Judging) -> Cel
     return replace(cell, answer=answer, code=code, reason=reason, takes=more)
 
 
-def _answer(test: Test, found: Found) -> tuple[Answer, Code | None]:
+def _answer(test: ClaimTest, found: ClaimValue) -> tuple[Answer, Code | None]:
     if test.existence and found.seen:
         return ("holds" if test.relation == "greater" else "does not hold"), None
     if test.existence and test.relation == "greater":  # what was not seen may yet come
@@ -459,7 +469,7 @@ def _numbered(values: Mapping[tuple[int, int], float]) -> tuple[tuple[int, float
     return tuple((number, values[block]) for number, block in enumerate(sorted(values)))
 
 
-def _unit(test: Test) -> str:
+def _unit(test: ClaimTest) -> str:
     if test.by == "difference":
         return POINTS
     if test.by == "exponent" or (test.right is None and test.times_metric):

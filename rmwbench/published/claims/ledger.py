@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from typing import Any
 
-from rmwbench.published.campaign import Campaign
+from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Heading
 from rmwbench.published.claims.judge import answers
 from rmwbench.published.claims.state import DECIDED, STATES, is_one_of, state_of, to_do
@@ -47,7 +47,7 @@ class SourceLedger:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Summary:
+class LedgerSummary:
     """How many claims there are, and verdict or state -> how many have it. `states`: all of them,
     also those that no claim is in, so that they add up to the claims; `proxies`: how many of the
     decided ones are proxies."""
@@ -65,11 +65,11 @@ class Summary:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Ledger:
+class ClaimsLedger:
     """`campaigns`: the names of those that were given, without the shipped ones."""
 
     campaigns: tuple[str, ...]
-    summary: Summary
+    summary: LedgerSummary
     sources: tuple[SourceLedger, ...]
 
     @property
@@ -79,14 +79,14 @@ class Ledger:
 
 def ledger(
     sources: Sequence[Claims],
-    campaigns: Sequence[Campaign] = (),
+    campaigns: Sequence[MeasuredCampaign] = (),
     *,
     heading: str | None = None,
-    shipped: Mapping[str, Sequence[Campaign]] | None = None,
+    shipped: Mapping[str, Sequence[MeasuredCampaign]] | None = None,
     ids: Mapping[str, Collection[str]] | None = None,
     verdicts: Collection[str] = (),
     given: Mapping[str, str] | None = None,
-) -> Ledger:
+) -> ClaimsLedger:
     """All claims of these sources, with what each campaign says of them.
 
     `shipped`: source -> what was measured elsewhere (`measured.expanded`), which comes behind the
@@ -118,14 +118,14 @@ def ledger(
         )
 
     parts = [part for part in map(of, sources) if part.claims or not verdicts]
-    return Ledger(
+    return ClaimsLedger(
         campaigns=tuple(campaign.name for campaign in campaigns),
         summary=_summary([claim for part in parts for claim in part.claims]),
         sources=tuple(parts),
     )
 
 
-def document(found: Ledger) -> dict[str, Any]:
+def document(found: ClaimsLedger) -> dict[str, Any]:
     """As `--json` prints it (docs/formats/claims.md)."""
     return {"schema": SCHEMA, "version": VERSION, **_plain(found)}
 
@@ -135,7 +135,10 @@ def _has(heading: str | None, name: str) -> bool:
 
 
 def _judged(
-    source: Claims, claim: Claim, campaigns: Sequence[Campaign], shipped: Sequence[Campaign]
+    source: Claims,
+    claim: Claim,
+    campaigns: Sequence[MeasuredCampaign],
+    shipped: Sequence[MeasuredCampaign],
 ) -> JudgedClaim:
     # One's own campaigns first. No answer is chosen for what it says: of each, the order of
     # `answers`.
@@ -149,11 +152,11 @@ def _judged(
     )
 
 
-def _summary(claims: Sequence[JudgedClaim]) -> Summary:
+def _summary(claims: Sequence[JudgedClaim]) -> LedgerSummary:
     first = [one.today[0] for one in claims if one.today]
     states = Counter(one.state for one in claims)
     proxies = Counter(one.state for one in claims if one.is_proxy)
-    return Summary(
+    return LedgerSummary(
         claims=len(claims),
         inferred=sum(one.claim.inferred is not None for one in claims),
         opinions=sum(one.claim.kind == "opinion" for one in claims),

@@ -7,9 +7,9 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from rmwbench.published.claims.claims_file import RANGES, Test
+from rmwbench.published.claims.claims_file import RANGES, ClaimTest
 from rmwbench.published.claims.rules import bar_of
-from rmwbench.published.claims.today import Cell
+from rmwbench.published.claims.today import CellAnswer
 from rmwbench.published.claims.words import POINTS, RATIO, UNITLESS, amount, unit_of
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
@@ -23,7 +23,7 @@ EDGE = 6
 """What lies beyond the axis ends in an arrow within this margin."""
 
 
-def picture(test: Test, cells: Sequence[Cell]) -> dict[str, Any] | None:
+def picture(test: ClaimTest, cells: Sequence[CellAnswer]) -> dict[str, Any] | None:
     """What to draw of the `cells` of an answer, those of one test; None where no cell has an
     interval."""
     drawn = [cell for cell in cells if cell.low is not None and cell.high is not None][:MOST_ROWS]
@@ -45,7 +45,7 @@ def picture(test: Test, cells: Sequence[Cell]) -> dict[str, Any] | None:
     }
 
 
-def _logarithmic(bar: float, cells: Sequence[Cell], test: Test) -> Place:
+def _logarithmic(bar: float, cells: Sequence[CellAnswer], test: ClaimTest) -> Place:
     spread = [abs(math.log(x / bar)) for cell in cells for x in _ends(cell) if 0 < x < math.inf]
     factor = abs(math.log(test.factor)) * 1.6 if test.relation in RANGES else 0.0
     half = min(WIDEST, max(NARROWEST, factor, *(1.15 * x for x in spread), 0.0))
@@ -58,7 +58,7 @@ def _logarithmic(bar: float, cells: Sequence[Cell], test: Test) -> Place:
     return place
 
 
-def _linear(cells: Sequence[Cell]) -> Place:
+def _linear(cells: Sequence[CellAnswer]) -> Place:
     """Ratios around a bar of 0 do not exist, so the range begins at 0."""
     largest = max((x for cell in cells for x in _ends(cell) if x < math.inf), default=0)
     return lambda x: (
@@ -66,23 +66,23 @@ def _linear(cells: Sequence[Cell]) -> Place:
     )
 
 
-def _both_sides(bar: float, cells: Sequence[Cell]) -> Place:
+def _both_sides(bar: float, cells: Sequence[CellAnswer]) -> Place:
     """0 in the middle, as far to either side as anything reaches."""
     half = max(abs(bar), *(abs(x) for cell in cells for x in _ends(cell))) or 1.0
     return lambda x: WIDTH / 2 + (WIDTH / 2 - EDGE) * x / half
 
 
-def _ends(cell: Cell) -> tuple[float, float, float]:
+def _ends(cell: CellAnswer) -> tuple[float, float, float]:
     """Low, value and high; NaN for one that there is not."""
     low, value, high = (math.nan if x is None else x for x in (cell.low, cell.value, cell.high))
     return low, value, high
 
 
-def _bars(test: Test, bar: float) -> list[float]:
+def _bars(test: ClaimTest, bar: float) -> list[float]:
     return [bar / test.factor, bar * test.factor] if test.relation in RANGES else [bar]
 
 
-def _shade(test: Test, bar: float, place: Place) -> tuple[float, float]:
+def _shade(test: ClaimTest, bar: float, place: Place) -> tuple[float, float]:
     """x and width of the side that the claim says."""
     if test.relation in RANGES:  # of what differs the middle is shaded too: what it is not
         low, high = (place(at) for at in _bars(test, bar))
@@ -90,7 +90,7 @@ def _shade(test: Test, bar: float, place: Place) -> tuple[float, float]:
     return (0.0, place(bar)) if test.relation == "less" else (place(bar), WIDTH - place(bar))
 
 
-def _row(cell: Cell, place: Place, y: float) -> dict[str, Any]:
+def _row(cell: CellAnswer, place: Place, y: float) -> dict[str, Any]:
     low, value, high = _ends(cell)
     return {
         "y": y,
@@ -104,7 +104,7 @@ def _row(cell: Cell, place: Place, y: float) -> dict[str, Any]:
     }
 
 
-def _text(at: float, test: Test) -> str:
+def _text(at: float, test: ClaimTest) -> str:
     if test.by == "difference":
         return amount(at, POINTS)
     if test.by == "exponent" or test.times_metric:

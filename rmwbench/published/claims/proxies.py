@@ -3,16 +3,16 @@ conditions. Pure."""
 
 from collections.abc import Mapping, Sequence
 
-from rmwbench.published.campaign import Arm, Campaign
+from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Conditions
-from rmwbench.published.claims.today import Cell, Counted, Length
+from rmwbench.published.claims.today import CellAnswer, Counted, Length
 
 AS_LONG = 0.9
 """A trial of so much of the original's length is as long."""
 
 
 def length_of(
-    claims: Claims, claim: Claim, campaigns: Sequence[Campaign], cells: Sequence[Cell]
+    claims: Claims, claim: Claim, campaigns: Sequence[MeasuredCampaign], cells: Sequence[CellAnswer]
 ) -> Length:
     suites = {test.suite for test in claim.tests}
     of_s = max((claims.lasts_s[name] for name in suites if name in claims.lasts_s), default=None)
@@ -26,7 +26,7 @@ def length_of(
     return Length(min(found, default=None), of_s)
 
 
-def conditions_of(claim: Claim, cells: Sequence[Cell]) -> Counted:
+def conditions_of(claim: Claim, cells: Sequence[CellAnswer]) -> Counted:
     """Counts the conditions that its tests ask for, or as many as the claim says that it speaks
     of."""
     told = [cell for cell in cells if cell.answer != "no data"]
@@ -47,7 +47,10 @@ def lacking(length: Length, counted: Counted) -> dict[str, str]:
 
 
 def reasons(
-    claims: Claims, claim: Claim, layer: str, used: Mapping[str, tuple[Arm, Campaign]]
+    claims: Claims,
+    claim: Claim,
+    layer: str,
+    used: Mapping[str, tuple[CampaignArm, MeasuredCampaign]],
 ) -> dict[str, str]:
     """Code -> why the answer is none to the original: what the source says of its own conditions,
     and these campaigns do not have."""
@@ -68,7 +71,7 @@ def reasons(
     return found
 
 
-def _version_is(asked: Conditions, arm: Arm) -> bool:
+def _version_is(asked: Conditions, arm: CampaignArm) -> bool:
     """The first word of a version at the rclcpp layer is that of rclcpp, of which each distribution
     has its own."""
     if asked.rclcpp is None:
@@ -82,7 +85,7 @@ def _numbers(version: str) -> tuple[int, ...]:
     return tuple(int(part) for part in version.split(".") if part.isdigit())
 
 
-def of_class(asked: Conditions, campaign: Campaign) -> bool:
+def of_class(asked: Conditions, campaign: MeasuredCampaign) -> bool:
     """Whether the campaign's machine is of the original's class, as far as the source says."""
     if asked.processors is not None:
         cores = (campaign.fact("cores") or "").split()

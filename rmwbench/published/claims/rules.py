@@ -17,7 +17,7 @@ from typing import Literal
 
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.verdict import Rules
-from rmwbench.published.claims.claims_file import RANGES, Test
+from rmwbench.published.claims.claims_file import RANGES, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
 
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
@@ -42,7 +42,7 @@ LOOKS = sequential.looks(LEAST_BLOCKS, MOST_BLOCKS)
 
 
 @dataclass(frozen=True)
-class Level:
+class ErrorLevel:
     """`error`: the probability with which each bound of an interval may err."""
 
     error: float
@@ -53,33 +53,37 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Share:
+class ErrorShare:
     """What part of the error an answer has. `earlier`: the last campaign is not over, this is one
     of its looks, and so many campaigns of this machine, whose blocks are not in it, were judged
-    before; None where all are over. `among`: by what it is divided (`Family.among`)."""
+    before; None where all are over. `among`: by what it is divided (`ErrorFamily.among`)."""
 
     earlier: int | None = None
     among: int = 1
 
 
-ALL_OF_IT = Share()
+ALL_OF_IT = ErrorShare()
 
 
-def level_of(blocks: Sequence[int], share: Share = ALL_OF_IT) -> Level:
+def level_of(blocks: Sequence[int], share: ErrorShare = ALL_OF_IT) -> ErrorLevel:
     """For an answer that rests on campaigns of so many blocks, in the order in which they were
     run."""
     alpha = RULES.alpha / 2 ** (max(len(blocks), 1) + (share.earlier or 0)) / share.among
     last = min(blocks[-1], LOOKS[-1]) if blocks else 0
-    return Level(sequential.alpha_at(LOOKS, last, alpha=alpha, ended=share.earlier is None) / 2)
+    return ErrorLevel(
+        sequential.alpha_at(LOOKS, last, alpha=alpha, ended=share.earlier is None) / 2
+    )
 
 
-def unseen(blocks: int, level: Level) -> float:
+def unseen(blocks: int, level: ErrorLevel) -> float:
     """The share of trials that may still go wrong as a whole where none of so many did: of a share
     p no bad one is seen with probability (1 − p)^blocks."""
     return float(1 - (2 * level.error) ** (1 / blocks))
 
 
-def decided(test: Test, value: float | None, low: float, high: float) -> tuple[Answer, Code | None]:
+def decided(
+    test: ClaimTest, value: float | None, low: float, high: float
+) -> tuple[Answer, Code | None]:
     """What an interval of the test's ratio, difference, exponent or value says. A ratio of two
     sides that is nearer to its bar than `Rules.least` is called neither."""
     bar = bar_of(test)
@@ -95,7 +99,7 @@ def decided(test: Test, value: float | None, low: float, high: float) -> tuple[A
 
 
 @dataclass(frozen=True)
-class Family:
+class ErrorFamily:
     """What a cell of a test stands among: so many `cells` of one version in its test; the `tests`
     of the statement, and the `versions` of its arms, of which one is enough against it."""
 
@@ -103,7 +107,7 @@ class Family:
     tests: int = 1
     versions: int = 1
 
-    def among(self, answer: Answer, test: Test) -> int:
+    def among(self, answer: Answer, test: ClaimTest) -> int:
         """By what the error of a cell with this answer is divided."""
         needed = needed_of(test, self.cells)
         others = self.tests * self.versions
@@ -112,7 +116,7 @@ class Family:
         return max(needed.of - needed.least + 1, (needed.of - needed.most) * others)
 
 
-def leaning(test: Test, value: float | None) -> Answer | None:
+def leaning(test: ClaimTest, value: float | None) -> Answer | None:
     """What the value alone would say."""
     if value is None:
         return None
@@ -120,14 +124,14 @@ def leaning(test: Test, value: float | None) -> Answer | None:
     return None if answer == "undecided" else answer
 
 
-def bar_of(test: Test) -> float:
+def bar_of(test: ClaimTest) -> float:
     """What the value is compared with; of a range its middle."""
     if test.level is not None:
         return test.level
     return test.times if test.relation in RANGES else test.factor
 
 
-def _of_range(test: Test, bar: float, low: float, high: float) -> Answer:
+def _of_range(test: ClaimTest, bar: float, low: float, high: float) -> Answer:
     first, last = sorted((bar / test.factor, bar * test.factor))
     inside, outside = first <= low and high <= last, high < first or low > last
     if not (inside or outside):
@@ -148,7 +152,7 @@ class Needed:
     most: int
 
 
-def needed_of(test: Test, measured: int) -> Needed:
+def needed_of(test: ClaimTest, measured: int) -> Needed:
     """`measured`: the cells that there are; the test may speak of more."""
     cells = test.cells
     of = max(cells.of, measured) if cells else measured
@@ -157,7 +161,7 @@ def needed_of(test: Test, measured: int) -> Needed:
     return Needed(of, cells.least, of if cells.at_most is None else cells.at_most)
 
 
-def together(answers: Sequence[Answer], test: Test) -> Answer:
+def together(answers: Sequence[Answer], test: ClaimTest) -> Answer:
     """The answer of one test's cells, all of the same versions: all must hold, and one against it
     is enough; or as many as the test's `cells` says, where those without data, and those that were
     not measured, are open."""

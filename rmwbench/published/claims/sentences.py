@@ -4,9 +4,9 @@ Pure; the ledger's view and the section of a campaign's report are made of it.""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, Judged, Test
+from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, ClaimTest, Judged
 from rmwbench.published.claims.ledger import JudgedClaim
-from rmwbench.published.claims.today import Cell, Today
+from rmwbench.published.claims.today import CellAnswer, Today
 from rmwbench.published.claims.words import POINTS, UNITLESS, amount, interval, title_of, unit_of
 from rmwbench.words import numbers as fmt
 
@@ -81,7 +81,7 @@ def _in_full(today: Today) -> Iterator[str]:
     yield from map(_cell, today.cells)
 
 
-def _cell(cell: Cell) -> str:
+def _cell(cell: CellAnswer) -> str:
     if cell.low is None or cell.high is None:
         return f"{cell.workload}: {cell.answer}, {cell.reason}"
     between = f"{cell.left} ÷ {cell.right}" if cell.right else cell.left
@@ -104,7 +104,7 @@ def experiment(claim: Claim) -> str:
     return "; and ".join(map(_experiment, claim.tests))
 
 
-def _experiment(test: Test) -> str:
+def _experiment(test: ClaimTest) -> str:
     base = f" ÷ its own{_levels(test.base_at)}" if test.base_at else ""
     left = test.left + _levels(test.left_at) + base
     where = f"{test.suite}{_levels(test.at, test.workload, test.topic)}"
@@ -123,7 +123,7 @@ def _experiment(test: Test) -> str:
 _RELATION = {"less": "<", "greater": ">", "within": "within", "differs": "not within"}
 
 
-def _against(test: Test, base: str) -> str:
+def _against(test: ClaimTest, base: str) -> str:
     of_range = f"a factor of {test.factor:g} of " if test.relation in RANGES else ""
     level = test.level or 0.0
     if test.right is None:

@@ -6,15 +6,15 @@ from dataclasses import replace
 from typing import Any
 
 from rmwbench.published.about import is_suite
-from rmwbench.published.campaign import NOTHING, Arm, Campaign, Workload
-from rmwbench.published.claims.claims_file import Test
+from rmwbench.published.campaign import NOTHING, CampaignArm, CampaignWorkload, MeasuredCampaign
+from rmwbench.published.claims.claims_file import ClaimTest
 
-Side = tuple[str, Arm]
+Side = tuple[str, CampaignArm]
 """The workload that an arm stands in, and the arm."""
 
 
 def sides_of(
-    test: Test, sides: Mapping[str, Sequence[str]], campaign: Campaign, layer: str
+    test: ClaimTest, sides: Mapping[str, Sequence[str]], campaign: MeasuredCampaign, layer: str
 ) -> Iterator[tuple[Side, Side | None, Side | None, Side | None]]:
     """Left and right of every cell that the test speaks of, and the cells that either is divided
     by."""
@@ -49,7 +49,7 @@ def sides_of(
                 yield (label, left), (other, right), bases[0], bases[1]
 
 
-def arms_of(workload: Workload, topic: str | None) -> list[Arm]:
+def arms_of(workload: CampaignWorkload, topic: str | None) -> list[CampaignArm]:
     """A workload's arms; with `topic` their metrics are those of that topic, and none where it does
     not have it."""
     if topic is None:
@@ -57,12 +57,14 @@ def arms_of(workload: Workload, topic: str | None) -> list[Arm]:
     return [in_topic(arm, topic) for arm in workload.arms]
 
 
-def in_topic(arm: Arm, topic: str) -> Arm:
+def in_topic(arm: CampaignArm, topic: str) -> CampaignArm:
     found = arm.topics.get(topic, NOTHING)
     return replace(arm, topic=topic, metrics=found.metrics, per_trial=found.per_trial)
 
 
-def _base(test: Test, campaign: Campaign, side: Side, topic: str | None) -> Side | None:
+def _base(
+    test: ClaimTest, campaign: MeasuredCampaign, side: Side, topic: str | None
+) -> Side | None:
     """The same arm at the levels that it is divided by."""
     if not test.base_at:
         return None
@@ -73,7 +75,7 @@ def _base(test: Test, campaign: Campaign, side: Side, topic: str | None) -> Side
 
 
 def _arms(
-    campaign: Campaign,
+    campaign: MeasuredCampaign,
     layer: str | None,
     names: Sequence[str],
     workload: str | None,
@@ -111,14 +113,14 @@ def _same(a: Any, b: Any) -> bool:
     return numbers and math.isclose(a, b)
 
 
-def _rest(arm: Arm, free: set[str]) -> dict[str, Any]:
+def _rest(arm: CampaignArm, free: set[str]) -> dict[str, Any]:
     return {name: level for name, level in arm.factors.items() if name not in free}
 
 
-def of_suite(test: Test, campaign: Campaign) -> bool:
+def of_suite(test: ClaimTest, campaign: MeasuredCampaign) -> bool:
     """Whether the campaign ran the test's suite."""
     return is_suite(test.suite, str(campaign.suite))
 
 
-def layers_of(campaigns: Sequence[Campaign]) -> set[str]:
+def layers_of(campaigns: Sequence[MeasuredCampaign]) -> set[str]:
     return {arm.layer for one in campaigns for w in one.workloads for arm in w.arms}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.claims.claims_file import Claim
-from rmwbench.published.claims.today import Cell, Today
+from rmwbench.published.claims.today import CellAnswer, Today
 
 if TYPE_CHECKING:
-    from rmwbench.published.claims.ledger import JudgedClaim, Summary
+    from rmwbench.published.claims.ledger import JudgedClaim, LedgerSummary
 
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",
@@ -76,7 +76,7 @@ def _contrary(first: Today, other: Today) -> bool:
     )
 
 
-def _apart(decided: Cell, cell: Cell) -> bool:
+def _apart(decided: CellAnswer, cell: CellAnswer) -> bool:
     if cell.code == "few_blocks" or cell.low is None or cell.high is None:
         return False
     if decided.low is None or decided.high is None:
@@ -85,7 +85,7 @@ def _apart(decided: Cell, cell: Cell) -> bool:
     return disjoint and cell.value_says not in (None, decided.answer)
 
 
-def counts(summary: "Summary") -> str:
+def counts(summary: "LedgerSummary") -> str:
     """`holds 43 (40 by proxy), does not hold 25 (25 by proxy), undecided 33, …`."""
     return ", ".join(
         f"{name}{'s' * (name == 'opinion')} {number}"

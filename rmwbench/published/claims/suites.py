@@ -2,7 +2,7 @@
 folder."""
 
 from rmwbench.published.about import is_suite
-from rmwbench.published.campaign import Campaign
+from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.suite.file.places import shipped_suites, source_directory, suite_file
 
@@ -17,7 +17,7 @@ def untested(source: Claims) -> list[str]:
     ]
 
 
-def is_of(source: Claims, campaign: Campaign) -> bool:
+def is_of(source: Claims, campaign: MeasuredCampaign) -> bool:
     """Whether the campaign ran a suite of this source. One that no claim tests is known by its
     whole name, which has the source in it: `wifi` is another suite than `galactic-2020/wifi`."""
     suite = str(campaign.suite)

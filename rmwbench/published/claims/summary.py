@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
-from rmwbench.published.campaign import Arm, Campaign, Seconds, Values
+from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, Values
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.judge import compared
 from rmwbench.published.claims.suites import is_of
@@ -23,7 +23,7 @@ from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, ship
 from rmwbench.results.model import document
 
 if TYPE_CHECKING:
-    from rmwbench.published.figures.figures_file import Measured as Drawn
+    from rmwbench.published.figures.figures_file import MeasuredFigure as Drawn
 
 Asked = dict[str | None, set[str]]
 """Topic -> the metrics that are kept of it; None for the whole workload."""
@@ -33,7 +33,7 @@ FACTS = ("cores", "virtualization", "kernel", "load average", "steal since boot"
 
 
 def measured(
-    source: Claims, campaigns: Sequence[Campaign], drawn: "Sequence[Drawn]" = ()
+    source: Claims, campaigns: Sequence[MeasuredCampaign], drawn: "Sequence[Drawn]" = ()
 ) -> dict[str, Any] | None:
     """The summary of one machine's campaigns; None where they say nothing of this source's claims
     and of its figures' cells (`drawn`). Raises UserError for campaigns of two machines."""
@@ -85,7 +85,7 @@ def text(summary: Mapping[str, Any]) -> str:
     return "\n".join([*lines, "]}"]) + "\n"
 
 
-def shipped_of(sources: Sequence[Claims]) -> dict[str, list[Campaign]]:
+def shipped_of(sources: Sequence[Claims]) -> dict[str, list[MeasuredCampaign]]:
     """Source -> what was measured for the shipped ledger, as `ledger` takes it, the newest
     first."""
     return {
@@ -94,7 +94,9 @@ def shipped_of(sources: Sequence[Claims]) -> dict[str, list[Campaign]]:
     }
 
 
-def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict[str, Any] | None:
+def _campaign(
+    source: Claims, found: MeasuredCampaign, drawn: "Sequence[Drawn]"
+) -> dict[str, Any] | None:
     metrics: dict[tuple[str, str], Asked] = {}
     for claim in source.items:
         for workload, topic, arm, names in compared(source, claim, found):
@@ -142,7 +144,7 @@ def _campaign(source: Claims, found: Campaign, drawn: "Sequence[Drawn]") -> dict
     return {"asked": [x.id for x in source.items if x.id in found.asked], **made}
 
 
-def _over_rmws(source: Claims, campaign: Campaign) -> Iterator[tuple[str, str]]:
+def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of a campaign of one of the source's suites, over each of ROS 2's RMWs."""
     if is_of(source, campaign):
         for workload in campaign.workloads:
@@ -151,7 +153,7 @@ def _over_rmws(source: Claims, campaign: Campaign) -> Iterator[tuple[str, str]]:
                     yield workload.workload, arm.arm
 
 
-def _cells_of(one: "Drawn", campaign: Campaign) -> Iterator[tuple[str, str]]:
+def _cells_of(one: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of the cells of a campaign that a figure draws."""
     from rmwbench.published.figures import cells  # which only those who save a summary need
 
@@ -167,7 +169,7 @@ def _cells_of(one: "Drawn", campaign: Campaign) -> Iterator[tuple[str, str]]:
                 yield workload.workload, arm.arm
 
 
-def _arm(arm: Arm, asked: Asked) -> dict[str, Any]:
+def _arm(arm: CampaignArm, asked: Asked) -> dict[str, Any]:
     about = {
         "arm": arm.arm,
         "middleware": arm.middleware,

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rmwbench.analysis.stats.intervals import BURST
-from rmwbench.published.claims.claims_file import Test
+from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.rules import level_of, unseen
 from rmwbench.published.claims.words import unit_of
@@ -43,7 +43,7 @@ class Takes:
 
 
 def takes(
-    test: Test,
+    test: ClaimTest,
     sides: Sequence[Estimate | None],
     steady_s: float | None,
 ) -> Takes | None:

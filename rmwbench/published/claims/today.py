@@ -18,7 +18,7 @@ from rmwbench.published.claims.words import (
 
 
 @dataclass(frozen=True)
-class Cell:
+class CellAnswer:
     """One matching cell's answer. `value` is the ratio left ÷ right (or what the test makes of both
     sides), left − right where the test is by difference, or the left value where it has a level
     alone."""
@@ -108,7 +108,7 @@ class Today:
     verdict: str
     arms: tuple[str, ...]
     """Arms with their versions."""
-    cells: tuple[Cell, ...]
+    cells: tuple[CellAnswer, ...]
     proxy: tuple[str, ...] = field(default=())
     """Why it does not answer the original, in words."""
     proxy_codes: tuple[str, ...] = field(default=())
@@ -179,7 +179,7 @@ class Today:
         return f"{text} ({answers})" if answers else text
 
 
-def _ranges(cells: Sequence[Cell]) -> Iterator[str]:
+def _ranges(cells: Sequence[CellAnswer]) -> Iterator[str]:
     """`0.52× to 1.4×` of the cells of each unit."""
     for name in dict.fromkeys(cell.unit for cell in cells):
         values = sorted(

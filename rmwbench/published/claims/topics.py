@@ -18,10 +18,10 @@ from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.places import find, read, shown
 
 if TYPE_CHECKING:
-    from rmwbench.published.claims.claims_file import Test
+    from rmwbench.published.claims.claims_file import ClaimTest
 
 
-def check(test: "Test", at: tuple[str | int, ...]) -> None:
+def check(test: "ClaimTest", at: tuple[str | int, ...]) -> None:
     """Fault, counted from `at`, for a metric that no topic has and for a topic that the workload
     does not have."""
     for metric, topic in test.asked:

@@ -23,9 +23,9 @@ from rmwbench.analysis.stats.intervals import Interval
 from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
-from rmwbench.published.campaign import Arm
-from rmwbench.published.claims.claims_file import Test
-from rmwbench.published.claims.rules import ALL_OF_IT, Level, Share, level_of, unseen
+from rmwbench.published.campaign import CampaignArm
+from rmwbench.published.claims.claims_file import ClaimTest
+from rmwbench.published.claims.rules import ALL_OF_IT, ErrorLevel, ErrorShare, level_of, unseen
 from rmwbench.published.claims.words import unit_of
 from rmwbench.results.model import Estimate
 
@@ -41,19 +41,19 @@ class Sides:
 
     campaign: int
     """Campaigns are numbered in the order in which they were run."""
-    left: Arm
-    right: Arm | None = None
-    left_base: Arm | None = None
-    right_base: Arm | None = None
+    left: CampaignArm
+    right: CampaignArm | None = None
+    left_base: CampaignArm | None = None
+    right_base: CampaignArm | None = None
 
     @property
-    def arms(self) -> tuple[Arm, ...]:
+    def arms(self) -> tuple[CampaignArm, ...]:
         found = (self.left, self.right, self.left_base, self.right_base)
         return tuple(arm for arm in found if arm is not None)
 
 
 @dataclass(frozen=True)
-class Found:
+class ClaimValue:
     """A value with its interval at `level`, from so many blocks that both sides have; None where
     there is no ratio."""
 
@@ -78,7 +78,7 @@ def of_lost(metric: str) -> float | None:
     return GLOSSARY[metric].failed if metric in GLOSSARY else None
 
 
-def per_trial(arm: Arm, metric: str) -> dict[int, float]:
+def per_trial(arm: CampaignArm, metric: str) -> dict[int, float]:
     """Block -> the trial's value, those that the arm lost by `of_lost`. Where trials were done and
     none has a value by itself, as a percentile that only all of them have messages for, the lost
     ones alone are none either."""
@@ -89,17 +89,17 @@ def per_trial(arm: Arm, metric: str) -> dict[int, float]:
     return dict.fromkeys(arm.lost_blocks, lost) | found
 
 
-def left_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
+def left_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
     return _values(test, [(one.campaign, one.left, one.left_base) for one in cell], test.metric)
 
 
-def right_values(test: Test, cell: Sequence[Sides]) -> dict[Block, float]:
+def right_values(test: ClaimTest, cell: Sequence[Sides]) -> dict[Block, float]:
     found = [(one.campaign, one.right, one.right_base) for one in cell if one.right is not None]
     return _values(test, found, test.right_metric or test.metric)
 
 
 def _values(
-    test: Test, sides: Sequence[tuple[int, Arm, Arm | None]], metric: str
+    test: ClaimTest, sides: Sequence[tuple[int, CampaignArm, CampaignArm | None]], metric: str
 ) -> dict[Block, float]:
     out = {}
     for campaign, arm, base in sides:
@@ -111,7 +111,7 @@ def _values(
     return out
 
 
-def _products(test: Test, arm: Arm, metric: str) -> dict[int, float]:
+def _products(test: ClaimTest, arm: CampaignArm, metric: str) -> dict[int, float]:
     found = per_trial(arm, metric)
     if test.times_metric is None:
         return found
@@ -131,7 +131,7 @@ def blocks_by_campaign(blocks: Sequence[Block]) -> list[int]:
     return [count for _, count in sorted(Counter(campaign for campaign, _ in blocks).items())]
 
 
-def found_of(test: Test, cell: Sequence[Sides], share: Share = ALL_OF_IT) -> Found:
+def found_of(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare = ALL_OF_IT) -> ClaimValue:
     """What the test takes of a cell."""
     if test.right is None:
         return _level(test, cell, share)
@@ -141,7 +141,7 @@ def found_of(test: Test, cell: Sequence[Sides], share: Share = ALL_OF_IT) -> Fou
     return _exponent(test, found) if test.by == "exponent" else found
 
 
-def _exponent(test: Test, found: Found) -> Found:
+def _exponent(test: ClaimTest, found: ClaimValue) -> ClaimValue:
     assert test.sizes is not None, "checked when the file was read"
     scale = math.log(test.sizes[0] / test.sizes[1])
 
@@ -149,7 +149,7 @@ def _exponent(test: Test, found: Found) -> Found:
         return (math.inf if math.isinf(x) else -math.inf if x == 0 else math.log(x)) / scale
 
     ends = sorted((of(found.low), of(found.high)))
-    return Found(
+    return ClaimValue(
         None if found.value is None else of(found.value),
         ends[0],
         ends[1],
@@ -160,7 +160,7 @@ def _exponent(test: Test, found: Found) -> Found:
     )
 
 
-def _ratio(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+def _ratio(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """Of the block ratios. Where there are none, since what is compared are percentiles of messages
     that only all trials together have enough of, or since two hosts' clocks widened them, of the
     metrics' own intervals."""
@@ -175,25 +175,25 @@ def _ratio(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     if not common or widened:
         return _of_intervals(test, cell, share)
     if _lost_by_itself(cell, [side[block] for side in (left, right) for block in common]):
-        return Found(None, 0.0, math.inf, len(common), lost=True)
+        return ClaimValue(None, 0.0, math.inf, len(common), lost=True)
     found = {block: _quotient(left[block], right[block]) for block in common}
     told = [block for block in common if not math.isnan(found[block])]
     if 2 * len(told) < len(common):
-        return Found(None, 0.0, math.inf, len(common))
+        return ClaimValue(None, 0.0, math.inf, len(common))
     level = level_of(blocks_by_campaign(told), share)
     ratios = np.array([found[block] for block in told])
     if np.isinf(ratios).any() or (ratios <= 0).any():
         return _range(ratios, level)
     if len(told) < 2 or level.error <= 0:
-        return Found(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(told))
+        return ClaimValue(float(np.exp(np.log(ratios).mean())), 0.0, math.inf, len(told))
     values = [np.array([side[block] for block in told]) for side in (left, right)]
     least = rounding_error(*values)
     mean, half = _mean_of_logs(np.log(ratios), [number for number, _ in told], least, level)
-    return Found(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(told))
+    return ClaimValue(math.exp(mean), math.exp(mean - half), bounded_exp(mean + half), len(told))
 
 
 def _mean_of_logs(
-    logs: np.ndarray, campaigns: Sequence[int], least: float, level: Level
+    logs: np.ndarray, campaigns: Sequence[int], least: float, level: ErrorLevel
 ) -> tuple[float, float]:
     """(mean, half of its interval) of block log-ratios, shape (blocks,), as of a verdict's pair:
     neighbouring blocks may resemble each other (likeness.py), and the standard error is not below
@@ -242,13 +242,15 @@ def _scaled(value: float, end: float, times: float) -> float:
     return bounded_exp(log)
 
 
-def _range(values: np.ndarray, level: Level) -> Found:
+def _range(values: np.ndarray, level: ErrorLevel) -> ClaimValue:
     """Order needs no finite numbers: the range of n values covers their median with 1 − 2^(1−n)."""
     (value, low, high), covered = intervals.median_range(values)
-    return Found(value, low, high, len(values), infinite=True, enough=covered >= level.confidence)
+    return ClaimValue(
+        value, low, high, len(values), infinite=True, enough=covered >= level.confidence
+    )
 
 
-def between_half(values: np.ndarray, campaigns: Sequence[int], level: Level) -> float:
+def between_half(values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel) -> float:
     """Half of the interval that the means of campaigns give: t(n − k)·√(MS between ÷ n), which is
     Birge's ratio times the half that the blocks give within their campaigns. 0 for one campaign,
     and where no campaign has two blocks. `values`: of the blocks, shape (blocks,); `campaigns`: of
@@ -263,7 +265,7 @@ def between_half(values: np.ndarray, campaigns: Sequence[int], level: Level) -> 
 
 
 def _widened(
-    found: Interval, values: np.ndarray, campaigns: Sequence[int], level: Level
+    found: Interval, values: np.ndarray, campaigns: Sequence[int], level: ErrorLevel
 ) -> Interval:
     """An interval that is no narrower than what the campaigns' means give; on the logarithms where
     it can be."""
@@ -275,7 +277,7 @@ def _widened(
     return value, min(low, value - half), max(high, value + half)
 
 
-def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+def _of_intervals(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """The left's interval against the right's, which is the more careful. An arm that lost every
     trial has none."""
     left, right = (
@@ -283,9 +285,9 @@ def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
         for side in ("left", "right")
     )
     if test.times_metric or test.base_at or not (left and right):
-        return Found(None, 0.0, math.inf, 0)
+        return ClaimValue(None, 0.0, math.inf, 0)
     if any(arm.lost_blocks for arm in (*left, *right)):  # which no pooled percentile has in it
-        return Found(None, 0.0, math.inf, 0, lost=True)
+        return ClaimValue(None, 0.0, math.inf, 0, lost=True)
     trials = [_trials(one, test.metric) for one in left]
     level = level_of(trials, share)
     x, x_low, x_high = _combined([one.metrics[test.metric] for one in left], level)
@@ -294,7 +296,7 @@ def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     )
     blocks = min(sum(trials), sum(_trials(one, test.right_metric or test.metric) for one in right))
     if _lost_by_itself(cell, [value for value in (x, y) if value is not None]):
-        return Found(None, 0.0, math.inf, blocks, lost=True)
+        return ClaimValue(None, 0.0, math.inf, blocks, lost=True)
     low = x_low / y_high if y_high > 0 and math.isfinite(y_high) else 0.0
     high = x_high / y_low if y_low > 0 and math.isfinite(x_high) else math.inf
     value = x / y if x is not None and y and math.isfinite(x) and math.isfinite(y) else None
@@ -302,15 +304,15 @@ def _of_intervals(test: Test, cell: Sequence[Sides], share: Share) -> Found:
         value = math.inf if x is None or math.isinf(x) or y == 0 else 0.0
     # A one-sided bound stands at 95 %, whatever the level of the look is.
     one_sided = x is None or y is None
-    return Found(value, low, high, blocks, infinite=one_sided, enough=not one_sided)
+    return ClaimValue(value, low, high, blocks, infinite=one_sided, enough=not one_sided)
 
 
-def _trials(arm: Arm, metric: str) -> int:
+def _trials(arm: CampaignArm, metric: str) -> int:
     found = arm.metrics.get(metric)
     return (found and found.trials) or 0
 
 
-def _combined(metrics: Sequence[Estimate], level: Level) -> tuple[float | None, float, float]:
+def _combined(metrics: Sequence[Estimate], level: ErrorLevel) -> tuple[float | None, float, float]:
     """Of the campaigns' intervals of 95 % one at the level. Positive values: their geometric mean,
     each by the inverse square of its interval's half on the logarithms, widened by Birge's ratio
     where they differ by more than these. What happened in no campaign: the bound of all their
@@ -332,7 +334,7 @@ def _combined(metrics: Sequence[Estimate], level: Level) -> tuple[float | None, 
     return value, low, high
 
 
-def _geometric(logs: np.ndarray, level: Level) -> Interval:
+def _geometric(logs: np.ndarray, level: ErrorLevel) -> Interval:
     """Combines (value, low, high) of each campaign at the level, on the logarithms."""
     values, halves = logs[:, 0], np.maximum(logs[:, 2] - logs[:, 0], logs[:, 0] - logs[:, 1])
     weights = 1 / halves**2
@@ -342,7 +344,7 @@ def _geometric(logs: np.ndarray, level: Level) -> Interval:
     return math.exp(mean), math.exp(mean - half), bounded_exp(mean + half)
 
 
-def _at_level(metric: Estimate, level: Level) -> tuple[float | None, float, float]:
+def _at_level(metric: Estimate, level: ErrorLevel) -> tuple[float | None, float, float]:
     """Value, low, high of a metric's interval of 95 %, at another level: its half is so many times
     as wide as t with its trials' degrees of freedom is. A one-sided bound reaches to infinity and
     has no value."""
@@ -368,14 +370,14 @@ def _at_level(metric: Estimate, level: Level) -> tuple[float | None, float, floa
     )
 
 
-def _level(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+def _level(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """The metric's own interval over the trials of all campaigns, at the level of the look."""
     values = left_values(test, cell)
     metrics = [one.left.metrics[test.metric] for one in cell]
     if not values or any(map(_is_of_two_clocks, metrics)):
         trials = [_trials(one.left, test.metric) for one in cell]
         value, low, high = _combined(metrics, level_of(trials, share))
-        return Found(value, low, high, sum(trials))
+        return ClaimValue(value, low, high, sum(trials))
     blocks = sorted(values)
     level = level_of(blocks_by_campaign(blocks), share)
     of_all = np.array([values[block] for block in blocks])
@@ -384,15 +386,17 @@ def _level(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     if nothing or not np.isfinite(of_all).all():
         return replace(_range(of_all, level), seen=seen)
     if len(of_all) < 2 or level.error <= 0:
-        return Found(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
+        return ClaimValue(float(of_all.mean()), -math.inf, math.inf, len(of_all), seen=seen)
     campaigns = [campaign for campaign, _ in blocks]
     value, low, high = _widened(_over_trials(test, cell, of_all, level), of_all, campaigns, level)
     least = 0.0 if (of_all >= 0).all() else -math.inf
     most = 1.0 if test.times_metric is None and unit_of(test.metric) == "fraction" else math.inf
-    return Found(value, max(least, low), min(most, high), len(of_all), seen=seen)
+    return ClaimValue(value, max(least, low), min(most, high), len(of_all), seen=seen)
 
 
-def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: Level) -> Interval:
+def _over_trials(
+    test: ClaimTest, cell: Sequence[Sides], values: np.ndarray, level: ErrorLevel
+) -> Interval:
     """As `aggregate.over_trials`, at another confidence than 95 %."""
     kind = GLOSSARY[test.metric].kind if test.metric in GLOSSARY else ""
     if kind == "fraction" and test.times_metric is None:
@@ -408,7 +412,7 @@ def _over_trials(test: Test, cell: Sequence[Sides], values: np.ndarray, level: L
     )
 
 
-def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: Level) -> Interval:
+def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: ErrorLevel) -> Interval:
     """The interval of a fraction of so many events a trial: `count` has all of a campaign."""
     trials = sum(metric.trials or 0 for metric in metrics)
     total = sum(metric.count or 0 for metric in metrics) / max(trials, 1)
@@ -416,7 +420,7 @@ def _fraction(metrics: Sequence[Estimate], values: np.ndarray, level: Level) -> 
     return intervals.clustered_fraction(values * totals, totals, level.confidence)[0]
 
 
-def _difference(test: Test, cell: Sequence[Sides], share: Share) -> Found:
+def _difference(test: ClaimTest, cell: Sequence[Sides], share: ErrorShare) -> ClaimValue:
     """Block by block. A side may have trials that go wrong as a whole and were not seen
     (`rules.unseen`): that bound is taken where it is wider than what the messages and the
     spread of the trials say."""
@@ -425,7 +429,7 @@ def _difference(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     level = level_of(blocks_by_campaign(common), share)
     if len(common) < 2 or level.error <= 0:
         value = float(np.mean([left[b] - right[b] for b in common])) if common else None
-        return Found(value, -1.0, 1.0, len(common))
+        return ClaimValue(value, -1.0, 1.0, len(common))
     own = []
     for side, values in (("left", left), ("right", right)):
         metrics = [
@@ -442,7 +446,7 @@ def _difference(test: Test, cell: Sequence[Sides], share: Share) -> Found:
     half = between_half(
         np.array([i[n] - j[n] for n in numbers]), [campaign for campaign, _ in common], level
     )
-    return Found(
+    return ClaimValue(
         value,
         max(-1.0, min(low, value - half)),
         min(1.0, max(high, value + half)),

@@ -13,10 +13,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rmwbench.published.campaign import Campaign
+from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.items import Link, choices, inside, item
 from rmwbench.published.claims.items import counts as counts_of
-from rmwbench.published.claims.ledger import JudgedClaim, Ledger, SourceLedger
+from rmwbench.published.claims.ledger import ClaimsLedger, JudgedClaim, SourceLedger
 from rmwbench.published.claims.sentences import (
     as_published,
     here,
@@ -27,12 +27,23 @@ from rmwbench.published.claims.sentences import (
 from rmwbench.published.claims.state import STATES, counts
 from rmwbench.published.claims.today import Today
 from rmwbench.report.page import asset, environment
-from rmwbench.report.view import Block, Cell, Facts, Html, Items, On, Section, Table, Text, View
+from rmwbench.report.view import (
+    Block,
+    Facts,
+    Html,
+    Items,
+    On,
+    Section,
+    Table,
+    TableCell,
+    Text,
+    View,
+)
 from rmwbench.words import numbers as fmt
 from rmwbench.words.numbers import significant_count
 
 if TYPE_CHECKING:
-    from rmwbench.published.claims.by_suite import Row
+    from rmwbench.published.claims.by_suite import SuiteRow
 
 Depth = Literal["brief", "reasons", "cells"]
 REPORT = "report.html"
@@ -81,10 +92,10 @@ READING = (
 
 
 def view(
-    ledger: Ledger,
+    ledger: ClaimsLedger,
     depth: Depth = "brief",
     *,
-    suites: "Sequence[Row]" = (),
+    suites: "Sequence[SuiteRow]" = (),
     link: Link | None = None,
 ) -> View:
     """`depth`: of a terminal. `suites`: their table. With `link`, to the evidence, a page has every
@@ -112,7 +123,7 @@ def view(
     )
 
 
-def link_to_reports(campaigns: Sequence[Campaign], page: Path) -> Link:
+def link_to_reports(campaigns: Sequence[MeasuredCampaign], page: Path) -> Link:
     """Of a page: links to each campaign that has its report beside it."""
     found = {}
     for one in campaigns:
@@ -128,7 +139,7 @@ def link_to_reports(campaigns: Sequence[Campaign], page: Path) -> Link:
     return link
 
 
-def _answer(ledger: Ledger, depth: Depth, letters: Mapping[str, str]) -> Iterator[Block]:
+def _answer(ledger: ClaimsLedger, depth: Depth, letters: Mapping[str, str]) -> Iterator[Block]:
     """What became of the claims, where and when that was measured, and what to do next."""
     summary = ledger.summary
     told = f"{fmt.counted(summary.claims, 'statement')}: {counts(summary)}."
@@ -150,11 +161,11 @@ def _answer(ledger: Ledger, depth: Depth, letters: Mapping[str, str]) -> Iterato
         yield Text("With every cell: `rmwbench published claims CLAIM`", on=On.TERMINAL)
 
 
-def _all(ledger: Ledger) -> list[Today]:
+def _all(ledger: ClaimsLedger) -> list[Today]:
     return [one for claim in ledger.claims for one in claim.today]
 
 
-def _letters(ledger: Ledger) -> dict[str, str]:
+def _letters(ledger: ClaimsLedger) -> dict[str, str]:
     """Machine -> A, B, …, by the number of answers that it gives; empty where there is but one."""
     found = Counter(one.machine for one in _all(ledger) if one.machine).most_common()
     if len(found) < 2:
@@ -162,7 +173,7 @@ def _letters(ledger: Ledger) -> dict[str, str]:
     return {name: chr(ord("A") + place) for place, (name, _) in enumerate(found)}
 
 
-def _places(ledger: Ledger, letters: Mapping[str, str]) -> list[str]:
+def _places(ledger: ClaimsLedger, letters: Mapping[str, str]) -> list[str]:
     """Machines with their letters, dates and numbers of answers."""
     answers = [one for one in _all(ledger) if one.machine]
     number = Counter(str(one.machine) for one in answers)
@@ -174,17 +185,20 @@ def _places(ledger: Ledger, letters: Mapping[str, str]) -> list[str]:
     ]
 
 
-def _meanings(ledger: Ledger) -> list[tuple[str, Cell]]:
+def _meanings(ledger: ClaimsLedger) -> list[tuple[str, TableCell]]:
     proxies = ledger.summary.proxies
     return [
-        (f"{name} {n}" + (f" ({by} by proxy)" if (by := proxies.get(name)) else ""), Cell(words))
+        (
+            f"{name} {n}" + (f" ({by} by proxy)" if (by := proxies.get(name)) else ""),
+            TableCell(words),
+        )
         for name, words in STATES.items()
         for n in [ledger.summary.states[name]]
     ]
 
 
 def _source(
-    ledger: Ledger,
+    ledger: ClaimsLedger,
     place: int,
     source: SourceLedger,
     depth: Depth,
@@ -230,12 +244,12 @@ def _of_terminal(claims: Sequence[JudgedClaim], run: str, depth: Depth) -> Block
     return Facts([fact for one in claims for fact in _facts(one, run, depth)], on=On.TERMINAL)
 
 
-def _facts(judged: JudgedClaim, run: str, depth: Depth) -> Iterator[tuple[str, Cell]]:
+def _facts(judged: JudgedClaim, run: str, depth: Depth) -> Iterator[tuple[str, TableCell]]:
     claim = judged.claim
-    yield claim.id, Cell(claim.says + (f" ({claim.figure})" if claim.figure else ""))
+    yield claim.id, TableCell(claim.says + (f" ({claim.figure})" if claim.figure else ""))
     for line in in_full(judged, run, cells=depth == "cells"):
         found_here = line.startswith(("here: ", "also: "))
-        yield "", Cell(line, "" if found_here else "muted")
+        yield "", TableCell(line, "" if found_here else "muted")
 
 
 def _row(judged: JudgedClaim, letters: Mapping[str, str]) -> tuple[str, ...]:
@@ -247,7 +261,7 @@ def _row(judged: JudgedClaim, letters: Mapping[str, str]) -> tuple[str, ...]:
     return said, as_published(claim), of_the_data(claim.corrected), here(judged, letters)
 
 
-def _headings(ledger: Ledger) -> Section:
+def _headings(ledger: ClaimsLedger) -> Section:
     """A page's contents: every heading with what became of its statements."""
     tables = []
     for place, source in enumerate(ledger.sources, 1):
@@ -256,7 +270,7 @@ def _headings(ledger: Ledger) -> Section:
             states = ", ".join(
                 f"{name} {n}" for name, n in counts_of(one.state for one in claims).items()
             )
-            cells = (Cell(heading, link=f"#h-{place}-{number}"), str(len(claims)), states)
+            cells = (TableCell(heading, link=f"#h-{place}-{number}"), str(len(claims)), states)
             rows.append(cells)
         columns = (("heading", False), ("statements", True), ("of which", False))
         folded = len(ledger.sources) > 1
@@ -264,7 +278,7 @@ def _headings(ledger: Ledger) -> Section:
     return Section("Headings", tables, anchor="headings", nav="headings", on=On.PAGE)
 
 
-def suite_table(suites: "Sequence[Row]") -> Table:
+def suite_table(suites: "Sequence[SuiteRow]") -> Table:
     """Each suite of the published evaluations with its conditions, how many of them are the
     original's and how many are measured, in trials as long as the original's runs and over each RMW
     too, what became of its statements, and the minutes that its trials took."""
@@ -276,7 +290,7 @@ def suite_table(suites: "Sequence[Row]") -> Table:
     return Table(columns, [_of_suite(row, rmws, states) for row in suites])
 
 
-def _of_suite(row: "Row", rmws: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
+def _of_suite(row: "SuiteRow", rmws: Sequence[str], states: Sequence[str]) -> tuple[str, ...]:
     """Counts of what was measured are absent, not 0, where no campaign of the suite is known."""
 
     def measured(count: int) -> str:
@@ -294,7 +308,7 @@ def _of_suite(row: "Row", rmws: Sequence[str], states: Sequence[str]) -> tuple[s
     )
 
 
-def _minutes(row: "Row") -> str:
+def _minutes(row: "SuiteRow") -> str:
     """At least so many where some of the campaigns do not say what their trials took."""
     if row.took_s is None:
         return ABSENT

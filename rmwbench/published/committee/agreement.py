@@ -13,19 +13,19 @@ from typing import Any
 
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.errors import UserError
-from rmwbench.published.committee.parts import Part, Report, candidate
+from rmwbench.published.committee.parts import Report, SectionPart, candidate
 from rmwbench.report.render.markdown import escape, table
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.model import Ratio
 from rmwbench.results.model import document as plain
-from rmwbench.results.shown import Arm
+from rmwbench.results.shown import WorkloadArm
 from rmwbench.words import numbers as fmt
 
 SIDES = {"best": "good", "equivalent": "good", "worse": "worse"}
 """What a decided verdict comes to."""
 
 
-class Said(StrEnum):
+class Agreement(StrEnum):
     """What the second run says of a verdict of the first. `SAME` is of decided ones alone."""
 
     SAME = "the same"
@@ -36,23 +36,23 @@ class Said(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Pair:
+class RunPair:
     """One candidate in one workload of both runs; `arms` are its arms in the two campaigns."""
 
     section: str
     workload: str
     candidate: str
-    arms: tuple[Arm, Arm]
+    arms: tuple[WorkloadArm, WorkloadArm]
 
     @property
-    def said(self) -> Said:
+    def said(self) -> Agreement:
         verdicts = [verdict_of(arm) for arm in self.arms]
         if "no data" in verdicts:
-            return Said.ABSENT
+            return Agreement.ABSENT
         sides = {SIDES.get(verdict) for verdict in verdicts}
         if None in sides:
-            return Said.NEITHER if len(sides) == 1 else Said.ONE
-        return Said.SAME if len(sides) == 1 else Said.CONTRARY
+            return Agreement.NEITHER if len(sides) == 1 else Agreement.ONE
+        return Agreement.SAME if len(sides) == 1 else Agreement.CONTRARY
 
     def document(self) -> dict[str, Any]:
         told = [
@@ -86,11 +86,11 @@ def document(first: Report, second: Report) -> dict[str, Any]:
         "first": _run(first),
         "second": _run(second),
         "sections": [
-            {"section": name, **{str(said): count[said] for said in Said}}
+            {"section": name, **{str(said): count[said] for said in Agreement}}
             for name, count in counts.items()
         ],
-        "contrary": [pair.document() for pair in found if pair.said == Said.CONTRARY],
-        "exit_code": 1 if any(pair.said == Said.CONTRARY for pair in found) else 0,
+        "contrary": [pair.document() for pair in found if pair.said == Agreement.CONTRARY],
+        "exit_code": 1 if any(pair.said == Agreement.CONTRARY for pair in found) else 0,
     }
 
 
@@ -103,14 +103,14 @@ def _run(report: Report) -> dict[str, Any]:
     }
 
 
-def _pairs(first: Report, second: Report) -> Iterator[Pair]:
+def _pairs(first: Report, second: Report) -> Iterator[RunPair]:
     others = {part.section.name: part for part in second.measured}
     for part in first.measured:
         if other := others.get(part.section.name):
             yield from _of_section(part, other)
 
 
-def _of_section(part: Part, other: Part) -> Iterator[Pair]:
+def _of_section(part: SectionPart, other: SectionPart) -> Iterator[RunPair]:
     """A workload counts where its name and its primary metric are those of the other run."""
     beside = {(one.workload, one.primary_metric): one for one in other.answer.workloads}
     for workload in part.answer.workloads:
@@ -118,7 +118,7 @@ def _of_section(part: Part, other: Part) -> Iterator[Pair]:
         arms = {candidate(arm): arm for arm in contenders(same)} if same else {}
         for arm in contenders(workload):
             if candidate(arm) in arms and not arm.not_supported:
-                yield Pair(
+                yield RunPair(
                     section=part.section.title,
                     workload=workload.workload,
                     candidate=candidate(arm),
@@ -137,7 +137,7 @@ def markdown(doc: Mapping[str, Any]) -> Iterator[str]:
         )
     yield ""
     yield from (escape(sentence(doc)), "")
-    yield from table(("section", *Said), rows(doc["sections"]))
+    yield from table(("section", *Agreement), rows(doc["sections"]))
     if doc["contrary"]:
         yield from ("## Contrary", "")
         heads = ("section", "workload", "candidate", "the first", "the second")
@@ -146,8 +146,11 @@ def markdown(doc: Mapping[str, Any]) -> Iterator[str]:
 
 def rows(sections: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
     """A row for each section, and one for all."""
-    found = [(one["section"], *(str(one[said]) for said in Said)) for one in sections]
-    return [*found, ("all together", *(str(sum(one[said] for one in sections)) for said in Said))]
+    found = [(one["section"], *(str(one[said]) for said in Agreement)) for one in sections]
+    return [
+        *found,
+        ("all together", *(str(sum(one[said] for one in sections)) for said in Agreement)),
+    ]
 
 
 def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
@@ -173,22 +176,22 @@ def _told(one: Mapping[str, Any]) -> str:
 
 def sentence(doc: Mapping[str, Any]) -> str:
     """`Of 120 verdicts that both runs decide, 119 are the same and 1 is contrary.`"""
-    total = {said: sum(one[said] for one in doc["sections"]) for said in Said}
-    decided = total[Said.SAME] + total[Said.CONTRARY]
+    total = {said: sum(one[said] for one in doc["sections"]) for said in Agreement}
+    decided = total[Agreement.SAME] + total[Agreement.CONTRARY]
     if not decided:
         return "No verdict is decided in both runs, so they neither agree nor disagree."
-    opposite = total[Said.CONTRARY]
+    opposite = total[Agreement.CONTRARY]
     told = (
         f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
         if opposite
         else "none is contrary"
     )
     more = (
-        f" {fmt.counted(total[Said.ONE], 'verdict')} more "
-        f"{'is' if total[Said.ONE] == 1 else 'are'} decided in one."
+        f" {fmt.counted(total[Agreement.ONE], 'verdict')} more "
+        f"{'is' if total[Agreement.ONE] == 1 else 'are'} decided in one."
     )
     what = (
-        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Said.SAME]} are "
+        f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Agreement.SAME]} are "
         f"the same and {told}."
     )
-    return what + (more if total[Said.ONE] else "")
+    return what + (more if total[Agreement.ONE] else "")

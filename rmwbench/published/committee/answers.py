@@ -13,7 +13,7 @@ from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
 from rmwbench.results.answer.headline import Headline, headline, together
-from rmwbench.results.shown import AnyArm, Arm, Condition, Part, Workload
+from rmwbench.results.shown import AnyArm, LevelsOutcome, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 MOST_LOST = 0.1
@@ -22,7 +22,7 @@ shipped (limits/) allows more."""
 
 
 @dataclass(frozen=True)
-class Fate:
+class TopicFates:
     """What becomes of an arm's messages, in the topic in which it delivers least: the `fates` of
     what is called `of`. `endless`: its primary metric is infinite, in whichever topic."""
 
@@ -40,7 +40,7 @@ class Fate:
         return self.undelivered <= MOST_LOST and not self.endless
 
 
-def answer(workload: Workload, condition: Condition | None = None) -> Headline:
+def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> Headline:
     """The `headline`, where the arms that it names first carry the traffic. Where one of them does
     not, it says who is the best and not what to take; where no arm does, it says so, and who is the
     best in its `detail`. A sentence per family."""
@@ -57,21 +57,23 @@ def answer(workload: Workload, condition: Condition | None = None) -> Headline:
         return found
     order = words(workload.primary_metric)
     endless = order.why_infinite(f"the {said.title_of(workload.primary_metric)}")
-    verdicts = [fact for fact in found.facts if not isinstance(fact, said.Limits | said.AtWorst)]
+    verdicts = [
+        fact for fact in found.facts if not isinstance(fact, said.LimitsFact | said.AtWorst)
+    ]
     plain = said.sentence(verdicts, order)
     if any(fate.is_carried for fate in fates.values()):
         losses = f" Before choosing: {'; '.join(_losses(failing, endless))}."
         text = plain if _tells_losses(verdicts[0]) else plain + losses
         return replace(found, answer=text, lead="", rest="")
     running = [fates[arm.arm] for arm in arms if not said.is_by_failure(arm)]
-    without = said.DoesNotWork | said.NoData | said.Unable
+    without = said.DoesNotWork | said.NoDataFact | said.Unable
     others = [fact.clause(order) for fact in verdicts if isinstance(fact, without)]
     told = "; ".join([*_losses(running, endless), *others])
     text = f"{_nobody(arms)} carries this: {told}."
     return replace(found, answer=text, detail=plain, lead="", rest="")
 
 
-def _fate(arm: Arm, workload: Workload) -> Fate:
+def _fate(arm: WorkloadArm, workload: WorkloadAnswer) -> TopicFates:
     parts: list[tuple[str, Part, AnyArm]] = [
         (topic.topic, topic, own)
         for topic in workload.topics
@@ -81,7 +83,7 @@ def _fate(arm: Arm, workload: Workload) -> Fate:
     ]
     parts = parts or [("its messages", workload, arm)]
     of, part, worst = max(parts, key=lambda one: said.fates_of(one[2], one[1]).undelivered)
-    return Fate(
+    return TopicFates(
         arm.arm,
         of,
         said.fates_of(worst, part),
@@ -96,7 +98,7 @@ def _is_endless(arm: AnyArm, part: Part) -> bool:
 
 def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
     """The arms of which the first verdict says that they are the best, or may be."""
-    first = next((fact for fact in facts if not isinstance(fact, said.Limits)), None)
+    first = next((fact for fact in facts if not isinstance(fact, said.LimitsFact)), None)
     if isinstance(first, said.Equal | said.Between):
         return first.arms
     if isinstance(first, said.Best | said.BestByDelivery | said.BestByBlocks | said.DeliversMost):
@@ -113,7 +115,7 @@ def _tells_losses(fact: Fact) -> bool:
     return isinstance(fact, said.DeliversMost)
 
 
-def _losses(fates: Sequence[Fate], endless: str) -> list[str]:
+def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
     """`a loses 28 % of its messages, b 82 %`, `c never sends 28 % of camera`; of those that deliver
     more, and whose metric is infinite all the same, why it is."""
     clauses: list[str] = []
@@ -132,7 +134,7 @@ def _losses(fates: Sequence[Fate], endless: str) -> list[str]:
     return clauses
 
 
-def _nobody(arms: Sequence[Arm]) -> str:
+def _nobody(arms: Sequence[WorkloadArm]) -> str:
     """`No RMW as installed`."""
     kind = "RMW" if all(arm.layer == "rclcpp" for arm in arms) else "candidate"
     return f"No {kind} as installed" if all(arm.as_installed for arm in arms) else f"No {kind}"

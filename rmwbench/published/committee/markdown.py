@@ -15,8 +15,8 @@ from rmwbench.published.committee import answers, ran
 from rmwbench.published.committee.parts import (
     ORDER,
     Answered,
-    Part,
     Report,
+    SectionPart,
     Standing,
     blocks_of,
     decidable,
@@ -35,13 +35,13 @@ from rmwbench.report.show import ros
 from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.files import write_markdown
 from rmwbench.report.show.workload import KEY, matrix, topic_cell
-from rmwbench.report.view import Block, Cell
+from rmwbench.report.view import Block, TableCell
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
 from rmwbench.results.decide import words as decided_words
 from rmwbench.results.model import GlossaryEntry
-from rmwbench.results.shown import Arm, Condition, Shown, Workload
+from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.whole_file import make_directory, write_whole
 from rmwbench.words import numbers as fmt
@@ -106,7 +106,7 @@ def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _comparisons(part: Part, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
+def _comparisons(part: SectionPart, page: Path, drawn: Sequence[Path]) -> Iterator[tuple[str, str]]:
     """Of what was drawn for the section's page the comparison of the first workloads: (title, path
     relative to the report)."""
     for workload in part.answer.workloads[:FEW]:
@@ -215,7 +215,7 @@ def _of_rmws(report: Report) -> Iterator[str]:
     yield from _standings("Where each RMW stands", report.rmw_standings, least=least)
 
 
-def _told_of(parts: Iterable[Part]) -> Iterator[str]:
+def _told_of(parts: Iterable[SectionPart]) -> Iterator[str]:
     for part in parts:
         if told := _told(part):
             there = ran.words([one.workload for one in part.answer.workloads], part.not_run)
@@ -224,7 +224,7 @@ def _told_of(parts: Iterable[Part]) -> Iterator[str]:
     yield ""
 
 
-def _told(part: Part) -> str:
+def _told(part: SectionPart) -> str:
     """One by one where a section has few workloads; else in how many of them who is best. Of
     workloads with too few blocks only that."""
     shown = part.answer
@@ -237,7 +237,7 @@ def _told(part: Part) -> str:
     )
 
 
-def _too_few(found: Sequence[Workload], of: int) -> str:
+def _too_few(found: Sequence[WorkloadAnswer], of: int) -> str:
     if not found:
         return ""
     blocks = fmt.counted(max(map(blocks_of, found)), "block")
@@ -250,9 +250,9 @@ def _too_few(found: Sequence[Workload], of: int) -> str:
 
 
 def _best(
-    found: Sequence[Workload],
-    every: Sequence[Workload],
-    known: Mapping[str, Condition],
+    found: Sequence[WorkloadAnswer],
+    every: Sequence[WorkloadAnswer],
+    known: Mapping[str, LevelsOutcome],
 ) -> str:
     """What the workloads of a section answer that were `found` with enough blocks, of `every` one."""
     if len(found) <= FEW:
@@ -279,7 +279,7 @@ def _best(
     )
 
 
-def _title(workload: Workload, among: Iterable[Workload]) -> str:
+def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
     """With the levels of its factors where others of the section are called the same."""
     same = sum(one.title == workload.title for one in among) > 1
     levels = workload.workload.removeprefix(workload.name).strip(" []")
@@ -361,7 +361,7 @@ def _beside(report: Report, *, opens: bool) -> Iterator[str]:
             )
 
 
-def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator[str]:
+def _part(report: Report, part: SectionPart, images: list[tuple[str, str]]) -> Iterator[str]:
     yield from (f"## {escape(part.section.title)}", "")
     if part.shown is None:
         why = escape(part.why or "")
@@ -400,7 +400,9 @@ def _part(report: Report, part: Part, images: list[tuple[str, str]]) -> Iterator
         yield from (f"![{escape(title)}]({image})", "")
 
 
-def _answers(workloads: Sequence[Workload], known: Mapping[str, Condition]) -> Iterator[str]:
+def _answers(
+    workloads: Sequence[WorkloadAnswer], known: Mapping[str, LevelsOutcome]
+) -> Iterator[str]:
     """The answer of each workload with what stands behind it."""
     enough = [one for one in workloads if decidable(one)]
     for workload in enough:
@@ -414,7 +416,7 @@ def _answers(workloads: Sequence[Workload], known: Mapping[str, Condition]) -> I
         yield from (few, "")
 
 
-def _primary(shown: Shown) -> Iterator[str]:
+def _primary(shown: SuiteAnswer) -> Iterator[str]:
     """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike
     topics, which together have no number, by topic."""
     of_topics = [one for one in shown.workloads if any(topic.judged for topic in one.topics)]
@@ -438,18 +440,18 @@ def _primary(shown: Shown) -> Iterator[str]:
         yield from table(heads, rows)
 
 
-def _of_topic(cell: Cell) -> str:
+def _of_topic(cell: TableCell) -> str:
     return escape(", ".join(filter(None, (cell.text, cell.detail))))
 
 
-def _metrics(workloads: Iterable[Workload], glossary: Mapping[str, GlossaryEntry]) -> str:
+def _metrics(workloads: Iterable[WorkloadAnswer], glossary: Mapping[str, GlossaryEntry]) -> str:
     """The titles of what they are judged by."""
     names = dict.fromkeys(workload.primary_metric for workload in workloads)
     return escape("; ".join(glossary[name].title if name in glossary else name for name in names))
 
 
 def _by_workload(
-    workloads: Sequence[Workload], glossary: Mapping[str, GlossaryEntry]
+    workloads: Sequence[WorkloadAnswer], glossary: Mapping[str, GlossaryEntry]
 ) -> Iterator[str]:
     arms = list(dict.fromkeys(arm.arm for workload in workloads for arm in workload.arms))
     found = {
@@ -474,7 +476,7 @@ def _by_workload(
         )
 
 
-def _cell(arm: Arm, workload: Workload) -> str:
+def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> str:
     if arm.not_supported:
         return "not supported"
     verdict = verdict_of(arm)

@@ -17,8 +17,8 @@ from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
 from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
-from rmwbench.published.committee.sections import NEEDS, Need
-from rmwbench.published.committee.session import Planned, Session
+from rmwbench.published.committee.sections import NEEDS, RobotLimits
+from rmwbench.published.committee.session import CommitteeSession, PlannedSection
 from rmwbench.published.questionnaire import responses as questionnaire
 from rmwbench.published.questionnaire.questions_file import load as load_questionnaire
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
@@ -29,11 +29,11 @@ from rmwbench.results.decide.model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
-from rmwbench.results.shown import Arm, Shown, Workload
+from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.places import limits_directory
-from rmwbench.suite.limits import Of
+from rmwbench.suite.limits import LimitsCase
 from rmwbench.words import numbers as fmt
 
 QUESTIONS = "fastdds-2021"
@@ -44,23 +44,23 @@ MOST_COMMENT_BYTES = 64 * 1024
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class SectionPart:
     """A section. `shown`: what its campaign answers; None where nothing was measured, for the
     reason `why`; `get` is the command that changes it. `of_rmws`: what it answers of ROS 2's RMWs
     alone, judged among themselves; None where it has fewer than two. `not_run`: the conditions that
     its budget left out, by the names of their comparisons. `evaluated`: what the published
     evaluations said of the same."""
 
-    section: Planned
-    shown: Shown | None
-    of_rmws: Shown | None = None
+    section: PlannedSection
+    shown: SuiteAnswer | None
+    of_rmws: SuiteAnswer | None = None
     why: str | None = None
     get: str | None = None
     not_run: tuple[str, ...] = ()
     evaluated: Evaluated = NOT_EVALUATED
 
     @property
-    def answer(self) -> Shown:
+    def answer(self) -> SuiteAnswer:
         """The answer of a section that was measured."""
         if self.shown is None:
             raise ValueError(f"{self.section.name} was not measured")
@@ -101,7 +101,7 @@ class Comment:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Beside:
+class CommunityPart:
     """A part in which nothing runs: the community's numbers. `view` is None where it was not given;
     then `get` is the command that makes it. `opens`: it stands before the sections, for it says who
     may be in a report at all."""
@@ -117,17 +117,17 @@ class Report:
     """The whole report, in reading order."""
 
     title: str
-    session: Session
-    parts: tuple[Part, ...]
+    session: CommitteeSession
+    parts: tuple[SectionPart, ...]
     standings: tuple[Standing, ...]
     rmw_standings: tuple[Standing, ...]
     needs: tuple[Answered, ...]
     questionnaire: Mapping[str, Any]
-    beside: tuple[Beside, ...]
+    beside: tuple[CommunityPart, ...]
     comments: tuple[Comment, ...]
 
     @property
-    def measured(self) -> tuple[Part, ...]:
+    def measured(self) -> tuple[SectionPart, ...]:
         return tuple(part for part in self.parts if part.shown is not None)
 
     def document(self) -> dict[str, Any]:
@@ -165,7 +165,10 @@ class Report:
 
 
 def gather(
-    session: Session, title: str, beside: Sequence[Beside], needs: Sequence[Need] = NEEDS
+    session: CommitteeSession,
+    title: str,
+    beside: Sequence[CommunityPart],
+    needs: Sequence[RobotLimits] = NEEDS,
 ) -> Report:
     """Raises UserError for a bundle that cannot be read. `needs`: the robots that it answers
     for."""
@@ -190,10 +193,10 @@ def gather(
     )
 
 
-def _part(session: Session, section: Planned) -> Part:
+def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
     run = f"rmwbench run {section.suite}{' --short' if section.short else ''}"
     if section.problem is not None:
-        return Part(section=section, shown=None, why=section.problem, get=run)
+        return SectionPart(section=section, shown=None, why=section.problem, get=run)
     if not section.blocks:
         more = session.budget_s + section.least_s
         why = (
@@ -204,15 +207,17 @@ def _part(session: Session, section: Planned) -> Part:
             f"rmwbench published report {session.evaluation} --budget {math.ceil(more / 60)}m -o "
             "ANOTHER_DIR"
         )
-        return Part(section=section, shown=None, why=why, get=get)
+        return SectionPart(section=section, shown=None, why=why, get=get)
     go_on = f"rmwbench resume {session.directory}"
     if not session.has_begun(section):
-        return Part(section=section, shown=None, why="it was not run yet", get=go_on)
+        return SectionPart(section=section, shown=None, why="it was not run yet", get=go_on)
     bundle = Bundle(session.place(section))
     if not bundle.trials("done"):
-        return Part(section=section, shown=None, why="none of its trials was good", get=go_on)
+        return SectionPart(
+            section=section, shown=None, why="none of its trials was good", get=go_on
+        )
     shown = summarise(bundle)
-    return Part(
+    return SectionPart(
         section=section,
         shown=shown,
         of_rmws=_of_rmws(bundle, shown),
@@ -226,7 +231,7 @@ def _not_run(bundle: Bundle) -> tuple[str, ...]:
     return bundle.campaign.plan.not_run.comparisons
 
 
-def _of_rmws(bundle: Bundle, shown: Shown) -> Shown | None:
+def _of_rmws(bundle: Bundle, shown: SuiteAnswer) -> SuiteAnswer | None:
     """ROS 2's RMWs judged as if nothing else had been run: to choose one of them, it says little
     that all are worse than what is not an RMW. Pairs of two middlewares are not candidates."""
     arms = {
@@ -245,12 +250,12 @@ def _of_rmws(bundle: Bundle, shown: Shown) -> Shown | None:
     return summarise(bundle, selection=replace(everything, cells=cells, wanted={"arm": rmws}))
 
 
-def _is_rmw(arm: Arm) -> bool:
+def _is_rmw(arm: WorkloadArm) -> bool:
     """As a robot's nodes use it: watching its layers costs time."""
     return arm.layer == "rclcpp" and not arm.options.get("layers")
 
 
-def standings(shown: Sequence[Shown]) -> list[Standing]:
+def standings(shown: Sequence[SuiteAnswer]) -> list[Standing]:
     """The candidates of all sections, those that were compared most often first. Pairs of two
     middlewares are not candidates, and workloads of too few blocks have no verdicts."""
     counts: dict[str, Counter[str]] = {}
@@ -268,19 +273,19 @@ def standings(shown: Sequence[Shown]) -> list[Standing]:
     return sorted(found, key=lambda one: (-one.workloads, one.arm))
 
 
-def decidable(workload: Workload) -> bool:
+def decidable(workload: WorkloadAnswer) -> bool:
     """Whether it has the blocks without which nothing is decided."""
     return blocks_of(workload) >= DECIDABLE_BLOCKS
 
 
-def blocks_of(workload: Workload) -> int:
+def blocks_of(workload: WorkloadAnswer) -> int:
     """The blocks of that contender which has most: each is a trial that is done, or that it failed
     by itself."""
     found = (arm.trials for arm in contenders(workload))
     return max((trials.done + trials.failed for trials in found), default=0)
 
 
-def candidate(arm: Arm) -> str:
+def candidate(arm: WorkloadArm) -> str:
     """Suites call a middleware as installed by its own name, or `NAME untouched` beside a tuned
     one: it is the same."""
     as_installed = arm.profile == "untouched" and not arm.options
@@ -288,9 +293,9 @@ def candidate(arm: Arm) -> str:
     return arm.middleware if as_installed and is_so_called else arm.arm
 
 
-def _need(session: Session, need: Need, part: Part) -> Answered:
+def _need(session: CommitteeSession, need: RobotLimits, part: SectionPart) -> Answered:
     limits = read_limits(limits_directory() / f"{need.limits}.yaml").model_copy(
-        update={"of": Of(workload=need.workload)}
+        update={"of": LimitsCase(workload=need.workload)}
     )
     title, section = limits.title or limits.limits, part.section.title
     if part.shown is None:

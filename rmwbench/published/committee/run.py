@@ -13,10 +13,10 @@ from rich.markup import escape
 
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.plan.request import Request
-from rmwbench.campaign.run import Ending, Runner, Source
+from rmwbench.campaign.run import Ending, Runner, TrialSource
 from rmwbench.campaign.start import course_of, new_campaign, resumed_campaign
 from rmwbench.errors import UserError
-from rmwbench.published.committee.session import Planned, Session
+from rmwbench.published.committee.session import CommitteeSession, PlannedSection
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 
 
@@ -26,9 +26,9 @@ class Sections:
 
     def __init__(
         self,
-        session: Session,
-        begin: Callable[..., Runner[Source]] = new_campaign,
-        resume: Callable[[Path], Runner[Source]] = resumed_campaign,
+        session: CommitteeSession,
+        begin: Callable[..., Runner[TrialSource]] = new_campaign,
+        resume: Callable[[Path], Runner[TrialSource]] = resumed_campaign,
     ):
         self._session, self._begin, self._resume = session, begin, resume
 
@@ -58,7 +58,7 @@ class Sections:
                     return ending
         return ending
 
-    def _carry_out(self, section: Planned, console: Console) -> Ending | None:
+    def _carry_out(self, section: PlannedSection, console: Console) -> Ending | None:
         """None where it cannot begin, or nothing of it is left."""
         try:
             campaign = self._campaign(section)
@@ -70,7 +70,7 @@ class Sections:
         with campaign.writer, campaign.lab:
             return None if campaign.source.finished else campaign.run(console)
 
-    def _lacks_blocks(self, section: Planned) -> bool:
+    def _lacks_blocks(self, section: PlannedSection) -> bool:
         """Whether a condition of it, which has run, has fewer blocks than decide anything, and
         could have more."""
         if section.problem is not None or not self._session.has_begun(section):
@@ -80,12 +80,12 @@ class Sections:
         except UserError:  # it cannot be resumed; its report is made all the same
             return False
 
-    def _has_problem(self, section: Planned, problem: str | None) -> None:
+    def _has_problem(self, section: PlannedSection, problem: str | None) -> None:
         if section.problem != problem:
             section.problem = problem
             self._session.save()
 
-    def _campaign(self, section: Planned) -> Runner[Source]:
+    def _campaign(self, section: PlannedSection) -> Runner[TrialSource]:
         directory = self._session.place(section)
         if self._session.has_begun(section):
             return self._resume(directory)

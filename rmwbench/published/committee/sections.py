@@ -17,7 +17,7 @@ from functools import cache
 
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
-from rmwbench.campaign.plan.machine_limits import Machine
+from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.errors import UserError
@@ -39,7 +39,7 @@ WORTH_FINDING = 1.5
 
 
 @dataclass(frozen=True)
-class Section:
+class ReportSection:
     """`name` in files and directories, `title` in the document, `suite` whose short version it
     runs. `whole`: each of its conditions answers a question of its own, so none is left out."""
 
@@ -50,26 +50,28 @@ class Section:
 
 
 TSC = (
-    Section("pubsub", "Single machine, by message type", "galactic-2020/pubsub"),
-    Section("mininet", "Adverse networks", "galactic-2020/mininet"),
-    Section("robots", "Three robots and what each of them needs", "three-robots", whole=True),
-    Section("robot", "A whole robot on one board", "robot"),
-    Section("services", "Services", "services"),
-    Section("cameras", "Cameras and shared memory", "gscam-2025"),
-    Section("wifi", "WiFi", "galactic-2020/wifi"),
-    Section("discovery", "Discovery", "fastdds-2021/discovery"),
-    Section("scaling", "Scaling", "fastdds-2021/scaling"),
-    Section("pipelines", "Pipelines", "pipeline-2021"),
-    Section("spin", "An empty node", "galactic-2020/spin"),
-    Section("interop", "Interoperability", "galactic-2020/interop"),
-    Section("layers", "Layers of ROS 2", "pipeline-2021/layers"),
-    Section("containers", "Containers on one robot", "features/containers"),
-    Section("priority", "Control beside bulk on a thin link", "degraded/priority"),
-    Section("security", "Security", "features/security"),
-    Section("bring-up", "Bringing up lifecycle nodes", "features/bring-up"),
-    Section("recorder", "A recorder beside five cameras", "features/recorder"),
-    Section("ros-variables", "ROS variables, obeyed or not", "features/ros-variables", whole=True),
-    Section("one-way", "Adverse networks, loss as labelled", "galactic-2020/mininet-one-way"),
+    ReportSection("pubsub", "Single machine, by message type", "galactic-2020/pubsub"),
+    ReportSection("mininet", "Adverse networks", "galactic-2020/mininet"),
+    ReportSection("robots", "Three robots and what each of them needs", "three-robots", whole=True),
+    ReportSection("robot", "A whole robot on one board", "robot"),
+    ReportSection("services", "Services", "services"),
+    ReportSection("cameras", "Cameras and shared memory", "gscam-2025"),
+    ReportSection("wifi", "WiFi", "galactic-2020/wifi"),
+    ReportSection("discovery", "Discovery", "fastdds-2021/discovery"),
+    ReportSection("scaling", "Scaling", "fastdds-2021/scaling"),
+    ReportSection("pipelines", "Pipelines", "pipeline-2021"),
+    ReportSection("spin", "An empty node", "galactic-2020/spin"),
+    ReportSection("interop", "Interoperability", "galactic-2020/interop"),
+    ReportSection("layers", "Layers of ROS 2", "pipeline-2021/layers"),
+    ReportSection("containers", "Containers on one robot", "features/containers"),
+    ReportSection("priority", "Control beside bulk on a thin link", "degraded/priority"),
+    ReportSection("security", "Security", "features/security"),
+    ReportSection("bring-up", "Bringing up lifecycle nodes", "features/bring-up"),
+    ReportSection("recorder", "A recorder beside five cameras", "features/recorder"),
+    ReportSection(
+        "ros-variables", "ROS variables, obeyed or not", "features/ros-variables", whole=True
+    ),
+    ReportSection("one-way", "Adverse networks, loss as labelled", "galactic-2020/mininet-one-way"),
 )
 """In the order of importance: the first are the last to be left out."""
 WITHOUT_RUNS = {
@@ -84,7 +86,7 @@ EVALUATIONS = {"tsc": TSC}
 
 
 @dataclass(frozen=True)
-class Need:
+class RobotLimits:
     """A robot whose limits are shipped (limits/NAME.yaml), and the section and its workload that
     answer for it."""
 
@@ -94,14 +96,14 @@ class Need:
 
 
 NEEDS = (
-    Need("small-board", "robots", "small_board"),
-    Need("four-cameras", "robots", "four_cameras"),
-    Need("over-wifi", "robots", "over_wifi"),
+    RobotLimits("small-board", "robots", "small_board"),
+    RobotLimits("four-cameras", "robots", "four_cameras"),
+    RobotLimits("over-wifi", "robots", "over_wifi"),
 )
 
 
 @dataclass(frozen=True)
-class Condition:
+class SectionCondition:
     """A comparison of a section's suite. `block_s`: what a block of it takes; `contenders`: the
     arms that it has."""
 
@@ -111,22 +113,22 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Cost:
+class SectionCost:
     """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks
     without which it decides nothing; `short`: the suite has a short version, and that is meant;
     `machines`: so many run it at a time, each whole blocks of a condition."""
 
-    section: Section
-    conditions: tuple[Condition, ...]
+    section: ReportSection
+    conditions: tuple[SectionCondition, ...]
     least: int
     arms: tuple[str, ...]
     short: bool = True
     machines: int = 1
 
     @property
-    def begins(self) -> "Share":
+    def begins(self) -> "BudgetShare":
         """The least that there is of the section."""
-        return Share(self, len(self.conditions) if self.section.whole else 1, self.least)
+        return BudgetShare(self, len(self.conditions) if self.section.whole else 1, self.least)
 
     @property
     def least_s(self) -> float:
@@ -134,15 +136,15 @@ class Cost:
 
 
 @dataclass(frozen=True)
-class Share:
+class BudgetShare:
     """The first `conditions` of a section in `blocks` blocks; 0 and 0: it does not fit."""
 
-    cost: Cost
+    cost: SectionCost
     conditions: int
     blocks: int
 
     @property
-    def chosen(self) -> tuple[Condition, ...]:
+    def chosen(self) -> tuple[SectionCondition, ...]:
         return self.cost.conditions[: self.conditions]
 
     @property
@@ -180,7 +182,7 @@ class Share:
         contenders = [one.contenders for one in self.chosen]
         return _resolves(self.blocks, tests_at_once(max(contenders), sum(contenders)))
 
-    def next(self) -> tuple["Urgency", "Share"] | None:
+    def next(self) -> tuple["Urgency", "BudgetShare"] | None:
         """What more it would get, and how urgent that is; None where it has all. What did not fit
         at all stays out."""
         if not self.blocks:
@@ -206,13 +208,13 @@ def _resolves(blocks: int, tests: int) -> float:
     return resolvable_ratio(blocks, tests, SCATTER)
 
 
-def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
+def share(costs: Sequence[SectionCost], budget_s: float) -> list[BudgetShare]:
     """The budget dealt out, in the order of `costs`, which is that of importance. Never more than
     `budget_s`."""
-    shares: list[Share] = []
+    shares: list[BudgetShare] = []
     left = budget_s
     for cost in costs:
-        shares.append(cost.begins if cost.least_s <= left else Share(cost, 0, 0))
+        shares.append(cost.begins if cost.least_s <= left else BudgetShare(cost, 0, 0))
         left -= shares[-1].seconds
     while True:
         steps = [
@@ -228,14 +230,14 @@ def share(costs: Sequence[Cost], budget_s: float) -> list[Share]:
 
 
 def costs(
-    sections: Sequence[Section], seed: int = 0, choice: Choice = NO_CHOICE, machines: int = 1
-) -> tuple[list[Cost], Mapping[str, str]]:
+    sections: Sequence[ReportSection], seed: int = 0, choice: Choice = NO_CHOICE, machines: int = 1
+) -> tuple[list[SectionCost], Mapping[str, str]]:
     """What each section takes with what is ready here, and section -> why it cannot run at all.
     `choice`: what the command line says of the suites' arms; `machines`: of a cluster, and like
     this one."""
-    found: list[Cost] = []
+    found: list[SectionCost] = []
     absent: dict[str, str] = {}
-    machine = Machine.here()
+    machine = MachineLimits.here()
     for section in sections:
         try:
             found.append(_cost(section, machine, seed, choice, machines))
@@ -244,7 +246,9 @@ def costs(
     return found, absent
 
 
-def _cost(section: Section, machine: Machine, seed: int, choice: Choice, machines: int) -> Cost:
+def _cost(
+    section: ReportSection, machine: MachineLimits, seed: int, choice: Choice, machines: int
+) -> SectionCost:
     path = find(section.suite)
     text = read(path)
     short = "short" in plain(text, where=section.suite)
@@ -256,13 +260,13 @@ def _cost(section: Section, machine: Machine, seed: int, choice: Choice, machine
     able = [cell for cell in cells if not cell.arm.is_floor and cell.number not in lacking]
     contenders = Counter(cell.comparison for cell in able)
     conditions = tuple(
-        Condition(name, block_s, contenders[name])
+        SectionCondition(name, block_s, contenders[name])
         for name, block_s in planner.by_importance(request, machine).items()
         if contenders[name]
     )
     if not conditions:
         raise UserError("none of its arms can do what it asks for")
     arms = tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor))
-    return Cost(
+    return SectionCost(
         section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short, machines
     )

@@ -19,7 +19,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.published.state_file import StateFile, check_empty, make_empty
 
 if TYPE_CHECKING:
-    from rmwbench.published.committee.sections import Share
+    from rmwbench.published.committee.sections import BudgetShare
     from rmwbench.suite.file.candidates import Choice
 
 STATE = StateFile("evaluation.json", "rmwbench published report", "rmwbench/evaluation-run", 1)
@@ -30,7 +30,7 @@ _OCCUPIED = (
 
 
 @dataclass
-class Planned:
+class PlannedSection:
     """A section as it was planned. `blocks`: 0 where the budget had no room for the `least_s`
     seconds that it needs; `budget_s`: from its beginning to its end, `machine_s`: of one machine
     that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
@@ -50,7 +50,7 @@ class Planned:
 
 
 @dataclass
-class Session:
+class CommitteeSession:
     """`candidates`, `added` and `without` are the words of the command line. `machines`: of the
     cluster that it was planned for; None: it runs here."""
 
@@ -62,7 +62,7 @@ class Session:
     candidates: list[str]
     added: list[str]
     without: list[str]
-    sections: list[Planned]
+    sections: list[PlannedSection]
     machines: int | None = None
 
     def save(self) -> None:
@@ -75,14 +75,14 @@ class Session:
 
         return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
 
-    def place(self, section: Planned) -> Path:
+    def place(self, section: PlannedSection) -> Path:
         """Where its campaign is, or will be."""
         return self.directory / "campaigns" / section.name
 
-    def has_begun(self, section: Planned) -> bool:
+    def has_begun(self, section: PlannedSection) -> bool:
         return (self.place(section) / "campaign.json").is_file()
 
-    def waiting(self) -> list[Planned]:
+    def waiting(self) -> list[PlannedSection]:
         """What is still to be run, the shortest first: so a run that is stopped has answered most
         questions. What could not begin is among it, since whoever goes on may have changed that."""
         left = [
@@ -96,18 +96,18 @@ class Session:
 def begin(
     directory: Path,
     evaluation: str,
-    shares: "Sequence[Share]",
+    shares: "Sequence[BudgetShare]",
     absent: Mapping[str, tuple[str, str, str]],
     *,
     seed: int,
     budget_s: float,
     choice: "Choice",
     machines: int | None = None,
-) -> Session:
+) -> CommitteeSession:
     """Makes the directory. `absent`: section -> (its title, its suite, why it cannot run).
     UserError where something else is there."""
     planned = [
-        Planned(
+        PlannedSection(
             name=one.cost.section.name,
             title=one.cost.section.title,
             suite=one.cost.section.suite,
@@ -121,11 +121,13 @@ def begin(
         for one in shares
     ]
     planned += [
-        Planned(name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why)
+        PlannedSection(
+            name, title, suite, short=False, blocks=0, budget_s=0.0, least_s=0.0, problem=why
+        )
         for name, (title, suite, why) in absent.items()
     ]
     make_empty(directory, *_OCCUPIED)
-    session = Session(
+    session = CommitteeSession(
         directory,
         evaluation,
         seed,
@@ -156,11 +158,11 @@ def is_session(directory: Path) -> bool:
     return STATE.is_in(directory)
 
 
-def load(directory: Path) -> Session:
+def load(directory: Path) -> CommitteeSession:
     """Raises UserError where the file is not one of ours."""
 
-    def made(document: dict[str, Any]) -> Session:
-        sections = [Planned(**one) for one in document.pop("sections")]
-        return Session(directory=directory, sections=sections, **document)
+    def made(document: dict[str, Any]) -> CommitteeSession:
+        sections = [PlannedSection(**one) for one in document.pop("sections")]
+        return CommitteeSession(directory=directory, sections=sections, **document)
 
     return STATE.load(directory, made)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rmwbench.published.about import sources_about
-from rmwbench.published.campaign import Campaign
+from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.figures import versions as redrawn
 from rmwbench.published.figures.figures_file import load, published_file
 from rmwbench.published.figures.points import read
@@ -19,7 +19,7 @@ from rmwbench.whole_file import is_written_through
 SHIPPED = "the points extracted from the published data, five digits"
 
 
-def document(campaign: Campaign) -> dict[str, Any] | None:
+def document(campaign: MeasuredCampaign) -> dict[str, Any] | None:
     """The figures document of a campaign with what it measures alone; None where it measures no
     figure."""
     about = sources_about(str(campaign.suite), FIGURES_FILE)
@@ -34,7 +34,7 @@ def document(campaign: Campaign) -> dict[str, Any] | None:
     return made if made["sources"] else None
 
 
-def write_beside(campaign: Campaign, report: Path) -> str | None:
+def write_beside(campaign: MeasuredCampaign, report: Path) -> str | None:
     """Writes the page beside a report; its name, or None where there is nothing to draw or, as
     beside /dev/stdout, no place for it."""
     made = None if is_written_through(report) else document(campaign)

@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.published.figures.figures_file import Measured, fill
+from rmwbench.published.figures.figures_file import MeasuredFigure, fill
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.pairs import ARROW
 from rmwbench.suite.file.places import find, read, shown
@@ -35,7 +35,7 @@ def values(
     return found
 
 
-def chosen(measured: Measured, cell: Mapping[str, Any]) -> bool:
+def chosen(measured: MeasuredFigure, cell: Mapping[str, Any]) -> bool:
     """Whether the figure is measured by the cell of these values, at `measured`."""
     if measured.workload and cell["workload"] not in measured.workload:
         return False
@@ -44,7 +44,7 @@ def chosen(measured: Measured, cell: Mapping[str, Any]) -> bool:
     )
 
 
-def place(measured: Measured, cell: Mapping[str, Any]) -> dict[str, str] | None:
+def place(measured: MeasuredFigure, cell: Mapping[str, Any]) -> dict[str, str] | None:
     """Series, x and panel of a cell; None for one without a factor that a template or `per` names
     (a pair in one process, a suite of another form)."""
     templates = {"series": measured.series, "x": measured.x} | (
@@ -57,7 +57,7 @@ def place(measured: Measured, cell: Mapping[str, Any]) -> dict[str, str] | None:
     )
 
 
-def parts(measured: Measured, cell: Mapping[str, Any]) -> float:
+def parts(measured: MeasuredFigure, cell: Mapping[str, Any]) -> float:
     """How many have the cell's value together, of whom one is drawn: its level of `per`, 1 without.
     UserError for a level that nothing can be divided by."""
     level = cell[measured.per] if measured.per else 1
@@ -71,7 +71,7 @@ def parts(measured: Measured, cell: Mapping[str, Any]) -> float:
     return level
 
 
-def asked_for(measured: Measured) -> Iterator[Values]:
+def asked_for(measured: MeasuredFigure) -> Iterator[Values]:
     """Every cell of the whole suite that the figure would be measured by. UserError for a suite
     that there is not."""
     tree = _tree(measured.suite)
@@ -89,7 +89,7 @@ def asked_for(measured: Measured) -> Iterator[Values]:
             yield cell
 
 
-def _wanted(measured: Measured, name: str, level: Any) -> bool:
+def _wanted(measured: MeasuredFigure, name: str, level: Any) -> bool:
     return name not in measured.at or level in _levels(measured.at[name])
 
 

@@ -35,7 +35,7 @@ PUBLISHED_FILE = "published.csv"
 """Beside it: the points of its figures, for those who have no archive (points.py)."""
 
 
-class Axis(Strict):
+class FigureAxis(Strict):
     """An axis as the original has it. `order` are the categories that are shown, in order;
     `positions` puts categories on a numeric axis."""
 
@@ -90,7 +90,7 @@ class Printed(Strict):
     ]
 
 
-class Measured(Strict):
+class MeasuredFigure(Strict):
     """What is measured today: `metric` of the cells of `suite`, times `factor`. `workload` and `at`
     choose cells (a level, or a list of them); templates may use factors, `workload` and `arm`.
 
@@ -115,7 +115,7 @@ class Measured(Strict):
     panel: str | None = None
 
     @model_validator(mode="after")
-    def _one_arithmetic(self) -> "Measured":
+    def _one_arithmetic(self) -> "MeasuredFigure":
         arithmetic = self.times or self.per or self.of_machine
         if self.inverse is not None and (arithmetic or self.factor != 1.0):
             raise Fault(
@@ -135,13 +135,13 @@ class Measured(Strict):
         return (self.metric, self.times) if self.times else (self.metric,)
 
 
-class Part(Strict):
+class FigurePart(Strict):
     """One pair of axes. A figure of several parts is a picture with several axes."""
 
     title: Text | None = None
     chart: Chart
-    x: Axis
-    y: Axis
+    x: FigureAxis
+    y: FigureAxis
     series: Texts | None = None
     """Those that the original draws, in its order; all, if absent."""
     columns: Annotated[int, Field(ge=1, le=8)] | None = None
@@ -149,12 +149,12 @@ class Part(Strict):
     points: Annotated[tuple[Points, ...], Field(strict=False)] = ()
     printed: Printed | None = None
     not_published: Text | None = None
-    measured: Annotated[tuple[Measured, ...], Field(strict=False)] = ()
+    measured: Annotated[tuple[MeasuredFigure, ...], Field(strict=False)] = ()
     not_measured: Text | None = None
     note: Text | None = None
 
     @model_validator(mode="after")
-    def _says_what_is_absent(self) -> "Part":
+    def _says_what_is_absent(self) -> "FigurePart":
         if bool(self.points or self.printed) == bool(self.not_published):
             raise Fault(
                 "a figure has points or a reason",
@@ -186,7 +186,7 @@ class Figure(Strict):
     each: dict[str, Annotated[tuple[Scalar, ...], Field(strict=False, min_length=1)]] = Field(
         default_factory=dict
     )
-    parts: Annotated[tuple[Part, ...], Field(strict=False)] = ()
+    parts: Annotated[tuple[FigurePart, ...], Field(strict=False)] = ()
     not_drawn: Text | None = None
     note: Text | None = None
 
@@ -256,7 +256,7 @@ def load(source: str | Path) -> Figures:
     return validated(read(path), where=shown(path), model=Figures)
 
 
-def drawn_of(source: str) -> list[Measured]:
+def drawn_of(source: str) -> list[MeasuredFigure]:
     """What the figures of a shipped source draw of today's measurements; nothing where it has no
     figures."""
     if source not in sources():

@@ -11,9 +11,9 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.about import is_suite
-from rmwbench.published.campaign import OVER_TIME, Arm, Campaign
+from rmwbench.published.campaign import OVER_TIME, CampaignArm, MeasuredCampaign
 from rmwbench.published.figures import cells as figure_cells
-from rmwbench.published.figures.figures_file import Measured, Part
+from rmwbench.published.figures.figures_file import FigurePart, MeasuredFigure
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate
 from rmwbench.suite.file.places import sources_with
@@ -24,7 +24,7 @@ Key = tuple[Any, ...]
 NOT_MEASURED = Estimate(unit="", no_data="not measured for this arm")
 
 
-def shipped_summaries(directory: Path | None = None) -> list[Campaign]:
+def shipped_summaries(directory: Path | None = None) -> list[MeasuredCampaign]:
     """What was measured for the shipped ledger, as campaigns that figures can be drawn from, the
     newest first: all of `suites/published/*/measured/*.json`, since one source's cells may have
     been measured for another's claims. Raises UserError for a file that is not a summary."""
@@ -38,13 +38,15 @@ def shipped_summaries(directory: Path | None = None) -> list[Campaign]:
     return sorted(found, key=lambda one: one.created_utc or "", reverse=True)
 
 
-def of_suite(suite: str, campaign: Campaign) -> bool:
+def of_suite(suite: str, campaign: MeasuredCampaign) -> bool:
     """Whether a campaign ran that suite; a file `folder/name` may call itself `folder-name` or
     `name`."""
     return is_suite(suite, str(campaign.suite))
 
 
-def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Campaign]) -> dict[str, Any]:
+def measured(
+    part: FigurePart, names: Mapping[str, str], campaigns: Sequence[MeasuredCampaign]
+) -> dict[str, Any]:
     """`measured` of a part in the figures document: points, `from` which campaigns, how many
     `cells`, or why there are none."""
     if not part.measured:
@@ -61,7 +63,7 @@ def measured(part: Part, names: Mapping[str, str], campaigns: Sequence[Campaign]
     return {"points": [], "from": [], "cells": None, "absent": _why_none(part, campaigns)}
 
 
-def _of_one_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
+def _of_one_machine(campaigns: Sequence[MeasuredCampaign]) -> list[list[MeasuredCampaign]]:
     """The campaigns that were given, each time with what is shipped of one machine, the newest
     machine first."""
     hosts = dict.fromkeys(one.host for one in campaigns if one.shipped) or {None: None}
@@ -69,7 +71,7 @@ def _of_one_machine(campaigns: Sequence[Campaign]) -> list[list[Campaign]]:
 
 
 def _found(
-    part: Part, names: Mapping[str, str], campaigns: Sequence[Campaign]
+    part: FigurePart, names: Mapping[str, str], campaigns: Sequence[MeasuredCampaign]
 ) -> tuple[dict[Key, dict[str, Any]], Rows]:
     """Cell -> its rows and their place among the sources; the sources."""
     found: dict[Key, dict[str, Any]] = {}
@@ -107,7 +109,7 @@ def _together(found: Mapping[Key, Mapping[str, Any]], sources: Rows) -> tuple[Ro
     return points, used
 
 
-def _source(campaign: Campaign) -> dict[str, Any]:
+def _source(campaign: MeasuredCampaign) -> dict[str, Any]:
     return {
         "campaign": campaign.name,
         "suite": campaign.suite,
@@ -117,7 +119,7 @@ def _source(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _on_axes(part: Part, rows: Rows) -> Rows:
+def _on_axes(part: FigurePart, rows: Rows) -> Rows:
     known = part.x.order or part.x.positions
     return (
         rows
@@ -131,7 +133,7 @@ def _empty(rows: Any) -> bool:
 
 
 def _count(
-    part: Part, names: Mapping[str, str], found: Mapping[Key, Mapping[str, Any]]
+    part: FigurePart, names: Mapping[str, str], found: Mapping[Key, Mapping[str, Any]]
 ) -> dict[str, Any] | None:
     """How many cells have a value, of how many of the whole suites; the places on the x axis of
     both."""
@@ -152,7 +154,7 @@ def _count(
     return {"measured": len(valued), "asked": len(asked), "at": list(at), "places": len(places)}
 
 
-def _why_none(part: Part, campaigns: Sequence[Campaign]) -> str:
+def _why_none(part: FigurePart, campaigns: Sequence[MeasuredCampaign]) -> str:
     suites = list(dict.fromkeys(one.suite for one in part.measured))
     here = [
         campaign for campaign in campaigns if any(of_suite(suite, campaign) for suite in suites)
@@ -188,7 +190,7 @@ def _key(cell: Mapping[str, Any]) -> Key:
 
 
 def _cells(
-    one: Measured, campaign: Campaign, names: Mapping[str, str]
+    one: MeasuredFigure, campaign: MeasuredCampaign, names: Mapping[str, str]
 ) -> Iterator[tuple[Key, Rows]]:
     """The points of each cell that the figure asks for."""
     for workload in campaign.workloads:
@@ -215,7 +217,7 @@ def _cells(
                 yield _key(cell), [place | row | about for row in rows]
 
 
-def _value(one: Measured, campaign: Campaign, arm: Arm, parts: float) -> Rows:
+def _value(one: MeasuredFigure, campaign: MeasuredCampaign, arm: CampaignArm, parts: float) -> Rows:
     """The one point of a metric, for one of so many `parts`; none where a shipped summary does not
     keep the metric of this cell."""
     if campaign.shipped and any(name not in arm.metrics for name in one.metrics):
@@ -229,7 +231,9 @@ def _value(one: Measured, campaign: Campaign, arm: Arm, parts: float) -> Rows:
     return [point | {"blocks": entries[0].trials}]
 
 
-def _computed(one: Measured, entries: Sequence[Estimate], among: float | None) -> dict[str, Any]:
+def _computed(
+    one: MeasuredFigure, entries: Sequence[Estimate], among: float | None
+) -> dict[str, Any]:
     """y, with low and high of a metric that stands alone. `among`: how many threads and readers it
     is divided by; None where that is not known."""
     first = entries[0]
@@ -248,7 +252,7 @@ def _computed(one: Measured, entries: Sequence[Estimate], among: float | None) -
     return point
 
 
-def _infinite(one: Measured, entries: Sequence[Estimate]) -> str:
+def _infinite(one: MeasuredFigure, entries: Sequence[Estimate]) -> str:
     """Why a metric that has data has no value here."""
     if one.inverse is not None and entries[0].value == 0:
         return "nothing arrived"
@@ -259,13 +263,13 @@ def _infinite(one: Measured, entries: Sequence[Estimate]) -> str:
     return "never arrived"
 
 
-def _threads(campaign: Campaign) -> int | None:
+def _threads(campaign: MeasuredCampaign) -> int | None:
     """How many hardware threads the machine has: `2 of 4` is two usable ones of four."""
     last = (campaign.fact("cores") or "").rpartition(" ")[2]
     return int(last) if last.isdigit() and int(last) else None
 
 
-def _over_time(one: Measured, arm: Arm) -> Rows:
+def _over_time(one: MeasuredFigure, arm: CampaignArm) -> Rows:
     """A value for each whole second, as the originals have."""
     if one.metric not in arm.by_second:
         return []

@@ -9,8 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rmwbench.published.campaign import Campaign
-from rmwbench.published.figures.figures_file import Figure, Figures, Part, Points, fill
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.figures.figures_file import Figure, FigurePart, Figures, Points, fill
 from rmwbench.published.figures.measured import measured
 
 Rows = list[dict[str, Any]]
@@ -20,7 +20,7 @@ NOTHING_CHANGES = "the same: no known error touches these points"
 
 def document(
     sources: Sequence[tuple[Figures, Mapping[str, Rows], str]],
-    campaigns: Sequence[Campaign] = (),
+    campaigns: Sequence[MeasuredCampaign] = (),
 ) -> dict[str, Any]:
     """The figures document. Each source comes with the imported rows of its kinds and in words
     where those are from; behind the `campaigns` that were given stand the shipped summaries
@@ -53,7 +53,7 @@ def only_measured(doc: dict[str, Any]) -> dict[str, Any]:
 
 
 def _source(
-    file: Figures, rows: Mapping[str, Rows], origin: str, campaigns: Sequence[Campaign]
+    file: Figures, rows: Mapping[str, Rows], origin: str, campaigns: Sequence[MeasuredCampaign]
 ) -> dict[str, Any]:
     by_figure: dict[str, Rows] = {}
     for kind in file.kinds:
@@ -70,7 +70,7 @@ def _source(
 
 
 def _figure(
-    figure: Figure, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[Campaign]
+    figure: Figure, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[MeasuredCampaign]
 ) -> dict[str, Any]:
     return {
         "id": figure.id,
@@ -84,7 +84,7 @@ def _figure(
 
 
 def _part(
-    part: Part, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[Campaign]
+    part: FigurePart, file: Figures, rows: Mapping[str, Rows], campaigns: Sequence[MeasuredCampaign]
 ) -> dict[str, Any]:
     names = file.names
     shown, right, changed, lacking = _imported(part, names, rows)
@@ -114,7 +114,7 @@ def _part(
 
 
 def _imported(
-    part: Part, names: Mapping[str, str], rows: Mapping[str, Rows]
+    part: FigurePart, names: Mapping[str, str], rows: Mapping[str, Rows]
 ) -> tuple[Rows, Rows, int, str | None]:
     """Points as published, as corrected, how many of them differ, and why there are none."""
     if not part.points:
@@ -175,7 +175,7 @@ def _place(
     return {key: _named(text, names) for key, text in place.items()}
 
 
-def _wanted(part: Part, place: Mapping[str, str]) -> bool:
+def _wanted(part: FigurePart, place: Mapping[str, str]) -> bool:
     if part.series is not None and place["series"] not in part.series:
         return False
     known = part.x.order or part.x.positions
@@ -191,7 +191,7 @@ def _ends(
     return {} if low is None or high is None else {"low": low, "high": high}
 
 
-def _not_corrected(part: Part, shown: Rows, right: Rows, lacking: str | None) -> str | None:
+def _not_corrected(part: FigurePart, shown: Rows, right: Rows, lacking: str | None) -> str | None:
     if part.printed:
         return "only these numbers are printed: nothing to correct them by"
     if not right:

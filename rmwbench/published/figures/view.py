@@ -7,12 +7,12 @@ from typing import Any
 from rmwbench.published.figures.words import line, words
 from rmwbench.report.view import (
     Block,
-    Cell,
     Facts,
     Html,
     On,
     Picture,
     Section,
+    TableCell,
     Text,
     View,
 )
@@ -68,7 +68,7 @@ def _source(source: Mapping[str, Any], place: int, draw: bool) -> Section:
     if draw:
         blocks.append(Text(f"Numbers of the original: {source['data']}.", "muted"))
         drawn = [_figure(one, f"f{place}-{n}") for n, one in enumerate(figures)]
-        contents = [("", Cell(one.title, link=f"#{one.anchor}")) for one in drawn]
+        contents = [("", TableCell(one.title, link=f"#{one.anchor}")) for one in drawn]
         blocks.append(Section(f"{len(figures)} figures", [Facts(contents)], folded=True))
         blocks += drawn
     title = f"{source['title']} ({source['published']})"

@@ -13,7 +13,7 @@ from types import ModuleType
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.importers.source.names import shown
-from rmwbench.published.importers.source.source import Item, Source, encoding_of
+from rmwbench.published.importers.source.source import Source, SourceFile, encoding_of
 
 LOOKED_AT = 40
 """Files that are read to recognise a directory or an archive."""
@@ -132,7 +132,7 @@ def recognise(source: Source) -> Kind:
     """The kind of what lies at a path. UserError where no file of it is of a known format, or files
     of several are."""
     found: Counter[str] = Counter()
-    first: Item | None = None
+    first: SourceFile | None = None
     for item in islice(source, LOOKED_AT):
         first = first or item
         name = next((k.name for k in _KINDS if k.reader().recognises(item)), None)
@@ -158,7 +158,7 @@ _HELP = (
 )
 
 
-def _unknown(source: Source, first: Item | None) -> NotRecognised:
+def _unknown(source: Source, first: SourceFile | None) -> NotRecognised:
     """Why nothing was recognised, as far as the first file tells."""
     expected = "published data of a known kind"
     if first is None:
@@ -194,5 +194,5 @@ def _not_utf8(data: bytes) -> int | None:
     return data.index(b"\0") if "\0" in text else None
 
 
-def _with_commas(item: Item) -> Item:
-    return Item(item.name, item.where, item.data.replace(b";", b","), item.above)
+def _with_commas(item: SourceFile) -> SourceFile:
+    return SourceFile(item.name, item.where, item.data.replace(b";", b","), item.above)

@@ -24,7 +24,7 @@ UNKNOWN = np.iinfo(np.int64).min
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class PublishedEndpoint:
     """An end of a topic in a trial; its number is its place in the trial's list."""
 
     kind: str
@@ -139,7 +139,7 @@ class Published:
     def trial(
         self,
         cell: int,
-        endpoints: Sequence[Endpoint] = (),
+        endpoints: Sequence[PublishedEndpoint] = (),
         *,
         started_utc: str | None = None,
         duration_ns: int | None = None,

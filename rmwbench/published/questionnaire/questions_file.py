@@ -19,7 +19,7 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.published.campaign import Arm, Campaign, Workload, name_of
+from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, name_of
 from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.places import (
@@ -110,7 +110,7 @@ class Questionnaire(Strict):
         return self
 
 
-class Evidence(Strict):
+class QuestionEvidence(Strict):
     """An answer to a question for one middleware that was not measured. `url` is where it was read
     on `date`; one that was probed has the `command` of ours that shows it, and one that is unknown
     has its reason as `answer`."""
@@ -124,7 +124,7 @@ class Evidence(Strict):
     command: str | None = None
 
     @model_validator(mode="after")
-    def _has_its_source(self) -> "Evidence":
+    def _has_its_source(self) -> "QuestionEvidence":
         if self.kind in ("self-declared", "third party") and self.url is None:
             raise Fault(
                 f"an answer that is {self.kind} has no source",
@@ -145,10 +145,10 @@ class Answers(Strict):
     """The file `evidence.yaml`."""
 
     evidence: Text
-    items: Annotated[tuple[Evidence, ...], Field(strict=False)]
+    items: Annotated[tuple[QuestionEvidence, ...], Field(strict=False)]
 
 
-def load(source: str) -> tuple[Questionnaire, tuple[Evidence, ...]]:
+def load(source: str) -> tuple[Questionnaire, tuple[QuestionEvidence, ...]]:
     """The shipped questionnaire of a source and its evidence. UserError, with file and line, for
     anything wrong, an answer to a question or of a middleware that the questionnaire does not have
     included."""
@@ -159,7 +159,7 @@ def load(source: str) -> tuple[Questionnaire, tuple[Evidence, ...]]:
     return asked, answers.items
 
 
-def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None:
+def check(asked: Questionnaire, items: tuple[QuestionEvidence, ...], where: str) -> None:
     """Raises UserError for an answer that belongs to nothing."""
     questions, columns = [q.id for q in asked.questions], [m.name for m in asked.middlewares]
     for item in items:
@@ -174,15 +174,15 @@ def check(asked: Questionnaire, items: tuple[Evidence, ...], where: str) -> None
                 )
 
 
-def measured_here(source: str) -> list[Campaign]:
+def measured_here(source: str) -> list[MeasuredCampaign]:
     """What the shipped campaigns answered (`rmwbench published questionnaire --save`)."""
     return list(map(of_kept, kept_answers(source_directory(source) / ANSWERS_FILE)))
 
 
-def of_kept(found: Mapping[str, Any]) -> Campaign:
+def of_kept(found: Mapping[str, Any]) -> MeasuredCampaign:
     """The campaign of which `reduced` kept so much."""
     about, machine = found["campaign"], found["machine"]
-    return Campaign(
+    return MeasuredCampaign(
         name=about["name"],
         suite=about["suite"],
         title=about["title"],
@@ -190,7 +190,7 @@ def of_kept(found: Mapping[str, Any]) -> Campaign:
         machine=machine["summary"],
         facts=tuple(Fact(**fact) for fact in machine["facts"]),
         workloads=tuple(
-            Workload(
+            CampaignWorkload(
                 workload=one["workload"],
                 name=name_of(one["workload"]),
                 arms=tuple(map(_arm, one["arms"])),
@@ -202,8 +202,8 @@ def of_kept(found: Mapping[str, Any]) -> Campaign:
     )
 
 
-def _arm(kept: Mapping[str, Any]) -> Arm:
-    return Arm(
+def _arm(kept: Mapping[str, Any]) -> CampaignArm:
+    return CampaignArm(
         arm=kept["arm"],
         middleware=kept["middleware"],
         layer=kept["layer"],

@@ -9,12 +9,12 @@ compared: verdicts are the reports' business.
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from rmwbench.published.campaign import Arm, Campaign, Workload
+from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.questionnaire.questions_file import (
-    Evidence,
     Measurement,
     Middleware,
     Question,
+    QuestionEvidence,
     Questionnaire,
     name_in_bundles,
 )
@@ -39,7 +39,9 @@ LOAD = "load average"
 
 
 def document(
-    asked: Questionnaire, evidence: Sequence[Evidence], campaigns: Sequence[Campaign]
+    asked: Questionnaire,
+    evidence: Sequence[QuestionEvidence],
+    campaigns: Sequence[MeasuredCampaign],
 ) -> dict[str, Any]:
     """`campaigns`: those that answer; a row has the `number` of its campaign among them, from 1."""
     questions = [
@@ -58,7 +60,7 @@ def document(
     }
 
 
-def _campaign(found: Campaign) -> dict[str, Any]:
+def _campaign(found: MeasuredCampaign) -> dict[str, Any]:
     return {
         "name": found.name,
         "suite": found.suite,
@@ -70,7 +72,7 @@ def _campaign(found: Campaign) -> dict[str, Any]:
     }
 
 
-def reduced(asked: Questionnaire, campaign: Campaign) -> dict[str, Any]:
+def reduced(asked: Questionnaire, campaign: MeasuredCampaign) -> dict[str, Any]:
     """What of a campaign answers questions and nothing else: small enough to be kept beside
     them."""
     meant = [
@@ -108,7 +110,7 @@ def reduced(asked: Questionnaire, campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _kept(arm: Arm, metrics: Collection[str]) -> dict[str, Any]:
+def _kept(arm: CampaignArm, metrics: Collection[str]) -> dict[str, Any]:
     return {
         "arm": arm.arm,
         "middleware": arm.middleware,
@@ -156,8 +158,8 @@ def _arms_of(one: Mapping[str, Any], workload: Mapping[str, Any]) -> list[tuple[
 def _question(
     question: Question,
     middlewares: Sequence[Middleware],
-    evidence: Sequence[Evidence],
-    campaigns: Sequence[Campaign],
+    evidence: Sequence[QuestionEvidence],
+    campaigns: Sequence[MeasuredCampaign],
 ) -> dict[str, Any]:
     answers = []
     for middleware in middlewares:
@@ -197,7 +199,7 @@ def _question(
 
 
 def _state(
-    question: Question, measured: Sequence[Mapping[str, Any]], evidence: Sequence[Evidence]
+    question: Question, measured: Sequence[Mapping[str, Any]], evidence: Sequence[QuestionEvidence]
 ) -> str:
     kinds = {item.kind for item in evidence}
     cells = {(row["suite"], row["workload"]) for row in measured if _has_value(row)}
@@ -231,12 +233,12 @@ def _each_once(rows: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
     return list({tuple(row[key] for key in keys): row for row in rows}.values())
 
 
-def _evidence(item: Evidence) -> dict[str, Any]:
+def _evidence(item: QuestionEvidence) -> dict[str, Any]:
     return {name: getattr(item, name) for name in ("kind", "answer", "url", "date", "command")}
 
 
 def _measured(
-    measurement: Measurement, middleware: Middleware, campaign: Campaign, number: int
+    measurement: Measurement, middleware: Middleware, campaign: MeasuredCampaign, number: int
 ) -> list[dict[str, Any]]:
     """A row per metric of each arm of the middleware in each cell that is meant."""
     return [
@@ -248,7 +250,9 @@ def _measured(
     ]
 
 
-def _fits(measurement: Measurement, middleware: Middleware, workload: Workload, arm: Arm) -> bool:
+def _fits(
+    measurement: Measurement, middleware: Middleware, workload: CampaignWorkload, arm: CampaignArm
+) -> bool:
     return (
         measurement.workload in (None, workload.name)
         and (arm.as_installed or not measurement.as_installed)
@@ -258,7 +262,9 @@ def _fits(measurement: Measurement, middleware: Middleware, workload: Workload, 
     )
 
 
-def _row(campaign: Campaign, workload: Workload, arm: Arm, metric: str) -> dict[str, Any]:
+def _row(
+    campaign: MeasuredCampaign, workload: CampaignWorkload, arm: CampaignArm, metric: str
+) -> dict[str, Any]:
     found = None if arm.not_supported else arm.metrics.get(metric)
     why = f"not supported: {arm.not_supported}"
     told = fmt.metric(Estimate(unit="", no_data=why) if arm.not_supported else found)

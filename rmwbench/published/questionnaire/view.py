@@ -7,14 +7,14 @@ from typing import Any
 from rmwbench.published.questionnaire.responses import NOT_APPLICABLE, STATES
 from rmwbench.report.view import (
     Block,
-    Cell,
-    Column,
     Facts,
     Items,
     On,
-    Row,
     Section,
     Table,
+    TableCell,
+    TableColumn,
+    TableRow,
     Text,
     View,
 )
@@ -96,7 +96,7 @@ def _day(campaign: Mapping[str, Any]) -> str:
 
 
 def _question(question: Mapping[str, Any]) -> Iterator[Block]:
-    where = Cell(f"“{question['heading']}”", "muted", link=question["url"] or "")
+    where = TableCell(f"“{question['heading']}”", "muted", link=question["url"] or "")
     yield Facts([("asked as", where)])
     if question["suites"]:
         runs = ", ".join(f"`rmwbench run {suite}`" for suite in question["suites"])
@@ -116,14 +116,19 @@ def _question(question: Mapping[str, Any]) -> Iterator[Block]:
         yield Text(f"Without a value here: {told}.", "muted")
 
 
-EVIDENCE = (Column("middleware"), Column("answer"), Column("who says so"), Column("where, when"))
+EVIDENCE = (
+    TableColumn("middleware"),
+    TableColumn("answer"),
+    TableColumn("who says so"),
+    TableColumn("where, when"),
+)
 
 
 def _measured(question: Mapping[str, Any]) -> Iterator[Table]:
     """A row for each arm in each cell, a column for each metric; those of a middleware below its
     name."""
     titles: dict[str, str] = {}
-    cells: dict[tuple[str, str], dict[str, Cell]] = {}
+    cells: dict[tuple[str, str], dict[str, TableCell]] = {}
     for answer in question["answers"]:
         for row in answer["measured"]:
             titles[row["metric"]] = row["title"]
@@ -131,20 +136,20 @@ def _measured(question: Mapping[str, Any]) -> Iterator[Table]:
             place = (answer["middleware"], f"{row['number']}: {row['workload']}, {arm}")
             cells.setdefault(place, {})[row["metric"]] = _value(row)
     names = [name for name in question["metrics"] if name in titles]
-    columns = [Column("campaign: cell, arm"), *(Column(titles[name]) for name in names)]
+    columns = [TableColumn("campaign: cell, arm"), *(TableColumn(titles[name]) for name in names)]
     rows, last = [], ""
     for (middleware, place), found in cells.items():
         values = [found.get(name, "–") for name in names]
-        rows.append(Row([place, *values], heading=middleware if middleware != last else ""))
+        rows.append(TableRow([place, *values], heading=middleware if middleware != last else ""))
         last = middleware
     if rows:
         yield Table(columns, rows)
 
 
-def _value(row: Mapping[str, Any]) -> Cell:
+def _value(row: Mapping[str, Any]) -> TableCell:
     if row["text"] == "no data":
-        return Cell(f"no data: {row['basis']}", "odd")
-    return Cell(row["text"], detail=_basis(row), why=row["basis"])
+        return TableCell(f"no data: {row['basis']}", "odd")
+    return TableCell(row["text"], detail=_basis(row), why=row["basis"])
 
 
 def _basis(row: Mapping[str, Any]) -> str:
@@ -153,11 +158,11 @@ def _basis(row: Mapping[str, Any]) -> str:
     return ", ".join(row["basis"].split(", ")[:2]) if row["value"] is not None else row["basis"]
 
 
-def _evidence(answer: Mapping[str, Any]) -> Iterator[Row]:
+def _evidence(answer: Mapping[str, Any]) -> Iterator[TableRow]:
     for item in answer["evidence"]:
         where = f"`{item['command']}`" if item["command"] else item["url"] or ""
-        place = Cell(", ".join(filter(None, (where, item["date"]))), link=item["url"] or "")
-        yield Row((answer["middleware"], item["answer"], item["kind"], place))
+        place = TableCell(", ".join(filter(None, (where, item["date"]))), link=item["url"] or "")
+        yield TableRow((answer["middleware"], item["answer"], item["kind"], place))
 
 
 def without(question: Mapping[str, Any]) -> str:

@@ -20,7 +20,7 @@ from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
 from rmwbench.report.chart.style import looks
 from rmwbench.report.view import Picture
 from rmwbench.results.capacity import words
-from rmwbench.results.capacity.model import Search, Searched
+from rmwbench.results.capacity.model import RaisedFactor, Searched
 from rmwbench.words import numbers as fmt
 
 _SCALES = {
@@ -376,7 +376,7 @@ def _close(interval: dict[str, Any], domain: list[float]) -> None:
     interval["high"] = interval["high"] or domain[1]
 
 
-def _level_axis(domain: list[float], search: Search, title: str) -> Callable[[str], alt.X]:
+def _level_axis(domain: list[float], search: RaisedFactor, title: str) -> Callable[[str], alt.X]:
     """field -> the x of a level, on one log axis with the axis's unit."""
     axis = charts._axis(
         values=charts._ticks(domain, 9, 0.0),

@@ -9,19 +9,25 @@ from rmwbench.report import machine
 from rmwbench.report.chart import style
 from rmwbench.report.view import (
     Block,
-    Cell,
-    Column,
     On,
     Picture,
-    Row,
     Section,
     Table,
+    TableCell,
+    TableColumn,
+    TableRow,
     Text,
     Tone,
     View,
 )
 from rmwbench.results.capacity import words
-from rmwbench.results.capacity.model import ArmFound, CapacityArm, Level, Search, Searched
+from rmwbench.results.capacity.model import (
+    ArmFound,
+    CapacityArm,
+    RaisedFactor,
+    Searched,
+    SearchLevel,
+)
 from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 
@@ -153,11 +159,11 @@ def _answers(found: Searched) -> Table:
     search = found.search
     looks = style.looks(found.arms)
     columns = [
-        Column("arm"),
-        Column(f"holds up to ({search.title})", right=True, detail="beside", key="capacity"),
-        Column("knee", right=True),
-        Column("trials", right=True),
-        Column("above it"),
+        TableColumn("arm"),
+        TableColumn(f"holds up to ({search.title})", right=True, detail="beside", key="capacity"),
+        TableColumn("knee", right=True),
+        TableColumn("trials", right=True),
+        TableColumn("above it"),
     ]
     rows = []
     for arm in found.arms:
@@ -166,13 +172,13 @@ def _answers(found: Searched) -> Table:
         bound = " (machine-bound)" if arm.machine_bound else ""
         value = words.capacity(held, search.title).split(" [")[0]
         rows.append(
-            Row(
+            TableRow(
                 [
-                    Cell(arm.arm, swatch=looks[arm.arm], why="; ".join(arm.flags)),
-                    Cell(value, "" if certain else "odd", detail=words.interval(held)),
-                    Cell(words.knee(arm, search.unit), why=arm.knee.no_data or ""),
+                    TableCell(arm.arm, swatch=looks[arm.arm], why="; ".join(arm.flags)),
+                    TableCell(value, "" if certain else "odd", detail=words.interval(held)),
+                    TableCell(words.knee(arm, search.unit), why=arm.knee.no_data or ""),
                     str(held.trials),
-                    Cell(f"{words.beyond(arm)}{bound}", "muted"),
+                    TableCell(f"{words.beyond(arm)}{bound}", "muted"),
                 ],
                 tone="muted" if arm.role == "floor" else "",
             )
@@ -180,7 +186,7 @@ def _answers(found: Searched) -> Table:
     return Table(columns, rows, look="results capacities")
 
 
-def _levels(arm: CapacityArm, search: Search) -> Iterator[Block]:
+def _levels(arm: CapacityArm, search: RaisedFactor) -> Iterator[Block]:
     """An arm's curve in numbers, and on a page every trial."""
     if not arm.levels:
         return
@@ -190,7 +196,7 @@ def _levels(arm: CapacityArm, search: Search) -> Iterator[Block]:
         *(Text(flag, "muted", on=On.DOCUMENT) for flag in arm.flags),
         curve(arm, search),
     ]
-    yield Section(arm.arm, blocks, head=[Cell(version, "muted")])
+    yield Section(arm.arm, blocks, head=[TableCell(version, "muted")])
     probes = [
         [
             str(probe.trial),
@@ -205,7 +211,7 @@ def _levels(arm: CapacityArm, search: Search) -> Iterator[Block]:
     yield Section(title, [Table(heads, probes)], folded=True)
 
 
-def _knee(arm: CapacityArm, search: Search) -> str:
+def _knee(arm: CapacityArm, search: RaisedFactor) -> str:
     knee = arm.knee
     if knee.value is None:
         return f"no knee: {knee.no_data}"
@@ -218,7 +224,7 @@ def _knee(arm: CapacityArm, search: Search) -> str:
     )
 
 
-def curve(arm: ArmFound, search: Search) -> Table:
+def curve(arm: ArmFound, search: RaisedFactor) -> Table:
     """A row per level from the lowest to the highest."""
     latencies = list(dict.fromkeys(search.curve))
     others = [condition.metric for condition in search.limit.conditions]
@@ -232,25 +238,27 @@ def curve(arm: ArmFound, search: Search) -> Table:
     ]
     titles = dict(zip(FATES, ("lost", "late", "never sent"), strict=True))
     heads = [search.title, *map(_title, names), *(titles[name] for name in fates)]
-    columns = [Column(head, right=True) for head in (*heads, "achieved", "idle", "held")]
-    columns += [Column("limit"), Column("how it broke")]
+    columns = [TableColumn(head, right=True) for head in (*heads, "achieved", "idle", "held")]
+    columns += [TableColumn("limit"), TableColumn("how it broke")]
     rows = [[*_level(level, names, search), *_fates(level, fates)] for level in arm.levels]
     return Table(columns, [_judged(row, one) for row, one in zip(rows, arm.levels, strict=True)])
 
 
-def _level(level: Level, metrics: list[str], search: Search) -> Iterator[Cell | str]:
+def _level(
+    level: SearchLevel, metrics: list[str], search: RaisedFactor
+) -> Iterator[TableCell | str]:
     yield words.level(level.level, search.unit)
     for name in metrics:
-        yield Cell("unstable", "muted") if level.unstable else latency(level.metrics.get(name))
+        yield TableCell("unstable", "muted") if level.unstable else latency(level.metrics.get(name))
 
 
-def _fates(level: Level, fates: list[str]) -> Iterator[str]:
+def _fates(level: SearchLevel, fates: list[str]) -> Iterator[str]:
     yield from (fmt.metric(level.metrics.get(name)).text for name in fates)
     yield fmt.metric(level.metrics["achieved_rate"]).text
     yield "–" if level.idle is None else fmt.quantity(level.idle, "fraction")
 
 
-def _judged(row: list[Cell | str], level: Level) -> list[Cell | str]:
+def _judged(row: list[TableCell | str], level: SearchLevel) -> list[TableCell | str]:
     total = level.held + level.failed
     verdict = "mixed"
     if not total:
@@ -259,21 +267,21 @@ def _judged(row: list[Cell | str], level: Level) -> list[Cell | str]:
         verdict = "holds"
     elif not level.held:
         verdict = "fails"
-    return [*row, f"{level.held}/{total}", Cell(verdict, TONES[verdict]), cause(level)]
+    return [*row, f"{level.held}/{total}", TableCell(verdict, TONES[verdict]), cause(level)]
 
 
-def latency(metric: Estimate | None) -> Cell:
+def latency(metric: Estimate | None) -> TableCell:
     """With its interval from three trials on; the t interval of two is a hundred times too wide to
     read."""
     shown = fmt.metric(metric)
     if shown.state == "never":
-        return Cell("never", "bad")
+        return TableCell("never", "bad")
     few = metric is None or (metric.trials or 0) < FEWEST_TRIALS
     interval = "" if few or shown.state != "measured" else shown.interval
-    return Cell(shown.text, "muted" if shown.state == "absent" else "", detail=interval)
+    return TableCell(shown.text, "muted" if shown.state == "absent" else "", detail=interval)
 
 
-def cause(level: Level) -> str:
+def cause(level: SearchLevel) -> str:
     """How the level's failing trials broke: the middle one of the most frequent kind."""
     if not level.causes:
         return ""

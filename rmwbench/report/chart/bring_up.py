@@ -9,7 +9,7 @@ from rmwbench.report.chart import charts
 from rmwbench.report.chart.charts import MUTED, TEXT, Spec
 from rmwbench.report.chart.style import looks
 from rmwbench.report.view import Picture
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 
 _READING = (
     "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
@@ -17,7 +17,7 @@ _READING = (
 _HEIGHT = 300
 
 
-def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
+def figures(workload: WorkloadAnswer, *, phone: bool) -> Iterator[Picture]:
     """In reading order; a chart without data has no specification."""
     yield Picture(
         "comparison",
@@ -51,7 +51,7 @@ def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
         yield Picture(key, title, reading, spec, narrow=narrow, wide=True)
 
 
-def up(workload: Workload) -> Spec | None:
+def up(workload: WorkloadAnswer) -> Spec | None:
     """A stepped curve per arm; None where no trial brought anything up."""
     arms = looks(workload.arms)
     curves = [one for one in workload.charts.up if one.arm in arms]

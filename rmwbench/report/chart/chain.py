@@ -11,9 +11,9 @@ from rmwbench.report.chart import charts, style
 from rmwbench.report.chart.charts import Spec
 from rmwbench.report.explain.figures import numbers, with_legend
 from rmwbench.report.explain.shares import COUNTED, INFERRED, KINDS, percent
-from rmwbench.report.view import Key, Picture
-from rmwbench.results.explain.model import Chain
-from rmwbench.results.shown import Workload
+from rmwbench.report.view import LegendKey, Picture
+from rmwbench.results.explain.model import ChainAnswer
+from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 LAYER_LOOKS = {
@@ -33,7 +33,7 @@ LAYER_LOOKS = {
 _HEIGHT, _PALER = 18, 0.6
 
 
-def chains(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
+def chains(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
     """The figures of a workload that relays or traces; nothing for any other."""
     if any(arm.chain for arm in workload.arms):
         yield _along(workload, phone)
@@ -41,7 +41,7 @@ def chains(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
         yield _by_layer(workload, phone)
 
 
-def _along(workload: Workload, phone: bool) -> Picture:
+def _along(workload: WorkloadAnswer, phone: bool) -> Picture:
     chains = [(arm.arm, arm.chain) for arm in workload.arms if arm.chain]
     parts = {name: list(_parts(chain)) for name, chain in chains}
     reading = (
@@ -62,14 +62,14 @@ def _along(workload: Workload, phone: bool) -> Picture:
         for part in chain.parts
     ]
     spec, narrow = _draw(workload, parts), _draw(workload, parts, narrow=True) if phone else None
-    keys = [Key(kind, COUNTED, name, words) for kind, name, words in KINDS.values()]
+    keys = [LegendKey(kind, COUNTED, name, words) for kind, name, words in KINDS.values()]
     figure = Picture(
         "chain", "Where the time goes along the chain", reading, spec, wide=True, narrow=narrow
     )
     return with_legend(figure, keys, (numbers("Part by part", columns, rows, 2),))
 
 
-def _by_layer(workload: Workload, phone: bool) -> Picture:
+def _by_layer(workload: WorkloadAnswer, phone: bool) -> Picture:
     arms = [(arm.arm, arm.layers) for arm in workload.arms if arm.layers]
     parts = {
         name: [
@@ -89,7 +89,7 @@ def _by_layer(workload: Workload, phone: bool) -> Picture:
     ]
     seen = {one.category: one.text for _, layers in arms for one in layers}
     keys = [
-        Key(kind, INFERRED if name == "remainder" else COUNTED, name, seen[name])
+        LegendKey(kind, INFERRED if name == "remainder" else COUNTED, name, seen[name])
         for name, kind in LAYER_LOOKS.items()
         if name in seen
     ]
@@ -111,7 +111,7 @@ class _Piece(NamedTuple):
     pale: float
 
 
-def _parts(chain: Chain) -> Iterator[_Piece]:
+def _parts(chain: ChainAnswer) -> Iterator[_Piece]:
     for part in chain.parts:
         kind, name, _ = KINDS[part.kind]
         pale = _PALER if part.kind == "transport" and part.hop % 2 == 0 else 1
@@ -120,7 +120,7 @@ def _parts(chain: Chain) -> Iterator[_Piece]:
 
 
 def _draw(
-    workload: Workload, parts: Mapping[str, Sequence[_Piece]], *, narrow: bool = False
+    workload: WorkloadAnswer, parts: Mapping[str, Sequence[_Piece]], *, narrow: bool = False
 ) -> Spec | None:
     """Stacked bars from zero in the order of the arms; None where no message arrived."""
     rows: list[dict[str, Any]] = []

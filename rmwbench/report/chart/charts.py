@@ -16,9 +16,9 @@ from typing import Any
 import altair as alt
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.report.chart.style import NEUTRAL, Look, looks
+from rmwbench.report.chart.style import NEUTRAL, LineStyle, looks
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Arm, Part, Workload
+from rmwbench.results.shown import Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 Spec = dict[str, Any]
@@ -359,8 +359,8 @@ def fate(part: Part, metric: str, title: str, *, narrow: bool = False) -> Spec |
 
 
 def parts(
-    workload: Workload,
-    split: Callable[[Arm], Mapping[str, float]],
+    workload: WorkloadAnswer,
+    split: Callable[[WorkloadArm], Mapping[str, float]],
     total: str,
     title: str,
     *,
@@ -502,7 +502,7 @@ def _long(
 
 def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend: bool) -> alt.Chart:
     names = [curve["arm"] for curve in curves]
-    style: list[Look] = [curve["look"] for curve in curves]
+    style: list[LineStyle] = [curve["look"] for curve in curves]
     colours = alt.Scale(domain=names, range=[look.colour for look in style])
     key = (
         alt.Legend(

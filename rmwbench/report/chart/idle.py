@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from rmwbench.report.chart import charts
 from rmwbench.report.view import Picture
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 
 _READING = (
     "Dot: mean over trials. Line: its interval; where two lines overlap widely, the order is open."
@@ -39,7 +39,7 @@ FIGURES = {
 """Metric → key, title, axis, and what it is of. The primary one comes first."""
 
 
-def figures(workload: Workload, *, phone: bool) -> Iterator[Picture]:
+def figures(workload: WorkloadAnswer, *, phone: bool) -> Iterator[Picture]:
     primary = workload.primary_metric
     for metric in dict.fromkeys((primary, *FIGURES)):
         if metric not in FIGURES:

@@ -10,18 +10,18 @@ import altair as alt
 from rmwbench.report.chart import charts
 from rmwbench.report.chart.charts import MUTED, Spec
 from rmwbench.report.chart.style import looks
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 
 _HEIGHT = 72
 _SHADE = 0.16
 
 
-def interrupted(workload: Workload) -> bool:
+def interrupted(workload: WorkloadAnswer) -> bool:
     """Whether any panel has something to shade."""
     return any(one.outages for one in workload.charts.delivered)
 
 
-def delivered(workload: Workload) -> Spec | None:
+def delivered(workload: WorkloadAnswer) -> Spec | None:
     """A panel per arm on common axes: the mean over trials as a line, each trial as a thin one,
     what was due as a dashed line, outages as shaded bands. None where no trial was looked at stream
     by stream."""

@@ -59,7 +59,7 @@ _UNTOUCHED_DASH = (5, 3)
 
 
 @dataclass(frozen=True)
-class Look:
+class LineStyle:
     """`colour` on the light page and on the dark one, `hollow` markers, the `dash` pattern of lines
     (empty: solid)."""
 
@@ -69,7 +69,7 @@ class Look:
     dash: tuple[int, ...]
 
 
-class Candidate(Protocol):
+class ChartArm(Protocol):
     """Any typed answer's arm."""
 
     @property
@@ -82,7 +82,7 @@ class Candidate(Protocol):
     def role(self) -> str: ...
 
 
-def looks(arms: Iterable[Candidate]) -> dict[str, Look]:
+def looks(arms: Iterable[ChartArm]) -> dict[str, LineStyle]:
     """The look of each arm by name; depends on the order of the arms only where a middleware or
     profile is unknown."""
     arms = list(arms)
@@ -92,7 +92,7 @@ def looks(arms: Iterable[Candidate]) -> dict[str, Look]:
         for b in arms
         if _untouched(a) != _untouched(b) and a.middleware == b.middleware
     }
-    result: dict[str, Look] = {}
+    result: dict[str, LineStyle] = {}
     unknown: dict[str, Pair] = {}
     profiles: dict[str, int] = {}
     for arm in arms:
@@ -106,10 +106,10 @@ def looks(arms: Iterable[Candidate]) -> dict[str, Look]:
                 middleware, _OTHERS[len(unknown) % len(_OTHERS)]
             )
         if _untouched(arm) and middleware in several:
-            result[arm.arm] = Look(*pair, True, _UNTOUCHED_DASH)
+            result[arm.arm] = LineStyle(*pair, True, _UNTOUCHED_DASH)
         else:
             order = profiles[middleware] = profiles.get(middleware, -1) + 1
-            result[arm.arm] = Look(*pair, False, _DASHES[order % len(_DASHES)])
+            result[arm.arm] = LineStyle(*pair, False, _DASHES[order % len(_DASHES)])
     return result
 
 
@@ -120,12 +120,12 @@ class _Middleware(NamedTuple):
     role: str = "contender"
 
 
-def looks_of_middlewares(names: Iterable[str]) -> dict[str, Look]:
+def looks_of_middlewares(names: Iterable[str]) -> dict[str, LineStyle]:
     """The look of each by itself, where there are no arms."""
     return looks(_Middleware(name, name) for name in names)
 
 
-def _untouched(arm: Candidate) -> bool:
+def _untouched(arm: ChartArm) -> bool:
     return (arm.profile or "").startswith("untouched")
 
 

@@ -17,12 +17,19 @@ from rmwbench.report.chart import charts as pictures
 from rmwbench.report.chart import idle, over_time
 from rmwbench.report.chart.charts import Spec
 from rmwbench.report.view import Picture
-from rmwbench.results.shown import AnyArm, Arm, Part, Shown, Topic, Workload
+from rmwbench.results.shown import (
+    AnyArm,
+    Part,
+    SuiteAnswer,
+    TopicAnswer,
+    WorkloadAnswer,
+    WorkloadArm,
+)
 from rmwbench.results.workload import chart_points
 from rmwbench.words import numbers as fmt
 
 
-def figures(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
+def figures(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
     """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
     without any data has no specification."""
 
@@ -74,7 +81,7 @@ _LEAST_PART = 0.01
 """Of the whole: means over trials, of which the parts are, add up to it no better than that."""
 
 
-def _processor(arm: Arm) -> dict[str, float]:
+def _processor(arm: WorkloadArm) -> dict[str, float]:
     """The parts of `cpu_per_message`. The publisher's own metric is of each message published,
     which several readers may have: here it is what the others leave over."""
     value = partial(_value, arm)
@@ -85,7 +92,7 @@ def _processor(arm: Arm) -> dict[str, float]:
     return _parts(whole, whole - helpers - subscription, subscription, helpers)
 
 
-def _memory(arm: Arm) -> dict[str, float]:
+def _memory(arm: WorkloadArm) -> dict[str, float]:
     """The parts of `pss`."""
     value = partial(_value, arm)
     whole, subscription = value("pss"), value("pss_subscription")
@@ -104,12 +111,12 @@ def _parts(whole: float, publisher: float, subscription: float, helpers: float) 
     )
 
 
-def _value(arm: Arm, metric: str) -> float:
+def _value(arm: WorkloadArm, metric: str) -> float:
     """0 where it is absent: what has no value is no part of its own."""
     return fmt.finite(arm.value(metric)) or 0.0
 
 
-def of_topic(topic: Topic, *, phone: bool = False) -> Iterator[Picture]:
+def of_topic(topic: TopicAnswer, *, phone: bool = False) -> Iterator[Picture]:
     """The same of one topic that is judged by itself."""
     yield from latencies(topic, phone=phone)
     yield from _fates(topic, phone)
@@ -192,7 +199,7 @@ _SHADED = (
 )
 
 
-def card(doc: Shown, workload: Workload) -> list[str]:
+def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
     """The experiment card that travels with every exported chart: suite, trials, date, machine."""
     campaign = doc.campaign
     blocks = workload.resolution.blocks or campaign.blocks_complete

@@ -13,13 +13,13 @@ import altair as alt
 
 from rmwbench.report.chart import charts, style
 from rmwbench.report.chart.charts import SURFACE, TEXT, Spec
-from rmwbench.report.explain.shares import CLAIMED, COUNTED, Bar
+from rmwbench.report.explain.shares import CLAIMED, COUNTED, ShareBar
 
 _LETTER = 6.4  # px of a letter of a label in a part
 _HEIGHT, _TINT = 18, 0.16
 
 
-def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | None:
+def shares(bars: Sequence[ShareBar], title: str, *, narrow: bool = False) -> Spec | None:
     """Bars of shares from zero, `bars` in their order from top to bottom; None without any."""
     if not bars:
         return None
@@ -80,7 +80,7 @@ def shares(bars: Sequence[Bar], title: str, *, narrow: bool = False) -> Spec | N
     return spec
 
 
-def _rows(bars: Sequence[Bar]) -> list[dict[str, object]]:
+def _rows(bars: Sequence[ShareBar]) -> list[dict[str, object]]:
     out: list[dict[str, object]] = []
     for bar in bars:
         begin = 0.0

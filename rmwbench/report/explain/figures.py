@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from rmwbench.report.explain import shares
 from rmwbench.report.explain.charts import shares as draw
-from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, Bar, percent
-from rmwbench.report.view import Column, Key, Picture, Table
-from rmwbench.results.shown import Arm, Workload
+from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, ShareBar, percent
+from rmwbench.report.view import LegendKey, Picture, Table, TableColumn
+from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload.losses import measure, slow_of
 from rmwbench.words import numbers as fmt
 
@@ -18,17 +18,17 @@ PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flig
 WORST = 3
 
 
-def with_legend(picture: Picture, keys: Sequence[Key], tables: Sequence[Table]) -> Picture:
+def with_legend(picture: Picture, keys: Sequence[LegendKey], tables: Sequence[Table]) -> Picture:
     return replace(picture, keys=keys, tables=tables)
 
 
 def numbers(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], first: int) -> Table:
     """A table whose columns from `first` on are numbers."""
-    columns = [Column(head, right=n >= first) for n, head in enumerate(heads)]
+    columns = [TableColumn(head, right=n >= first) for n, head in enumerate(heads)]
     return Table(columns, rows, title)
 
 
-def explained(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
+def explained(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
     """Paths, losses and causes of a workload."""
     arms = workload.arms
     yield _paths(arms, phone)
@@ -37,7 +37,7 @@ def explained(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
 
 
 def _figure(
-    key: str, title: str, reading: str, bars: list[Bar], axis: str, phone: bool, *, wide: bool
+    key: str, title: str, reading: str, bars: list[ShareBar], axis: str, phone: bool, *, wide: bool
 ) -> Picture:
     spec = draw(bars, axis)
     return Picture(
@@ -50,7 +50,7 @@ def _figure(
     )
 
 
-def _paths(arms: Sequence[Arm], phone: bool) -> Picture:
+def _paths(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
     bars = shares.paths(arms)
     title = "Where the bytes went"
     if not bars:
@@ -66,7 +66,7 @@ def _paths(arms: Sequence[Arm], phone: bool) -> Picture:
         ),
         INFERRED: ("dashed", "inferred: what the counters leave over"),
     }
-    keys += [Key("unknown", how, *words[how]) for how in words if how in known]
+    keys += [LegendKey("unknown", how, *words[how]) for how in words if how in known]
     rows = [
         (
             arm.arm,
@@ -86,7 +86,7 @@ def _paths(arms: Sequence[Arm], phone: bool) -> Picture:
     )
 
 
-def _places(arms: Sequence[Arm], phone: bool) -> Picture:
+def _places(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
     bars = shares.places(arms)
     title = "Where messages went missing"
     under_way = "".join(f" {arm.arm}: {text}." for arm in arms if (text := slow_of(arm.losses)))
@@ -122,7 +122,7 @@ def _places(arms: Sequence[Arm], phone: bool) -> Picture:
     return with_legend(figure, shares.place_keys(arms), (table,))
 
 
-def _causes(arms: Sequence[Arm], phone: bool) -> Picture:
+def _causes(arms: Sequence[WorkloadArm], phone: bool) -> Picture:
     bars = shares.causes(arms)
     title = "Why the slowest were slow"
     if not bars:

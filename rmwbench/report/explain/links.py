@@ -7,9 +7,9 @@ from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.report.explain.charts import shares as draw
 from rmwbench.report.explain.figures import numbers, with_legend
-from rmwbench.report.explain.shares import COUNTED, Bar, Part, percent
-from rmwbench.report.view import Key, Picture, Table
-from rmwbench.results.shown import Arm, Workload
+from rmwbench.report.explain.shares import COUNTED, BarPart, ShareBar, percent
+from rmwbench.report.view import LegendKey, Picture, Table
+from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload.groups import VERDICTS, slowest
 from rmwbench.words import numbers as fmt
 
@@ -28,7 +28,7 @@ KINDS = {
 SEEN = 0.002
 
 
-def links(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
+def links(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
     """Of a workload whose hosts are behind links; nothing for any other."""
     arms = [arm for arm in workload.arms if arm.network]
     if not arms:
@@ -42,7 +42,9 @@ def links(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
     spec, narrow = draw(bars, axis), draw(bars, axis, narrow=True) if phone else None
     seen = {part.name for bar in bars for part in bar.parts}
     keys = [
-        Key(kind, COUNTED, name, words) for name, (kind, words) in KINDS.items() if name in seen
+        LegendKey(kind, COUNTED, name, words)
+        for name, (kind, words) in KINDS.items()
+        if name in seen
     ]
     tables = [table for table in (_sent(arms), _lost(arms), _recovered(arms)) if table.rows]
     yield with_legend(
@@ -52,7 +54,7 @@ def links(workload: Workload, *, phone: bool = False) -> Iterator[Picture]:
     )
 
 
-def _bar(arm: Arm) -> Bar:
+def _bar(arm: WorkloadArm) -> ShareBar:
     sent = arm.network.sent if arm.network else ()
     parts = []
     for name in CLASSES:
@@ -60,7 +62,7 @@ def _bar(arm: Arm) -> Bar:
         if share >= SEEN:
             text = percent(share)
             parts.append(
-                Part(
+                BarPart(
                     name,
                     share,
                     KINDS[name][0],
@@ -69,10 +71,10 @@ def _bar(arm: Arm) -> Bar:
                     f"{text} {KINDS[name][1]}",
                 )
             )
-    return Bar(arm.arm, parts, fmt.metric(arm.metrics.get(BYTES)).text)
+    return ShareBar(arm.arm, parts, fmt.metric(arm.metrics.get(BYTES)).text)
 
 
-def _sent(arms: Sequence[Arm]) -> Table:
+def _sent(arms: Sequence[WorkloadArm]) -> Table:
     found = [
         (
             arm.arm,
@@ -94,7 +96,7 @@ def _sent(arms: Sequence[Arm]) -> Table:
     )
 
 
-def _lost(arms: Sequence[Arm]) -> Table:
+def _lost(arms: Sequence[WorkloadArm]) -> Table:
     found = [
         (
             arm.arm,
@@ -119,7 +121,7 @@ def _reasons(verdicts: Mapping[str, int]) -> str:
     )
 
 
-def _recovered(arms: Sequence[Arm]) -> Table:
+def _recovered(arms: Sequence[WorkloadArm]) -> Table:
     found = [(arm.arm, *line) for arm in arms for line in slowest(arm)]
     return numbers(
         "Who recovered when", ("arm", "what", "away", "stream", "time to recover"), found, 4

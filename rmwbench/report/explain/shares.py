@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from rmwbench.analysis.causes.loss_places import Losses
-from rmwbench.report.view import Key
-from rmwbench.results.shown import Arm, PathShare
+from rmwbench.report.view import LegendKey
+from rmwbench.results.shown import PathShare, WorkloadArm
 from rmwbench.results.workload.losses import measure
 from rmwbench.words import numbers as fmt
 
@@ -93,7 +93,7 @@ KINDS: Mapping[str, tuple[str, str, str]] = {
 
 
 @dataclass(frozen=True)
-class Part:
+class BarPart:
     """A piece of a bar: `share` of the axis, `kind` for its colour (a path or a side), `known` for
     how solid it is, `label` to stand in it, `told` the same with everything about it."""
 
@@ -106,11 +106,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Bar:
+class ShareBar:
     """One arm's parts from left to right, and the number right of them."""
 
     arm: str
-    parts: Sequence[Part]
+    parts: Sequence[BarPart]
     beside: str
 
 
@@ -118,7 +118,7 @@ def percent(share: float) -> str:
     return "< 0.1 %" if 0 < share < 0.001 else fmt.quantity(share, "fraction")
 
 
-def paths(arms: Iterable[Arm]) -> list[Bar]:
+def paths(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
     """Shares of the payload bytes; arms that nobody attested have no bar."""
     out = []
     for arm in arms:
@@ -136,13 +136,13 @@ def paths(arms: Iterable[Arm]) -> list[Bar]:
                 )
                 label = f"{one.path} {share}" + (" inferred" if one.label == "inferred" else "")
                 known = _KNOWN.get(one.label, COUNTED)
-                parts.append(Part(one.path, one.fraction, one.path, known, label, told))
+                parts.append(BarPart(one.path, one.fraction, one.path, known, label, told))
         if parts:
-            out.append(Bar(arm.arm, parts, ", ".join(part.label for part in parts[1:])))
+            out.append(ShareBar(arm.arm, parts, ", ".join(part.label for part in parts[1:])))
     return out
 
 
-def places(arms: Iterable[Arm]) -> list[Bar]:
+def places(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
     """Shares of the wanted messages; only arms that miss some. The parts of an arm add up to what
     it misses: places that may each explain the same messages are one part."""
     out = []
@@ -150,11 +150,11 @@ def places(arms: Iterable[Arm]) -> list[Bar]:
         losses = arm.losses
         if losses is not None and losses.missing and losses.wanted:
             parts = [part for part in _places(losses) if part.share > 0]
-            out.append(Bar(arm.arm, parts, percent(losses.missing / losses.wanted)))
+            out.append(ShareBar(arm.arm, parts, percent(losses.missing / losses.wanted)))
     return out
 
 
-def causes(arms: Iterable[Arm]) -> list[Bar]:
+def causes(arms: Iterable[WorkloadArm]) -> list[ShareBar]:
     """Shares of the slowest messages, of the writer and reader with the longest tail; only arms
     that have one."""
     out = []
@@ -166,42 +166,44 @@ def causes(arms: Iterable[Arm]) -> list[Bar]:
                 share = percent(one.share)
                 told = f"{one.messages} of {tails[0].messages}: {one.text}"
                 known = INFERRED if side == "unknown" else COUNTED
-                parts.append(Part(one.cause, one.share, side, known, f"{one.cause} {share}", told))
-            out.append(Bar(arm.arm, parts, fmt.quantity(tails[0].worst[0].latency_ns, "ns")))
+                parts.append(
+                    BarPart(one.cause, one.share, side, known, f"{one.cause} {share}", told)
+                )
+            out.append(ShareBar(arm.arm, parts, fmt.quantity(tails[0].worst[0].latency_ns, "ns")))
     return out
 
 
-def path_keys(bars: Iterable[Bar]) -> list[Key]:
+def path_keys(bars: Iterable[ShareBar]) -> list[LegendKey]:
     kinds = {part.kind for bar in bars for part in bar.parts}
-    return [Key(kind, COUNTED, kind, words) for kind, words in PATHS.items() if kind in kinds]
+    return [LegendKey(kind, COUNTED, kind, words) for kind, words in PATHS.items() if kind in kinds]
 
 
-def place_keys(arms: Iterable[Arm]) -> list[Key]:
+def place_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
     """Each place of any arm once, with what it means and what to do about it."""
-    found: dict[str, Key] = {}
+    found: dict[str, LegendKey] = {}
     for losses in (arm.losses for arm in arms):
         if losses is None:
             continue
         for one in losses.places:
             if one.messages:
                 known = _KNOWN.get(one.label, COUNTED)
-                found.setdefault(one.place, Key(_side(one.place), known, one.place, one.text))
+                found.setdefault(one.place, LegendKey(_side(one.place), known, one.place, one.text))
         if losses.not_located:
             words = "no place counted them" + (
                 f"; nobody counts at {', '.join(losses.uncounted)}" if losses.uncounted else ""
             )
-            found.setdefault("not located", Key("unknown", INFERRED, "not located", words))
+            found.setdefault("not located", LegendKey("unknown", INFERRED, "not located", words))
     return _by_side(found.values())
 
 
-def cause_keys(arms: Iterable[Arm]) -> list[Key]:
+def cause_keys(arms: Iterable[WorkloadArm]) -> list[LegendKey]:
     """Each cause of any drawn arm once, with its words."""
-    found: dict[str, Key] = {}
+    found: dict[str, LegendKey] = {}
     for tails in (arm.tails for arm in arms):
         for one in tails[0].causes if tails else ():
             side = CAUSE_SIDES.get(one.cause, "unknown")
             known = INFERRED if side == "unknown" else COUNTED
-            found.setdefault(one.cause, Key(side, known, one.cause, one.text))
+            found.setdefault(one.cause, LegendKey(side, known, one.cause, one.text))
     return _by_side(found.values())
 
 
@@ -218,7 +220,7 @@ def _joined(found: Iterable[PathShare]) -> list[PathShare]:
     return sorted(joined.values(), key=lambda one: -one.fraction)
 
 
-def _places(losses: Losses) -> Iterable[Part]:
+def _places(losses: Losses) -> Iterable[BarPart]:
     wanted, exact, bounds = losses.wanted, losses.not_located, []
     for one in losses.places:
         if one.label == "at most":
@@ -227,28 +229,28 @@ def _places(losses: Losses) -> Iterable[Part]:
         exact += one.messages
         share, known = one.messages / wanted, _KNOWN.get(one.label, COUNTED)
         told = f"{measure(one)}: {one.text}"
-        yield Part(one.place, share, _side(one.place), known, one.place, told)
+        yield BarPart(one.place, share, _side(one.place), known, one.place, told)
     rest = max(0, losses.missing - exact)
     bounds = [one for one in bounds if one.messages]
     if rest and sum(one.messages for one in bounds) > rest:
         name = " or ".join(one.place for one in bounds)
         told = "; ".join(f"{measure(one)}: {one.text}" for one in bounds)
-        yield Part(name, rest / wanted, _side(bounds[0].place), CLAIMED, name, told)
+        yield BarPart(name, rest / wanted, _side(bounds[0].place), CLAIMED, name, told)
     else:
         for one in bounds:
             told = f"{measure(one)}: {one.text}"
             share, label = one.messages / wanted, f"at most: {one.place}"
-            yield Part(one.place, share, _side(one.place), CLAIMED, label, told)
+            yield BarPart(one.place, share, _side(one.place), CLAIMED, label, told)
     if losses.not_located:
         told = fmt.counted(losses.not_located, "message")
         share = losses.not_located / wanted
-        yield Part("not located", share, "unknown", INFERRED, "not located", told)
+        yield BarPart("not located", share, "unknown", INFERRED, "not located", told)
 
 
 def _side(place: str) -> str:
     return next((side for name, side in _PLACE_SIDES.items() if place.startswith(name)), "unknown")
 
 
-def _by_side(keys: Iterable[Key]) -> list[Key]:
+def _by_side(keys: Iterable[LegendKey]) -> list[LegendKey]:
     order = list(SIDES)
     return sorted(keys, key=lambda key: order.index(key.kind))

@@ -7,8 +7,8 @@ from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
 from rmwbench.report.explain.shares import KINDS, percent
-from rmwbench.report.view import Block, Cell, Facts, Section, Text, View
-from rmwbench.results.explain.model import Chain, Explanation, Layer, Tail, Topic
+from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View
+from rmwbench.results.explain.model import ArmInTopic, ChainAnswer, Explanation, Layer, TailAnswer
 from rmwbench.results.workload.losses import slow_of
 from rmwbench.words import numbers as fmt
 
@@ -21,7 +21,7 @@ _LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is 
 
 def view(found: Sequence[Explanation]) -> View:
     sections = [
-        Section(one.workload, [_facts(one)], head=[Cell(one.arm, "strong")]) for one in found
+        Section(one.workload, [_facts(one)], head=[TableCell(one.arm, "strong")]) for one in found
     ]
     return View(title="Why", sections=[*sections, Section("", [*_once(found)])])
 
@@ -65,7 +65,7 @@ def _explanation(one: Explanation) -> Iterator[Said]:
         yield "slowest", "no message took twice the median, or too few arrived to say"
 
 
-def _topic(topic: Topic) -> str:
+def _topic(topic: ArmInTopic) -> str:
     """`front: worse by delivery; response 175 ms, service …, consumed …; lost 12 %`."""
     shown = {name: fmt.metric(topic.metrics.get(key)).text for name, key in _LATENCIES.items()}
     by = f" by {topic.verdict.by}" if topic.verdict.by else ""
@@ -78,7 +78,7 @@ def _topic(topic: Topic) -> str:
     return f"{topic.topic}: {topic.verdict.verdict}{by}; {latencies}; {fates}"
 
 
-def _chain(chain: Chain | None) -> Iterator[str]:
+def _chain(chain: ChainAnswer | None) -> Iterator[str]:
     """Who takes how much of a typical message's time, and where messages were lost."""
     if chain is None:
         return
@@ -130,7 +130,7 @@ def _losses(losses: Losses | None) -> Iterator[Said]:
         yield "", f"nobody counts: {', '.join(losses.uncounted)}"
 
 
-def _tail(tail: Tail) -> Iterator[str]:
+def _tail(tail: TailAnswer) -> Iterator[str]:
     worst, median = fmt.quantity(tail.worst[0].latency_ns, "ns"), fmt.quantity(tail.median_ns, "ns")
     yield (
         f"{tail.messages} of {tail.of} messages in trial {tail.trial}, from endpoint {tail.writer} "

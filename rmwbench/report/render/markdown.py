@@ -13,7 +13,6 @@ from rmwbench.report import view as shown
 from rmwbench.report.chart.drawing import svg_of
 from rmwbench.report.view import (
     Block,
-    Cell,
     Code,
     Facts,
     Items,
@@ -21,6 +20,7 @@ from rmwbench.report.view import (
     Picture,
     Section,
     Table,
+    TableCell,
     Text,
     View,
 )
@@ -160,7 +160,7 @@ def table(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> Iterator[str]:
     yield ""
 
 
-def _cell(value: Cell | Code | str) -> str:
+def _cell(value: TableCell | Code | str) -> str:
     cell = shown.cell(value)
     text = escape(cell.text)
     if cell.link.startswith("http"):

@@ -18,15 +18,15 @@ from rich.text import Text as RichText
 from rmwbench.report import view as shown
 from rmwbench.report.view import (
     Block,
-    Cell,
     Code,
-    Column,
     Facts,
     Items,
     On,
-    Row,
     Section,
     Table,
+    TableCell,
+    TableColumn,
+    TableRow,
     Text,
     Tone,
     View,
@@ -185,7 +185,7 @@ def _more(there: int, most: int | None, console: Console) -> None:
         _paragraph(console, told, style="dim")
 
 
-def _cell(value: Cell | str, column: Column, row: Row) -> RichText:
+def _cell(value: TableCell | str, column: TableColumn, row: TableRow) -> RichText:
     cell = shown.cell(value)
     style = STYLES.get(cell.tone or row.tone, "")
     text = RichText(_plain(cell.text), style=style)
@@ -239,8 +239,8 @@ def _widths(
 
 
 def _part(
-    columns: Sequence[Column],
-    rows: Sequence[Row],
+    columns: Sequence[TableColumn],
+    rows: Sequence[TableRow],
     cells: Sequence[Sequence[RichText]],
     widths: dict[int, int],
 ) -> RichTable:
@@ -260,7 +260,7 @@ def _part(
 
 
 def _print_rows(
-    columns: Sequence[Column], cells: Sequence[Sequence[RichText]], console: Console
+    columns: Sequence[TableColumn], cells: Sequence[Sequence[RichText]], console: Console
 ) -> None:
     for line in cells:
         told = [
@@ -280,7 +280,7 @@ def _print_rows(
 
 
 def _print_lines(
-    columns: Sequence[Column], cells: Sequence[Sequence[RichText]], console: Console
+    columns: Sequence[TableColumn], cells: Sequence[Sequence[RichText]], console: Console
 ) -> None:
     """A line per row, however narrow the terminal is: they are searched by the line."""
     lines = [[one.title for one in columns]]

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator
 
-from rmwbench.report.view import Cell, Column, On, Section, Table, Text, Tone
-from rmwbench.results.shown import Shown
+from rmwbench.report.view import On, Section, Table, TableCell, TableColumn, Text, Tone
+from rmwbench.results.shown import SuiteAnswer
 from rmwbench.results.workload import outcomes
 
 TONES: dict[str, Tone] = {
@@ -16,21 +16,21 @@ TONES: dict[str, Tone] = {
 }
 
 
-def conditions(doc: Shown) -> Iterator[Section]:
+def conditions(doc: SuiteAnswer) -> Iterator[Section]:
     """Nothing where no limits are asked for."""
     judged, found = doc.outcomes, outcomes.shown(doc)
     if judged is None or found is None:
         return
     columns = [
-        *(Column(head) for head in found.heads),
-        *(Column(arm, detail="below", key="arm") for arm in found.arms),
-        Column("all together", detail="below", key="whole"),
+        *(TableColumn(head) for head in found.heads),
+        *(TableColumn(arm, detail="below", key="arm") for arm in found.arms),
+        TableColumn("all together", detail="below", key="whole"),
     ]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
             *row.labels,
-            *(Cell("") if one is None else _cell(one) for one in row.cells),
-            Cell(f"{row.mark} {row.words}", TONES.get(row.outcome, ""), row.more),
+            *(TableCell("") if one is None else _cell(one) for one in row.cells),
+            TableCell(f"{row.mark} {row.words}", TONES.get(row.outcome, ""), row.more),
         ]
         for row in found.rows
     ]
@@ -52,7 +52,7 @@ def conditions(doc: Shown) -> Iterator[Section]:
     )
 
 
-def _cell(one: outcomes.ConditionCell) -> Cell:
+def _cell(one: outcomes.ConditionCell) -> TableCell:
     link = f"#arm-{one.place[0]}-{one.place[1]}"
     text = f"{one.mark} {one.outcome}"
-    return Cell(text, TONES.get(one.outcome, "muted"), one.value, one.reason, link)
+    return TableCell(text, TONES.get(one.outcome, "muted"), one.value, one.reason, link)

@@ -9,29 +9,29 @@ from shlex import quote
 from rmwbench.report.chart import style
 from rmwbench.report.view import (
     Bar,
-    Cell,
     Code,
-    Column,
     Facts,
     On,
     Picture,
-    Row,
     Section,
     Table,
+    TableCell,
+    TableColumn,
+    TableRow,
     Tone,
 )
 from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Arm, Shown, Topic, TrialValue, Workload
+from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TrialValue, WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload import spread
 from rmwbench.words import numbers as fmt
 
 METRICS = (
-    Column("metric"),
-    Column("value", right=True, key="value"),
-    Column("interval", key="interval"),
-    Column("from", key="basis"),
-    Column("trials", key="trials"),
+    TableColumn("metric"),
+    TableColumn("value", right=True, key="value"),
+    TableColumn("interval", key="interval"),
+    TableColumn("from", key="basis"),
+    TableColumn("trials", key="trials"),
 )
 MOST_READERS = 20
 """Told one by one of an arm whose readers turned out unlike."""
@@ -44,7 +44,7 @@ SETTINGS = (
 )
 
 
-def drawn(doc: Shown, workload: Workload) -> list[Picture]:
+def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
     """The pictures of a workload that have data, each drawn once; `comparison` stands beside the
     sentences, and the others in their own section."""
     from rmwbench.report.chart.workload import figures
@@ -57,7 +57,11 @@ def drawn(doc: Shown, workload: Workload) -> list[Picture]:
 
 
 def _carded(
-    doc: Shown, workload: Workload, picture: Picture, on: On = On.EVERYWHERE, topic: str = ""
+    doc: SuiteAnswer,
+    workload: WorkloadAnswer,
+    picture: Picture,
+    on: On = On.EVERYWHERE,
+    topic: str = "",
 ) -> Picture:
     """With the experiment card that travels with it."""
     from rmwbench.report.chart.workload import card
@@ -66,7 +70,9 @@ def _carded(
     return replace(picture, of=of, card=card(doc, workload), on=on)
 
 
-def figures(doc: Shown, workload: Workload, pictures: Sequence[Picture]) -> Iterator[Section]:
+def figures(
+    doc: SuiteAnswer, workload: WorkloadAnswer, pictures: Sequence[Picture]
+) -> Iterator[Section]:
     """The pictures of a workload but the first, and those that explain its arms."""
     from rmwbench.report.chart.chain import chains
     from rmwbench.report.explain.figures import explained
@@ -83,7 +89,7 @@ def figures(doc: Shown, workload: Workload, pictures: Sequence[Picture]) -> Iter
     yield Section(title, [Section("", why, look="figures why")], on=On.PAGE)
 
 
-def topic_figures(doc: Shown, workload: Workload, topic: Topic) -> Section:
+def topic_figures(doc: SuiteAnswer, workload: WorkloadAnswer, topic: TopicAnswer) -> Section:
     from rmwbench.report.chart.workload import of_topic
 
     drawn = [
@@ -99,7 +105,7 @@ def text(found: str) -> Code:
     return Code(found)
 
 
-def arms(doc: Shown, workload: Workload, number: int) -> Iterator[Section]:
+def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Section]:
     looks = style.looks(workload.arms)
     found = [
         Section(
@@ -112,22 +118,27 @@ def arms(doc: Shown, workload: Workload, number: int) -> Iterator[Section]:
             look="arm",
             folded=True,
             swatch=looks[arm.arm],
-            head=[Cell(arm.version or "", "muted"), Cell(arm.verdict.verdict, badge=True)],
+            head=[
+                TableCell(arm.version or "", "muted"),
+                TableCell(arm.verdict.verdict, badge=True),
+            ],
         )
         for place, arm in enumerate(workload.arms)
     ]
     yield Section("The evidence, arm by arm", found, on=On.PAGE)
 
 
-def _facts(doc: Shown, workload: Workload, arm: Arm) -> Iterator[tuple[str, Cell | Code | str]]:
+def _facts(
+    doc: SuiteAnswer, workload: WorkloadAnswer, arm: WorkloadArm
+) -> Iterator[tuple[str, TableCell | Code | str]]:
     campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
     floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
     said = f"{what}. {verdict.reason}" if what else verdict.reason
     if verdict.minutes_to_decide:
         more = fmt.minutes(verdict.minutes_to_decide)
         said += f"; a campaign of about {more} would decide it"
-    yield "verdict", Cell(f"{verdict.verdict}: {said}")
-    yield "× floor", Cell(floor.full, detail=floor.basis)
+    yield "verdict", TableCell(f"{verdict.verdict}: {said}")
+    yield "× floor", TableCell(floor.full, detail=floor.basis)
     yield from (("note", flag) for flag in arm.flags)
     if arm.spread:
         yield "readers", spread.between(arm.spread)
@@ -148,14 +159,14 @@ def _facts(doc: Shown, workload: Workload, arm: Arm) -> Iterator[tuple[str, Cell
     yield "profile", f"{arm.profile}{f' ({configuration.format})' if configuration else ''}"
     if configuration:
         yield "", Code(configuration.text or "")
-    yield "environment", Cell(doc.machine.summary, link="#machine")
+    yield "environment", TableCell(doc.machine.summary, link="#machine")
     names = f"--workload {quote(workload.workload)} --arm {quote(arm.arm)}"
     yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
     query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'
     yield "raw", f"`rmwbench query {query} {quote(campaign.directory)}`"
 
 
-def _metrics(doc: Shown, arm: Arm, key: str) -> Table:
+def _metrics(doc: SuiteAnswer, arm: WorkloadArm, key: str) -> Table:
     rows = []
     for name, entry in arm.metrics.items():
         shown = fmt.metric(entry)
@@ -163,13 +174,13 @@ def _metrics(doc: Shown, arm: Arm, key: str) -> Table:
         tone = _STATES.get(shown.state, "")
         bars = tuple(_bars(entry, arm.per_trial.get(name, ())))
         rows.append(
-            Row(
+            TableRow(
                 [
                     title,
-                    Cell(shown.text, tone),
+                    TableCell(shown.text, tone),
                     shown.interval,
                     shown.basis,
-                    Cell("", bars=bars),
+                    TableCell("", bars=bars),
                 ],
                 anchor=f"m-{key}-{name}",
                 metric=name,

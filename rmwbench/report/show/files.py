@@ -7,10 +7,10 @@ from altair.utils.schemapi import debug_mode
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.render import html, markdown
 from rmwbench.report.show.view import view
-from rmwbench.results.shown import Shown
+from rmwbench.results.shown import SuiteAnswer
 
 
-def write_html(doc: Shown, path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
+def write_html(doc: SuiteAnswer, path: Path | str, evaluated: Evaluated = NOT_EVALUATED) -> None:
     """One page of about 3 MB; beside it NAME-figures.html where its suite repeats figures of a
     published evaluation."""
     redrawn = evaluated.write_figures(Path(path))
@@ -19,7 +19,7 @@ def write_html(doc: Shown, path: Path | str, evaluated: Evaluated = NOT_EVALUATE
 
 
 def write_markdown(
-    doc: Shown,
+    doc: SuiteAnswer,
     path: Path | str,
     evaluated: Evaluated = NOT_EVALUATED,
     *,

@@ -4,13 +4,13 @@ explained."""
 
 from collections.abc import Sequence
 
-from rmwbench.results.shown import Arm, Shown, Workload
+from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 
 MOST = 0.5
 """Of the arms of a campaign."""
 
 
-def of_most_arms(doc: Shown) -> list[str]:
+def of_most_arms(doc: SuiteAnswer) -> list[str]:
     """Each flag that more than half of the arms have, in the words of the first."""
     arms = [arm for workload in doc.workloads for arm in workload.arms]
     found: dict[str, list[str]] = {}
@@ -26,7 +26,7 @@ def of_most_arms(doc: Shown) -> list[str]:
     return out
 
 
-def of_single_arms(doc: Shown) -> str:
+def of_single_arms(doc: SuiteAnswer) -> str:
     """How many arms have notes of their own, and where these are; empty without any."""
     arms = [arm for workload in doc.workloads for arm in workload.arms]
     own = list(dict.fromkeys(arm.arm for arm in arms if set(arm.flags) - set(arm.disturbed)))
@@ -38,7 +38,7 @@ def of_single_arms(doc: Shown) -> str:
     )
 
 
-def by_text(workload: Workload) -> dict[str, list[str]]:
+def by_text(workload: WorkloadAnswer) -> dict[str, list[str]]:
     """Each note of a workload -> its arms."""
     found: dict[str, list[str]] = {}
     for arm in workload.arms:
@@ -56,7 +56,7 @@ def letter(keys: Sequence[str], key: str) -> str:
     return text
 
 
-def _flags(arm: Arm) -> list[tuple[str, str]]:
+def _flags(arm: WorkloadArm) -> list[tuple[str, str]]:
     """(what is the same for all arms that have it, text): of what the machine did its code."""
     codes = dict(zip(arm.disturbed, arm.disturbed_by, strict=False))
     return [(codes.get(flag, flag), flag) for flag in arm.flags]

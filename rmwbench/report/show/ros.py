@@ -6,8 +6,8 @@ from collections.abc import Iterator, Sequence
 from rmwbench.beside.bring_up import answer as bring_up
 from rmwbench.beside.recorder import answer as recordings
 from rmwbench.beside.ros_variables import answer as ros_variables
-from rmwbench.report.view import Block, Cell, Column, Items, Section, Table, Text, Tone
-from rmwbench.results.shown import Shown
+from rmwbench.report.view import Block, Items, Section, Table, TableCell, TableColumn, Text, Tone
+from rmwbench.results.shown import SuiteAnswer
 
 TONES: dict[str, Tone] = {
     ros_variables.OBEYED: "good",
@@ -18,14 +18,14 @@ TONES: dict[str, Tone] = {
 }
 
 
-def sections(doc: Shown) -> Iterator[Section]:
+def sections(doc: SuiteAnswer) -> Iterator[Section]:
     """Those that the campaign has anything of."""
     yield from brought_up(doc)
     yield from variables(doc)
     yield from recorded(doc)
 
 
-def brought_up(doc: Shown) -> Iterator[Section]:
+def brought_up(doc: SuiteAnswer) -> Iterator[Section]:
     if doc.bring_up is None:
         return
     blocks: list[Block] = [
@@ -44,25 +44,25 @@ def brought_up(doc: Shown) -> Iterator[Section]:
 
 
 def _texts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
-    return Table([Column(head) for head in heads], rows, look="matrix")
+    return Table([TableColumn(head) for head in heads], rows, look="matrix")
 
 
-def variables(doc: Shown) -> Iterator[Section]:
+def variables(doc: SuiteAnswer) -> Iterator[Section]:
     """For each case and each arm: obeyed or not, and what was heard."""
     told, found = doc.ros_variables, ros_variables.shown(doc)
     if told is None or found is None:
         return
     columns = [
-        Column("case", detail="beside"),
-        Column("by the documentation"),
-        *(Column(head, detail="below", key="arm") for head in found.heads),
+        TableColumn("case", detail="beside"),
+        TableColumn("by the documentation"),
+        *(TableColumn(head, detail="below", key="arm") for head in found.heads),
     ]
     blocks: list[Block] = [Text(told.summary)]
     for part in found.parts:
         rows = [
             [
-                Cell(row.case, detail=row.text, why=row.asked),
-                Cell(row.expected, link=row.source),
+                TableCell(row.case, detail=row.text, why=row.asked),
+                TableCell(row.expected, link=row.source),
                 *(_obeyed(cell) for cell in row.cells),
             ]
             for row in part.rows
@@ -78,25 +78,25 @@ def variables(doc: Shown) -> Iterator[Section]:
     yield Section(title, blocks, anchor="ros-variables", look="panel")
 
 
-def _obeyed(cell: ros_variables.Cell | None) -> Cell:
+def _obeyed(cell: ros_variables.CaseCell | None) -> TableCell:
     if cell is None:
-        return Cell("")
+        return TableCell("")
     tone = TONES.get(cell.answer, "muted")
-    return Cell(f"{cell.mark} {cell.answer}", tone, cell.words, cell.reason)
+    return TableCell(f"{cell.mark} {cell.answer}", tone, cell.words, cell.reason)
 
 
-def recorded(doc: Shown) -> Iterator[Section]:
+def recorded(doc: SuiteAnswer) -> Iterator[Section]:
     """For each case of a recorder and each arm: what it kept, and where the rest was lost."""
     found = recordings.shown(doc)
     if found is None:
         return
-    columns = [Column(head, right=n > 1) for n, head in enumerate(found.heads)]
+    columns = [TableColumn(head, right=n > 1) for n, head in enumerate(found.heads)]
     blocks: list[Block] = []
     for part in found.parts:
-        rows: list[list[Cell | str]] = [
+        rows: list[list[TableCell | str]] = [
             [
                 row.cells[0],
-                Cell(row.cells[1], TONES.get(row.answer, "muted"), why=row.reason),
+                TableCell(row.cells[1], TONES.get(row.answer, "muted"), why=row.reason),
                 *row.cells[2:],
             ]
             for row in part.rows

@@ -18,8 +18,6 @@ from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.workload import TONES, comparison, workload_section
 from rmwbench.report.view import (
     Block,
-    Cell,
-    Column,
     Facts,
     Html,
     Items,
@@ -27,6 +25,8 @@ from rmwbench.report.view import (
     Picture,
     Section,
     Table,
+    TableCell,
+    TableColumn,
     Text,
     View,
 )
@@ -34,7 +34,7 @@ from rmwbench.results.answer import done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import Headline, conditions, headline
-from rmwbench.results.shown import Arm, Shown, Workload
+from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 VERDICTS = {
@@ -84,7 +84,7 @@ METHOD = (
 
 
 def view(
-    doc: Shown,
+    doc: SuiteAnswer,
     evaluated: Evaluated = NOT_EVALUATED,
     *,
     draw: bool = False,
@@ -130,7 +130,7 @@ def _on(section: Section, on: On) -> Section:
     return replace(section, on=section.on & on)
 
 
-def _about(doc: Shown, redrawn: str | None) -> Iterator[Block]:
+def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
     campaign = doc.campaign
     yield from (Text(text, "alarm") for text in done.whole_failures(doc))
     counts = "; ".join([*done.counts(campaign), done.blocks(campaign)])
@@ -155,12 +155,12 @@ def _about(doc: Shown, redrawn: str | None) -> Iterator[Block]:
     yield from machine.warnings(doc.machine)
 
 
-def _answers(doc: Shown) -> list[tuple[Workload, Headline]]:
+def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
     limits = conditions(doc)
     return [(one, headline(one, limits.get(one.workload))) for one in doc.workloads]
 
 
-def _cards(doc: Shown, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
+def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
     """A workload's sentence, who got which verdict, and the picture of them, for a page."""
     for number, (workload, answer) in enumerate(_answers(doc)):
         says: list[Block] = []
@@ -175,9 +175,9 @@ def _cards(doc: Shown, pictures: Sequence[list[Picture] | None]) -> Iterator[Blo
         yield Section("", [title, *beside], look=look, on=On.PAGE)
 
 
-def _groups(workload: Workload) -> list[tuple[str, Cell | str]]:
+def _groups(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
     """The contenders by verdict, those that are worse each with what it is worse by."""
-    found: list[tuple[str, Cell | str]] = []
+    found: list[tuple[str, TableCell | str]] = []
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
         if verdict == "worse":
@@ -188,20 +188,20 @@ def _groups(workload: Workload) -> list[tuple[str, Cell | str]]:
     return found
 
 
-def _worse_by(arm: Arm) -> float:
+def _worse_by(arm: WorkloadArm) -> float:
     ratio = arm.verdict.ratio
     value = fmt.finite(ratio.value if ratio else None)
     return inf if value is None else value
 
 
-def _last(doc: Shown) -> Iterator[Block]:
+def _last(doc: SuiteAnswer) -> Iterator[Block]:
     """What a terminal ends with: a sentence per workload, and what is open."""
-    facts: list[tuple[str, Cell | str]] = []
+    facts: list[tuple[str, TableCell | str]] = []
     for workload, answer in _answers(doc):
         tone = TONES.get(answer.tone, "")
         if answer.limits:
-            facts.append((workload.workload, Cell(answer.limits, "strong")))
-        facts.append(("" if answer.limits else workload.workload, Cell(answer.answer, tone)))
+            facts.append((workload.workload, TableCell(answer.limits, "strong")))
+        facts.append(("" if answer.limits else workload.workload, TableCell(answer.answer, tone)))
         if answer.detail:
             facts.append(("", answer.detail))
     summaries = [one.summary for one in (doc.outcomes, doc.ros_variables) if one is not None]
@@ -217,7 +217,7 @@ def _last(doc: Shown) -> Iterator[Block]:
         yield Items(lines, "open", "?", most=MOST_OPEN, on=On.TERMINAL)
 
 
-def _care(doc: Shown) -> Iterator[Block]:
+def _care(doc: SuiteAnswer) -> Iterator[Block]:
     """What somebody would wrongly conclude from the tables: first what is of a workload."""
     found = said_once(doc, "caution")
     texts = [
@@ -228,7 +228,7 @@ def _care(doc: Shown) -> Iterator[Block]:
         yield Text(told, "muted")
 
 
-def _by_workload(doc: Shown, kind: Kind) -> machine.Said:
+def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine.Said:
     """Under the titles of their workloads, in the document's order; the general ones last."""
     titles = {workload.workload: workload.title for workload in doc.workloads}
     found: dict[str, list[str]] = {}
@@ -237,21 +237,21 @@ def _by_workload(doc: Shown, kind: Kind) -> machine.Said:
     return list(found.items())
 
 
-def _growth(doc: Shown) -> Iterator[Section]:
+def _growth(doc: SuiteAnswer) -> Iterator[Section]:
     if not doc.growth:
         return
     columns = [
-        Column("arm"),
-        Column("cost"),
-        Column("exponent", right=True),
-        Column("nodes", on=On.DOCUMENT),
-        Column("it"),
+        TableColumn("arm"),
+        TableColumn("cost"),
+        TableColumn("exponent", right=True),
+        TableColumn("nodes", on=On.DOCUMENT),
+        TableColumn("it"),
     ]
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [
             row.arm,
             doc.glossary[row.metric].title,
-            Cell(fmt.exponent(row), why=fmt.counted(row.blocks, "block")),
+            TableCell(fmt.exponent(row), why=fmt.counted(row.blocks, "block")),
             ", ".join(map(str, row.nodes)),
             row.text,
         ]
@@ -265,7 +265,7 @@ def _growth(doc: Shown) -> Iterator[Section]:
     yield Section("Growth with the number of nodes", blocks, anchor="growth", look="panel")
 
 
-def _more(doc: Shown) -> Iterator[Section]:
+def _more(doc: SuiteAnswer) -> Iterator[Section]:
     if lines := more.lines(doc):
         meaning = Text("Were the ratios and their scatter what they are now.", "muted")
         yield Section(
@@ -277,7 +277,7 @@ def _more(doc: Shown) -> Iterator[Section]:
         )
 
 
-def _campaign(doc: Shown) -> dict[str, object]:
+def _campaign(doc: SuiteAnswer) -> dict[str, object]:
     campaign = doc.campaign
     return {
         "name": campaign.name,
@@ -290,6 +290,6 @@ def _campaign(doc: Shown) -> dict[str, object]:
     }
 
 
-def _method(doc: Shown) -> Section:
+def _method(doc: SuiteAnswer) -> Section:
     points = [Text(text, lead=lead) for lead, text in METHOD]
     return machine.method(points, doc.glossary, Facts([*VERDICTS.items()], "groups"))

@@ -11,22 +11,29 @@ from rmwbench.report.chart import style
 from rmwbench.report.show import evidence, notes
 from rmwbench.report.view import (
     Block,
-    Cell,
-    Column,
     Facts,
     Items,
     On,
     Picture,
-    Row,
     Section,
     Table,
+    TableCell,
+    TableColumn,
+    TableRow,
     Text,
     Tone,
 )
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import conditions, headline
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import AnyArm, Arm, Shown, Topic, TopicArm, Workload
+from rmwbench.results.shown import (
+    AnyArm,
+    SuiteAnswer,
+    TopicAnswer,
+    TopicArm,
+    WorkloadAnswer,
+    WorkloadArm,
+)
 from rmwbench.results.workload import effects, groups, interop, spread, topics
 from rmwbench.words import numbers as fmt
 
@@ -53,7 +60,7 @@ KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 
 
 def workload_section(
-    doc: Shown, workload: Workload, number: int, pictures: Sequence[Picture] | None
+    doc: SuiteAnswer, workload: WorkloadAnswer, number: int, pictures: Sequence[Picture] | None
 ) -> Section:
     name, title = workload.workload, workload.title
     description = f"{workload.description.rstrip('.')}. " if workload.description else ""
@@ -79,7 +86,7 @@ def workload_section(
         anchor=f"w-{number}",
         nav=name,
         look="workload",
-        head=[] if title == name else [Cell(name, "muted")],
+        head=[] if title == name else [TableCell(name, "muted")],
     )
 
 
@@ -87,7 +94,7 @@ def _on(block: Block, on: On) -> Block:
     return replace(block, on=block.on & on)
 
 
-def _said(doc: Shown, workload: Workload) -> Iterator[Block]:
+def _said(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
     """The sentence, in Markdown, where a workload has its heading and no card."""
     answer = headline(workload, conditions(doc).get(workload.workload))
     if answer.limits:
@@ -96,7 +103,7 @@ def _said(doc: Shown, workload: Workload) -> Iterator[Block]:
 
 
 def comparison(
-    workload: Workload, number: int, pictures: Sequence[Picture] | None
+    workload: WorkloadAnswer, number: int, pictures: Sequence[Picture] | None
 ) -> Iterator[Block]:
     """What a card has beside its sentences: the picture of the primary metric, and the topics."""
     yield from (one for one in pictures or () if one.key == evidence.COMPARISON)
@@ -107,20 +114,20 @@ def _key(number: int, place: int) -> str:
     return f"{number}-{place}"
 
 
-def results(workload: Workload, number: int) -> Table:
+def results(workload: WorkloadAnswer, number: int) -> Table:
     """An arm per row: the columns that this workload has, and its verdict, which a terminal has
     beside the latencies; when it was released and how far above the floor it is it has not."""
     chosen = [(one, choice.chosen(workload, one)) for one in choice.of(workload)]
     first = [pair for pair in chosen if pair[0].group == "latency"]
     others = [pair for pair in chosen if pair not in first]
     columns = [
-        Column("arm"),
+        TableColumn("arm"),
         *(_column(one, metric, workload) for one, metric in first),
-        Column("verdict", detail="beside", on=On.TERMINAL),
+        TableColumn("verdict", detail="beside", on=On.TERMINAL),
         *(_column(one, metric, workload) for one, metric in others),
-        Column("released", on=On.DOCUMENT),
-        Column("× floor", right=True, on=On.DOCUMENT),
-        Column("verdict", on=On.DOCUMENT),
+        TableColumn("released", on=On.DOCUMENT),
+        TableColumn("× floor", right=True, on=On.DOCUMENT),
+        TableColumn("verdict", on=On.DOCUMENT),
     ]
     looks = style.looks(workload.arms)
     letters = list(notes.by_text(workload))
@@ -131,9 +138,9 @@ def results(workload: Workload, number: int) -> Table:
         floor = fmt.ratio(arm.times_floor)
         measured = floor.state == "measured"
         rows.append(
-            Row(
+            TableRow(
                 [
-                    Cell(
+                    TableCell(
                         arm.label,
                         swatch=looks[arm.arm],
                         link=f"#arm-{key}",
@@ -143,8 +150,8 @@ def results(workload: Workload, number: int) -> Table:
                     *(metric_cell(arm, metric, key) for _, metric in first),
                     verdict_cell(arm, facts.by_what(arm), before=before),
                     *(metric_cell(arm, metric, key) for _, metric in others),
-                    Cell((arm.release_date or "–")[:7], "muted", why=arm.release_date or ""),
-                    Cell(
+                    TableCell((arm.release_date or "–")[:7], "muted", why=arm.release_date or ""),
+                    TableCell(
                         floor.text if measured else "–",
                         detail=floor.interval if measured else "",
                         why=floor.basis,
@@ -159,10 +166,10 @@ def results(workload: Workload, number: int) -> Table:
     return Table(columns, rows, look="results")
 
 
-def _column(one: choice.Column, metric: str | None, workload: Workload) -> Column:
+def _column(one: choice.Column, metric: str | None, workload: WorkloadAnswer) -> TableColumn:
     """A terminal has the interval of the median alone, and of what nothing is compared by but it."""
     whole = one is choice.MEDIAN or (one in choice.IDLE and metric == workload.primary_metric)
-    return Column(
+    return TableColumn(
         choice.title(one, metric),
         right=True,
         metric=metric or "",
@@ -170,11 +177,11 @@ def _column(one: choice.Column, metric: str | None, workload: Workload) -> Colum
     )
 
 
-def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> Cell:
+def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
     """`key`: of the arm whose evidence the number opens."""
     value = arm.metrics.get(metric or "")
     shown = fmt.metric(value)
-    return Cell(
+    return TableCell(
         shown.text,
         _STATES.get(shown.state, ""),
         shown.interval,
@@ -183,20 +190,20 @@ def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> Cell:
     )
 
 
-def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> Cell:
+def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> TableCell:
     """`worse 1.84×`, `worse by loss`: `what` stands only beside a verdict that says there is a
     difference, `before` before the topic that it rests on."""
-    if isinstance(arm, Arm) and arm.not_supported:
-        return Cell("not supported", "muted", why=arm.not_supported)
+    if isinstance(arm, WorkloadArm) and arm.not_supported:
+        return TableCell("not supported", "muted", why=arm.not_supported)
     verdict = arm.verdict
-    topic = arm.verdict.topic if isinstance(arm, Arm) else None
+    topic = arm.verdict.topic if isinstance(arm, WorkloadArm) else None
     where = f"{before} {topic}" if topic and verdict.verdict in ("worse", "undecided") else ""
     detail = " ".join(filter(None, (what, where)))
     tone = VERDICTS.get(verdict.verdict, "")
-    return Cell(verdict.verdict, tone, detail, verdict.reason, link, badge=True)
+    return TableCell(verdict.verdict, tone, detail, verdict.reason, link, badge=True)
 
 
-def _notes(workload: Workload) -> Iterator[Block]:
+def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
     """What the table rests on, and what sets single arms apart."""
     for arm in workload.arms:
         if said := spread.unlike(arm.spread):
@@ -219,7 +226,7 @@ def _notes(workload: Workload) -> Iterator[Block]:
         yield Text(workload.resolution.text, "muted", on=On.DOCUMENT)
 
 
-def _resolved(workload: Workload) -> str:
+def _resolved(workload: WorkloadAnswer) -> str:
     """`95 % t interval on the log of 5 trial medians; n = 400 messages per arm. A difference of
     2.00× would be found with 95 % certainty.`"""
     measured = [
@@ -261,22 +268,24 @@ def _range(counts: Sequence[int | None]) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def topic_blocks(workload: Workload, number: int) -> Iterator[Block]:
+def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
     """Arms by topics; nothing where the workload has one, or topics that are alike."""
     found = workload.topics
     if not found:
         return
     looks = style.looks(workload.arms)
-    columns = [Column("arm")]
+    columns = [TableColumn("arm")]
     columns += [
-        Column(topic.topic, right=True, detail="below", link=f"#{_topic_anchor(number, place)}")
+        TableColumn(
+            topic.topic, right=True, detail="below", link=f"#{_topic_anchor(number, place)}"
+        )
         for place, topic in enumerate(found)
     ]
     rows = []
     for place, arm in enumerate(workload.arms):
         cells = [topic_cell(topic, topic.arms[place]) for topic in found]
         tone: Tone = "muted" if arm.role == "floor" else ""
-        rows.append(Row([Cell(arm.label, swatch=looks[arm.arm]), *cells], tone=tone))
+        rows.append(TableRow([TableCell(arm.label, swatch=looks[arm.arm]), *cells], tone=tone))
     yield Table(columns, rows, look="results topics")
     metric = found[0].primary_metric.replace("_", " ")
     judged = any(topic.judged for topic in found)
@@ -289,12 +298,12 @@ def topic_blocks(workload: Workload, number: int) -> Iterator[Block]:
                 yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
 
 
-def topic_cell(topic: Topic, arm: TopicArm) -> Cell:
+def topic_cell(topic: TopicAnswer, arm: TopicArm) -> TableCell:
     """`175 ms ✗`, below it what did not arrive."""
     shown = fmt.metric(arm.metrics.get(topic.primary_metric))
     verdict = facts.verdict_of(arm) if topic.judged else ""
     text = "never" if shown.state == "never" else shown.text
-    return Cell(
+    return TableCell(
         f"{text} {MARKS.get(verdict, '')}".rstrip(),
         VERDICTS.get(verdict, ""),
         facts.fates_of(arm, topic).short(),
@@ -302,7 +311,9 @@ def topic_cell(topic: Topic, arm: TopicArm) -> Cell:
     )
 
 
-def _topics(doc: Shown, workload: Workload, number: int, draw: bool) -> Iterator[Section]:
+def _topics(
+    doc: SuiteAnswer, workload: WorkloadAnswer, number: int, draw: bool
+) -> Iterator[Section]:
     """Each topic by itself, on a page."""
     for place, topic in enumerate(workload.topics):
         about = topics.facts(topic)
@@ -328,17 +339,17 @@ def _topic_anchor(number: int, place: int) -> str:
     return f"t-{number}-{place}"
 
 
-def _topic_table(workload: Workload, topic: Topic) -> Table:
+def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
     chosen = [(one, choice.chosen(topic, one)) for one in choice.of(topic)]
-    columns = [Column("arm")]
+    columns = [TableColumn("arm")]
     columns += [
-        Column(choice.title(one, name), right=True, metric=name or "") for one, name in chosen
+        TableColumn(choice.title(one, name), right=True, metric=name or "") for one, name in chosen
     ]
-    columns.append(Column("verdict"))
+    columns.append(TableColumn("verdict"))
     looks = style.looks(topic.arms)
     rows = [
         [
-            Cell(whole.label, swatch=looks[arm.arm]),
+            TableCell(whole.label, swatch=looks[arm.arm]),
             *(metric_cell(arm, name) for _, name in chosen),
             verdict_cell(arm, facts.by_what_whole(arm)) if topic.judged else "–",
         ]
@@ -347,14 +358,14 @@ def _topic_table(workload: Workload, topic: Topic) -> Table:
     return Table(columns, rows, look="results")
 
 
-def matrix(workload: Workload) -> Iterator[Block]:
+def matrix(workload: WorkloadAnswer) -> Iterator[Block]:
     """Talkers down, listeners across: a mark, and the median where messages arrived."""
     if workload.matrix is None:
         return
-    columns = [Column("talker ↓  listener →")]
-    columns += [Column(listener, right=True) for listener in workload.matrix.listeners]
+    columns = [TableColumn("talker ↓  listener →")]
+    columns += [TableColumn(listener, right=True) for listener in workload.matrix.listeners]
     found = interop.shown(workload)
-    rows: list[list[Cell | str]] = [
+    rows: list[list[TableCell | str]] = [
         [talker, *(_pair(cell) for cell in row)] for talker, row in found
     ]
     there = {cell.outcome for _, row in found for cell in row if cell is not None}
@@ -371,10 +382,10 @@ def matrix(workload: Workload) -> Iterator[Block]:
     yield Text(f"{about}.", "muted", on=On.TERMINAL)
 
 
-def _pair(cell: interop.Shade | None) -> Cell:
+def _pair(cell: interop.Shade | None) -> TableCell:
     if cell is None:
-        return Cell("")
-    return Cell(
+        return TableCell("")
+    return TableCell(
         f"{cell.mark} {cell.words}",
         _PAIRS.get(cell.outcome, "muted"),
         why=f"{cell.arm}: {cell.reason}",
@@ -382,22 +393,23 @@ def _pair(cell: interop.Shade | None) -> Cell:
     )
 
 
-def _effects(doc: Shown, workload: Workload) -> Iterator[Block]:
+def _effects(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
     """Arms against the one that they differ from in one thing, as ratios."""
     shown = effects.columns(workload)
     if not shown:
         return
-    columns = [Column("one thing changed")]
+    columns = [TableColumn("one thing changed")]
     columns += [
-        Column(doc.glossary[name].title, right=True, metric=name, detail="below") for name in shown
+        TableColumn(doc.glossary[name].title, right=True, metric=name, detail="below")
+        for name in shown
     ]
-    rows: list[list[Cell | str]] = []
+    rows: list[list[TableCell | str]] = []
     for effect in workload.effects:
         ratios = [fmt.ratio(effect.ratios.get(name)) for name in shown]
         cells = [
-            Cell(one.text, detail=one.interval, why=one.basis)
+            TableCell(one.text, detail=one.interval, why=one.basis)
             if one.state == "measured"
-            else Cell("–", "muted", why=one.basis)
+            else TableCell("–", "muted", why=one.basis)
             for one in ratios
         ]
         rows.append([effect.name, *cells])
@@ -409,15 +421,17 @@ def _effects(doc: Shown, workload: Workload) -> Iterator[Block]:
     yield Section("One thing changed", blocks)
 
 
-def _groups(workload: Workload, number: int) -> Iterator[Section]:
+def _groups(workload: WorkloadAnswer, number: int) -> Iterator[Section]:
     """Links, late nodes, interruptions."""
     looks = style.looks(workload.arms)
     for group in groups.groups(workload):
-        columns = [Column("arm")]
-        columns += [Column(title, right=True, metric=name) for title, name in group.metrics.items()]
+        columns = [TableColumn("arm")]
+        columns += [
+            TableColumn(title, right=True, metric=name) for title, name in group.metrics.items()
+        ]
         rows = [
             [
-                Cell(arm.label, swatch=looks[arm.arm]),
+                TableCell(arm.label, swatch=looks[arm.arm]),
                 *(metric_cell(arm, name, _key(number, place)) for name in group.metrics.values()),
             ]
             for place, arm in enumerate(workload.arms)
@@ -426,7 +440,7 @@ def _groups(workload: Workload, number: int) -> Iterator[Section]:
         yield Section(group.title, [Table(columns, rows, look="results effects"), reading])
 
 
-def _failures(workload: Workload) -> Iterator[Block]:
+def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
     """What could not run, each reason with its arms, and what failed, on a page with all of it."""
     reasons: dict[str, list[str]] = {}
     for arm in workload.arms:

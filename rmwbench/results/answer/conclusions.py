@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts.ordered_by import is_cost, words
 from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.model import Conclusion
-from rmwbench.results.shown import AnyArm, Part, Shown, Topic, Workload
+from rmwbench.results.shown import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.results.workload.losses import slow_of
 from rmwbench.results.workload.own_cost import LARGE
 from rmwbench.results.workload.spread import unlike
@@ -25,7 +25,7 @@ Said = tuple[Kind, str]
 
 
 def conclusions(
-    shown: Shown, *, calibrated: bool, margin: float, one_host: bool
+    shown: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
 ) -> tuple[Conclusion, ...]:
     """The `conclusions` of docs/formats/show.md, workloads in order, the campaign's own cautions
     last."""
@@ -37,7 +37,7 @@ def conclusions(
 
 
 def said_once(
-    shown: Shown, kind: Kind, titles: Mapping[str, str] | None = None
+    shown: SuiteAnswer, kind: Kind, titles: Mapping[str, str] | None = None
 ) -> list[tuple[str, str]]:
     """(where, text) of the lines of a kind, in their order: what is said of several workloads in
     the same words is said once. `where`: the names of the workloads, or what `titles` call them;
@@ -56,7 +56,7 @@ def said_once(
     ]
 
 
-def _workload(w: Workload, margin: float) -> list[Conclusion]:
+def _workload(w: WorkloadAnswer, margin: float) -> list[Conclusion]:
     """The facts of the workload, or of each of its topics where these are judged one by one; then
     what somebody would wrongly conclude from them."""
     topics = [topic for topic in w.topics if topic.judged]
@@ -65,7 +65,7 @@ def _workload(w: Workload, margin: float) -> list[Conclusion]:
         said = headline(w)
         lines.append(("conclude", f"{said.answer} {said.detail}".rstrip()))
     for part in topics or (w,):
-        where = f"{part.topic}: " if isinstance(part, Topic) else ""
+        where = f"{part.topic}: " if isinstance(part, TopicAnswer) else ""
         lines += [
             ("caution", f"{where}{a.arm}: {said}.")
             for a in facts.contenders(part)
@@ -116,7 +116,12 @@ def _decided(part: Part, margin: float) -> list[Said]:
     part, order = facts.labelled(part), words(part.primary_metric)
     found = facts.of_workload(part)
     not_said = (
-        facts.Open | facts.Between | facts.Alone | facts.NoData | facts.Unable | facts.DeliversLess
+        facts.Open
+        | facts.Between
+        | facts.Alone
+        | facts.NoDataFact
+        | facts.Unable
+        | facts.DeliversLess
     )
     lines: list[Said] = []
     if decided := [fact for fact in found if not isinstance(fact, not_said)]:
@@ -135,7 +140,7 @@ def _decided(part: Part, margin: float) -> list[Said]:
             lines.append(
                 ("caution", f"{facts.sentence([fact], order)} Do not choose {what} by {order.by}.")
             )
-        elif isinstance(fact, facts.Alone | facts.NoData):
+        elif isinstance(fact, facts.Alone | facts.NoDataFact):
             lines.append(("caution", facts.sentence([fact], order)))
     others = [a for a in facts.contenders(part) if not facts.is_by_delivery(a)]
     return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others])
@@ -200,7 +205,7 @@ def _undelivered(found: Sequence[tuple[AnyArm, Fates]]) -> list[Said]:
     return lines
 
 
-def _tuning(w: Workload) -> list[Said]:
+def _tuning(w: WorkloadAnswer) -> list[Said]:
     """Tuned against untouched of the same middleware: what is decided over the whole report, and
     what is open."""
     out: list[Said] = []
@@ -226,7 +231,9 @@ def _tuning(w: Workload) -> list[Said]:
     return out
 
 
-def _campaign(d: Shown, *, calibrated: bool, margin: float, one_host: bool) -> list[Conclusion]:
+def _campaign(
+    d: SuiteAnswer, *, calibrated: bool, margin: float, one_host: bool
+) -> list[Conclusion]:
     c = d.campaign
     texts = []
     if not c.finished:
@@ -287,7 +294,7 @@ def _campaign(d: Shown, *, calibrated: bool, margin: float, one_host: bool) -> l
     return [Conclusion(kind="caution", workload=None, text=t) for t in texts]
 
 
-def _small_own_cost(d: Shown) -> Iterator[str]:
+def _small_own_cost(d: SuiteAnswer) -> Iterator[str]:
     """Where the instrument's own part is small it is one line for all those workloads, with the
     largest."""
     known = [(w.own_cost.largest_share, w.workload) for w in d.workloads if w.own_cost is not None]

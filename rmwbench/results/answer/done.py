@@ -4,12 +4,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from rmwbench.codes import Code
-from rmwbench.results.explain.model import Failure
-from rmwbench.results.shown import Arm, Campaign, Shown, Workload
+from rmwbench.results.explain.model import UndoneTrial
+from rmwbench.results.shown import CampaignFacts, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 
-def counts(campaign: Campaign) -> list[str]:
+def counts(campaign: CampaignFacts) -> list[str]:
     """`184 of 240 trials done`, then what failed and what was void, where anything was."""
     return [
         f"{trials(campaign)} done",
@@ -17,29 +17,29 @@ def counts(campaign: Campaign) -> list[str]:
     ]
 
 
-def selected(campaign: Campaign) -> str | None:
+def selected(campaign: CampaignFacts) -> str | None:
     """What alone is in the answer, where that is not all."""
     if campaign.selected is None:
         return None
     return f"Only {campaign.selected}: judged as if nothing else had been run."
 
 
-def trials(campaign: Campaign) -> str:
+def trials(campaign: CampaignFacts) -> str:
     """`184 of 240 trials`, or `264 of at most 334 trials` where what is decided leaves early."""
     of = "at most " if _is_sequential(campaign) else ""
     count = campaign.trials
     return f"{count.done} of {of}{fmt.counted(count.planned, 'trial')}"
 
 
-def failed(campaign: Campaign) -> str | None:
+def failed(campaign: CampaignFacts) -> str | None:
     """`2 failed`."""
     count = campaign.trials.failed
     return f"{count} failed" if count else None
 
 
-def whole_failures(doc: Shown) -> list[str]:
+def whole_failures(doc: SuiteAnswer) -> list[str]:
     """`mine failed in every trial: worker talker: exit status 3`, of each arm that has no other."""
-    arms: dict[str, list[Arm]] = {}
+    arms: dict[str, list[WorkloadArm]] = {}
     for workload in doc.workloads:
         for arm in workload.arms:
             arms.setdefault(arm.arm, []).append(arm)
@@ -52,7 +52,7 @@ def whole_failures(doc: Shown) -> list[str]:
     return out
 
 
-def void(campaign: Campaign) -> str | None:
+def void(campaign: CampaignFacts) -> str | None:
     """`3 void (steal 1, with its block 2), 2 of them repeated`: by the names of the rules."""
     trials = campaign.trials
     count, repeated = trials.void, trials.repeated
@@ -69,7 +69,7 @@ def void(campaign: Campaign) -> str | None:
     return f"{count} void{f' ({rules})' if rules else ''}{again}"
 
 
-def voids_per_arm(workload: Workload) -> list[str]:
+def voids_per_arm(workload: WorkloadAnswer) -> list[str]:
     """A sentence about the arms whose trials the machine spoilt, and one about those whose trials
     are void for what they did themselves; empty where no trial is void."""
     void = {
@@ -93,13 +93,13 @@ def voids_per_arm(workload: Workload) -> list[str]:
     return out
 
 
-def told_one_by_one(arm: Arm) -> list[Failure]:
+def told_one_by_one(arm: WorkloadArm) -> list[UndoneTrial]:
     """The trials of an arm that failed or are void, without those that another arm's trial took
     along."""
     return [one for one in arm.trials.failures if one.codes != (Code.BLOCK,)]
 
 
-def _counted(found: Sequence[Failure]) -> str:
+def _counted(found: Sequence[UndoneTrial]) -> str:
     """`3 (steal 2, canary 1)`, `0`."""
     rules = _by_rule(Counter(code for one in found for code in one.codes))
     return f"{len(found)} ({rules})" if rules else str(len(found))
@@ -111,11 +111,11 @@ def _by_rule(voided_by: Mapping[str, int]) -> str:
     )
 
 
-def _is_sequential(campaign: Campaign) -> bool:
+def _is_sequential(campaign: CampaignFacts) -> bool:
     return campaign.looks is not None and len(campaign.looks.looks) > 1
 
 
-def blocks(campaign: Campaign) -> str:
+def blocks(campaign: CampaignFacts) -> str:
     """`6 of 6 blocks`, or `5 of at most 20 blocks, 14 of 14 verdicts decided`."""
     complete, planned = campaign.blocks_complete, campaign.blocks_planned
     look = campaign.looks

@@ -21,14 +21,14 @@ from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.analysis.verdicts.verdict import By, Family, VerdictName
 from rmwbench.results.shown import (
     AnyArm,
-    Arm,
-    Condition,
+    LevelsOutcome,
     Matrix,
     Part,
     Settling,
-    Topic,
+    TopicAnswer,
     TopicArm,
-    Workload,
+    WorkloadAnswer,
+    WorkloadArm,
 )
 from rmwbench.words import numbers as fmt
 
@@ -327,7 +327,7 @@ class Open:
 
 
 @dataclass(frozen=True)
-class NoData:
+class NoDataFact:
     arms: tuple[str, ...]
 
     def clause(self, order: Words) -> str:
@@ -402,7 +402,7 @@ class AtWorst:
 
 
 @dataclass(frozen=True)
-class Pairs:
+class PairsFact:
     """Arms that are pairs of middlewares, by what arrived (results/workload/interop.py): of how many every
     message came sound, once and in order, and the others by outcome."""
 
@@ -431,7 +431,7 @@ _OF_PAIRS = {
 
 
 @dataclass(frozen=True)
-class Limits:
+class LimitsFact:
     """The contenders by what the user's limits make of them; `misses`: with the topic of the limit,
     which is called `what`."""
 
@@ -459,8 +459,8 @@ class Limits:
 
 Fact = (
     Best | BestByDelivery | BestByBlocks | DeliversMost | Alone | OnlyOne | Equal | Between | Slower | DeliversLess
-    | NotGranted | NotStationary | DoesNotWork | Open | NoData | Unable | OverTopics | NoneInAll
-    | AtWorst | Pairs | Limits
+    | NotGranted | NotStationary | DoesNotWork | Open | NoDataFact | Unable | OverTopics | NoneInAll
+    | AtWorst | PairsFact | LimitsFact
 )  # fmt: skip
 
 
@@ -495,20 +495,20 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
 
 
 @overload
-def contenders(part: Workload) -> list[Arm]: ...
+def contenders(part: WorkloadAnswer) -> list[WorkloadArm]: ...
 @overload
-def contenders(part: Topic) -> list[TopicArm]: ...
+def contenders(part: TopicAnswer) -> list[TopicArm]: ...
 def contenders(part: Part) -> list[Any]:
     return [arm for arm in part.arms if arm.role != "floor"]
 
 
 @overload
-def labelled(part: Workload) -> Workload: ...
+def labelled(part: WorkloadAnswer) -> WorkloadAnswer: ...
 @overload
-def labelled(part: Topic) -> Topic: ...
+def labelled(part: TopicAnswer) -> TopicAnswer: ...
 def labelled(part: Part) -> Part:
-    """With every arm called as tables call it (`Arm.label`), for sentences."""
-    if not isinstance(part, Workload):
+    """With every arm called as tables call it (`WorkloadArm.label`), for sentences."""
+    if not isinstance(part, WorkloadAnswer):
         return part
     labels = {arm.arm: arm.label for arm in part.arms}
     topics = tuple(replace(one, arms=_renamed(one.arms, labels)) for one in part.topics)
@@ -529,9 +529,9 @@ def _renamed(arms: Sequence[Any], labels: Mapping[str, str]) -> tuple[Any, ...]:
 
 
 @overload
-def families(part: Workload) -> list[tuple[str, Workload]]: ...
+def families(part: WorkloadAnswer) -> list[tuple[str, WorkloadAnswer]]: ...
 @overload
-def families(part: Topic) -> list[tuple[str, Topic]]: ...
+def families(part: TopicAnswer) -> list[tuple[str, TopicAnswer]]: ...
 def families(part: Part) -> list[tuple[str, Any]]:
     """(how a sentence about it opens, the part of one family): arms by copy and by loan are judged
     apart, so each has a sentence. The whole, without an opening, where there is one family."""
@@ -543,7 +543,7 @@ def families(part: Part) -> list[tuple[str, Any]]:
 
 def _of_family(part: Any, family: Family) -> Any:
     arms = tuple(arm for arm in part.arms if arm.family is family)
-    if isinstance(part, Workload):
+    if isinstance(part, WorkloadAnswer):
         topics = tuple(_of_family(topic, family) for topic in part.topics)
         return replace(part, arms=arms, topics=topics)
     return replace(part, arms=arms)
@@ -564,7 +564,7 @@ def of_workload(workload: Part) -> list[Fact]:
     """What is decided first, then what is open, then what has no data. Of a workload with topics
     that are judged one by one: over all of them. Of one whose arms are pairs of middlewares: who
     talks to whom, since nobody takes the fastest pair. `workload` has one family (`families`)."""
-    if isinstance(workload, Workload):
+    if isinstance(workload, WorkloadAnswer):
         if workload.matrix:
             return [_pairs(workload.matrix)]
         if any(topic.judged for topic in workload.topics):
@@ -617,11 +617,11 @@ def of_workload(workload: Part) -> list[Fact]:
 
 def is_ungranted(arm: AnyArm) -> bool:
     """Whether its configuration asks the kernel for more than it grants."""
-    return isinstance(arm, Arm) and bool(arm.ungranted)
+    return isinstance(arm, WorkloadArm) and bool(arm.ungranted)
 
 
 def _not_granted(part: Part) -> list[NotGranted]:
-    asking = [arm for arm in contenders(part) if isinstance(arm, Arm) and arm.ungranted]
+    asking = [arm for arm in contenders(part) if isinstance(arm, WorkloadArm) and arm.ungranted]
     settings = dict.fromkeys(one.setting for arm in asking for one in arm.ungranted)
     named = tuple(arm.arm for arm in asking)
     return [NotGranted(named, tuple(settings))] if asking else []
@@ -631,7 +631,7 @@ def _not_stationary(
     arms: Sequence[AnyArm], *, slower: bool = False, all_arms: bool = False
 ) -> NotStationary:
     ramps = tuple(
-        (arm.arm, arm.drift, arm.settling if isinstance(arm, Arm) else None)
+        (arm.arm, arm.drift, arm.settling if isinstance(arm, WorkloadArm) else None)
         for arm in arms
         if arm.drift is not None
     )
@@ -652,9 +652,9 @@ def _alone(lead: AnyArm, by: Mapping[str, Sequence[AnyArm]], part: Part) -> list
 
 
 def _without_data(arms: Sequence[AnyArm]) -> list[Fact]:
-    unable = tuple(arm.arm for arm in arms if isinstance(arm, Arm) and arm.not_supported)
+    unable = tuple(arm.arm for arm in arms if isinstance(arm, WorkloadArm) and arm.not_supported)
     absent = tuple(arm.arm for arm in arms if arm.arm not in unable)
-    return [*([NoData(absent)] if absent else []), *([Unable(unable)] if unable else [])]
+    return [*([NoDataFact(absent)] if absent else []), *([Unable(unable)] if unable else [])]
 
 
 def _although(fates: Fates | None) -> str:
@@ -672,12 +672,12 @@ def _equal(equal: Sequence[AnyArm], part: Part, faster: Sequence[AnyArm] = ()) -
     return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), fates)
 
 
-def _pairs(matrix: Matrix) -> Pairs:
+def _pairs(matrix: Matrix) -> PairsFact:
     found: dict[str, list[str]] = {}
     for cell in matrix.cells:
         found.setdefault(cell.outcome, []).append(cell.arm)
     others = tuple((outcome, tuple(found[outcome])) for outcome in _OF_PAIRS if outcome in found)
-    return Pairs(len(found.get("delivers", ())), len(matrix.cells), others)
+    return PairsFact(len(found.get("delivers", ())), len(matrix.cells), others)
 
 
 def _best(best: AnyArm, worse: Sequence[AnyArm], workload: Part) -> Fact:
@@ -734,7 +734,7 @@ def _do_not_work(worse: Iterable[AnyArm]) -> list[DoesNotWork]:
     return [DoesNotWork(tuple(arms), trials) for trials, arms in by_trials.items()]
 
 
-def _over_topics(workload: Workload) -> list[Fact]:
+def _over_topics(workload: WorkloadAnswer) -> list[Fact]:
     arms = contenders(workload)
     worse = [arm for arm in arms if verdict_of(arm) == "worse"]
     standing = [arm for arm in arms if verdict_of(arm) in ("best", "equivalent", "undecided")]
@@ -771,7 +771,7 @@ def _severity(arm: AnyArm) -> tuple[bool, float]:
     return is_by_delivery(arm), inf if value is None else value
 
 
-def _at_worst(arm: Arm, workload: Workload) -> AtWorst:
+def _at_worst(arm: WorkloadArm, workload: WorkloadAnswer) -> AtWorst:
     topic = str(arm.verdict.topic)
     fates = None
     if is_by_delivery(arm):
@@ -781,7 +781,7 @@ def _at_worst(arm: Arm, workload: Workload) -> AtWorst:
     return AtWorst(arm.arm, topic, _ratio(arm), fates, noun(workload.topics))
 
 
-def _best_in(workload: Workload) -> tuple[tuple[str, tuple[str, ...]], ...]:
+def _best_in(workload: WorkloadAnswer) -> tuple[tuple[str, tuple[str, ...]], ...]:
     found: dict[str, list[str]] = {}
     for topic in workload.topics:
         for fact in of_workload(topic):
@@ -790,7 +790,7 @@ def _best_in(workload: Workload) -> tuple[tuple[str, tuple[str, ...]], ...]:
     return tuple((arm, tuple(topics)) for arm, topics in found.items())
 
 
-def _open_in(workload: Workload, name: str) -> tuple[str, ...]:
+def _open_in(workload: WorkloadAnswer, name: str) -> tuple[str, ...]:
     return tuple(
         topic.topic
         for topic in workload.topics
@@ -799,16 +799,16 @@ def _open_in(workload: Workload, name: str) -> tuple[str, ...]:
     )
 
 
-def limits(condition: Condition | None, part: Part) -> Limits | None:
+def limits(condition: LevelsOutcome | None, part: Part) -> LimitsFact | None:
     """Of a condition of the document's `outcomes`; None where the suite declares no limits."""
     if condition is None:
         return None
     arms = [arm for arm in condition.arms if arm.outcome != NOT_SUPPORTED]
-    return Limits(
+    return LimitsFact(
         tuple(arm.arm for arm in arms if arm.outcome == MEETS),
         tuple((arm.arm, arm.topic) for arm in arms if arm.outcome in (MISSES, NONE)),
         tuple(arm.arm for arm in arms if arm.outcome in (OPEN, UNKNOWN)),
-        noun(part.topics) if isinstance(part, Workload) else "topic",
+        noun(part.topics) if isinstance(part, WorkloadAnswer) else "topic",
     )
 
 

@@ -11,7 +11,14 @@ from dataclasses import dataclass, replace
 from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
-from rmwbench.results.shown import AnyArm, Arm, Condition, Part, Shown, Topic
+from rmwbench.results.shown import (
+    AnyArm,
+    LevelsOutcome,
+    Part,
+    SuiteAnswer,
+    TopicAnswer,
+    WorkloadArm,
+)
 from rmwbench.words import numbers as fmt
 
 
@@ -38,7 +45,7 @@ _TONES = {
     said.DeliversMost: "decided",
     said.OnlyOne: "decided",
     said.OverTopics: "decided",
-    said.Pairs: "decided",
+    said.PairsFact: "decided",
     said.Equal: "shared",
     said.NoneInAll: "shared",
     said.Between: "open",
@@ -46,7 +53,7 @@ _TONES = {
 }
 
 
-def headline(workload: Part, condition: Condition | None = None) -> Headline:
+def headline(workload: Part, condition: LevelsOutcome | None = None) -> Headline:
     """`condition`: what the suite's limits make of the workload (the document's `outcomes`), if it
     has any. A sentence per family."""
     kept = said.limits(condition, workload)
@@ -88,7 +95,7 @@ def _of_family(workload: Part) -> Headline:
         return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
     here = [fact for fact in found if fact not in worst]
-    advise = not isinstance(workload, Topic)
+    advise = not isinstance(workload, TopicAnswer)
     text = said.sentence(here, order, advise=advise)
     tone = _TONES.get(type(found[0]), "open")
     if worst:
@@ -106,20 +113,20 @@ def _of_family(workload: Part) -> Headline:
     )
 
 
-def conditions(shown: Shown) -> dict[str, Condition]:
+def conditions(shown: SuiteAnswer) -> dict[str, LevelsOutcome]:
     """Workload -> what the suite's limits make of it; empty where it declares none."""
     return {one.workload: one for one in shown.outcomes.conditions} if shown.outcomes else {}
 
 
 def is_untimed(arm: AnyArm) -> bool:
     """Whether its trials counted allocations, which costs time."""
-    return isinstance(arm, Arm) and arm.untimed
+    return isinstance(arm, WorkloadArm) and arm.untimed
 
 
 def _detail(workload: Part, first: Fact) -> str:
     """The number of the arm that the sentence begins with; what would decide the rest stands at the
     end of a report."""
-    if isinstance(first, said.Pairs):
+    if isinstance(first, said.PairsFact):
         return ""  # the matrix has them
     if isinstance(first, said.Between):
         if len(first.arms) > 3:

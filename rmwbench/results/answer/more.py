@@ -5,12 +5,12 @@ import math
 from collections.abc import Sequence
 
 from rmwbench.results.answer import facts
-from rmwbench.results.shown import OpenComparison, Shown, Topic, Workload
+from rmwbench.results.shown import OpenComparison, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.words import numbers as fmt
 
 
 def more(
-    workloads: Sequence[Workload], minutes_per_block: float | None
+    workloads: Sequence[WorkloadAnswer], minutes_per_block: float | None
 ) -> tuple[OpenComparison, ...]:
     """`more` of the show document (docs/formats/show.md), what takes least first: one entry per arm
     that is open in a workload, or in a topic that is judged by itself."""
@@ -24,7 +24,7 @@ def more(
                     out.append(
                         OpenComparison(
                             workload=workload.workload,
-                            topic=part.topic if isinstance(part, Topic) else None,
+                            topic=part.topic if isinstance(part, TopicAnswer) else None,
                             arm=arm.arm,
                             against=arm.verdict.against,
                             blocks=None
@@ -36,7 +36,7 @@ def more(
     return tuple(sorted(out, key=lambda one: math.inf if one.minutes is None else one.minutes))
 
 
-def lines(shown: Shown) -> list[str]:
+def lines(shown: SuiteAnswer) -> list[str]:
     """The same in words: a line for each length of campaign that decides something, then what none
     would decide."""
     found = shown.more

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.capacity.arm import ArmSearch, Capacity, Unit
-from rmwbench.analysis.capacity.knee import FACTOR, Point, knee
-from rmwbench.analysis.capacity.limit import Condition, Finding, Limit, judge
+from rmwbench.analysis.capacity.knee import FACTOR, LoadPoint, knee
+from rmwbench.analysis.capacity.limit import Condition, Limit, LimitFinding, judge
 from rmwbench.analysis.metrics import glossary
-from rmwbench.analysis.metrics.aggregate import LOSSES, Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.stability import Stability, stability
@@ -28,15 +28,15 @@ from rmwbench.results.capacity import model, words
 from rmwbench.results.capacity.model import (
     ArmFound,
     Breaks,
-    Campaign,
     CapacityArm,
-    Knee,
-    Level,
+    KneeAnswer,
     MachineBound,
     ProbeKind,
-    Search,
+    RaisedFactor,
+    SearchCampaign,
     Searched,
-    Trials,
+    SearchLevel,
+    SearchTrials,
 )
 from rmwbench.results.machine.machine import machine
 from rmwbench.results.model import GlossaryEntry
@@ -48,7 +48,7 @@ TAIL = "response_latency_p99"
 
 
 @dataclass
-class Probe:
+class MeasuredProbe:
     """A trial with what it says; `trial` and `stability` are None where it failed, `finding` where
     it says nothing."""
 
@@ -57,8 +57,8 @@ class Probe:
     level: float
     status: str
     reason: str | None
-    finding: Finding | None
-    trial: Trial | None = None
+    finding: LimitFinding | None
+    trial: MeasuredTrial | None = None
     stability: Stability | None = None
     idle: float | None = None
 
@@ -70,7 +70,7 @@ class ArmProbes:
     about: dict[str, Any]
     search: ArmSearch | None
     cells: dict[float, dict[str, Any]]
-    probes: list[Probe] = field(default_factory=list)
+    probes: list[MeasuredProbe] = field(default_factory=list)
     ended: str | None = None
 
 
@@ -98,15 +98,15 @@ def summarise(bundle: Bundle) -> Searched:
     )
 
 
-def _search(plan: Mapping[str, Any], limit: Limit) -> Search:
-    conditions = tuple(model.Condition(**one) for one in plan["limit"]["conditions"])
-    return Search(
+def _search(plan: Mapping[str, Any], limit: Limit) -> RaisedFactor:
+    conditions = tuple(model.SearchCondition(**one) for one in plan["limit"]["conditions"])
+    return RaisedFactor(
         along=plan["along"],
         factor=plan["factor"],
         unit=plan["unit"],
         title=plan["title"],
         whole=plan["whole"],
-        limit=model.Limit(text=plan["limit"]["text"], conditions=conditions),
+        limit=model.SearchLimit(text=plan["limit"]["text"], conditions=conditions),
         own_level=plan["own_level"],
         workload=plan["workload"],
         workload_title=plan["workload_title"],
@@ -149,11 +149,11 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
     done = {e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])}
     for line in lines:
         arm, level = whose[line.cell]
-        probe = Probe(
+        probe = MeasuredProbe(
             line.trial, line.block, level, line.status, line.reason, None, idle=idle.get(line.trial)
         )
         if lost_by_its_arm(line):
-            probe.finding = Finding(
+            probe.finding = LimitFinding(
                 "failed", ((line.reason or "the trial failed").splitlines()[0],)
             )
         elif line.status == "done":
@@ -167,7 +167,7 @@ def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
             arm.search.record(level, probe.finding.holds)
 
 
-def _arm(arm: ArmProbes, search: Search, limit: Limit) -> CapacityArm:
+def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
     cell = next(iter(arm.cells.values()), {})
     judged = [p.finding.kind for p in arm.probes if p.finding is not None]
     # An arm of which no trial could run at any level is broken, not slow.
@@ -204,11 +204,11 @@ def _arm(arm: ArmProbes, search: Search, limit: Limit) -> CapacityArm:
     return CapacityArm(**vars(said), answer=words.answer(said, search))
 
 
-def _trials(counts: Mapping[str, int]) -> Trials:
-    return Trials(done=counts["done"], failed=counts["failed"], void=counts["void"])
+def _trials(counts: Mapping[str, int]) -> SearchTrials:
+    return SearchTrials(done=counts["done"], failed=counts["failed"], void=counts["void"])
 
 
-def _probe(probe: Probe) -> model.Probe:
+def _probe(probe: MeasuredProbe) -> model.Probe:
     kind: ProbeKind = "void"
     causes: tuple[str, ...] = ((probe.reason or "too few messages").splitlines()[0],)
     if probe.finding is not None:
@@ -218,7 +218,7 @@ def _probe(probe: Probe) -> model.Probe:
     )
 
 
-def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
+def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
     probes = [p for p in arm.probes if p.level == level]
     findings = [p.finding for p in probes if p.finding is not None]
     judged = [p for p in probes if p.finding is not None]
@@ -239,7 +239,7 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
         metrics[name] = aggregate(GLOSSARY[name], trials)
     growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
     idle = [p.idle for p in judged if p.idle is not None]
-    return Level(
+    return SearchLevel(
         level=level,
         cell=arm.cells[level]["cell"],
         held=kinds["holds"],
@@ -254,7 +254,9 @@ def _at_level(arm: ArmProbes, level: float, limit: Limit) -> Level:
     )
 
 
-def steady(entry: glossary.Metric, trials: Sequence[Trial], unstable: Sequence[bool]) -> Estimate:
+def steady(
+    entry: glossary.Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bool]
+) -> Estimate:
     """A latency of a level over its trials, where those with a growing queue count as infinitely
     slow: no data where they are half or more, else the median with the range."""
     if not any(unstable):
@@ -290,26 +292,26 @@ def _tail(limit: Limit) -> str:
     return response[0] if response else TAIL
 
 
-def _knee(levels: Sequence[Level], unit: Unit) -> Knee:
+def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
     medians = [level.metrics[MEDIAN].value for level in levels]
     points = [
-        Point(level.level, median, level.unstable)
+        LoadPoint(level.level, median, level.unstable)
         for level, median in zip(levels, medians, strict=True)
     ]
     found = knee(points)
     if found is None:
         few = sum(median is not None for median in medians) < 2
-        return Knee(
+        return KneeAnswer(
             no_data="too few levels with a latency"
             if few
             else f"the median stays below {FACTOR:g} × its least"
         )
-    return Knee(
+    return KneeAnswer(
         value=found.load, unit=unit, base=found.base_load, base_ns=found.base_ns, by=found.by
     )
 
 
-def _near(arm: ArmProbes, found: Capacity) -> list[Probe]:
+def _near(arm: ArmProbes, found: Capacity) -> list[MeasuredProbe]:
     """The failing probes that say how the limit breaks: those inside the interval and up to twice
     the capacity, or all. A failure far below is the machine's state."""
     failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
@@ -351,10 +353,10 @@ def _flags(cell: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(map(str, json.loads(cell["definition"]).get("flags") or ())) if cell else ()
 
 
-def _campaign(bundle: Bundle) -> Campaign:
+def _campaign(bundle: Bundle) -> SearchCampaign:
     c, lines = bundle.campaign, bundle.trials()
     wall_s = sum((row["duration_ns"] or 0) / 1e9 for row in bundle.rows("trials"))
-    return Campaign(
+    return SearchCampaign(
         name=c.campaign,
         directory=str(bundle.directory),
         suite=c.suite.name,

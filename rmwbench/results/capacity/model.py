@@ -14,7 +14,7 @@ ProbeKind = Literal["holds", "slow", "lossy", "unstable", "failed", "void"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trials:
+class SearchTrials:
     """By what became of them."""
 
     done: int
@@ -23,7 +23,7 @@ class Trials:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Campaign:
+class SearchCampaign:
     """Where and when the search ran. `wall_s`: of all its trials."""
 
     name: str | None
@@ -35,12 +35,12 @@ class Campaign:
     seed: int | None
     tool_version: str | None
     rounds: int
-    trials: Trials
+    trials: SearchTrials
     wall_s: float
 
 
 @dataclass(frozen=True, kw_only=True)
-class Condition:
+class SearchCondition:
     """`metric` is below `below`, in the metric's unit; `name`: as people say it."""
 
     metric: str
@@ -49,15 +49,15 @@ class Condition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limit:
+class SearchLimit:
     """All conditions hold."""
 
     text: str
-    conditions: tuple[Condition, ...]
+    conditions: tuple[SearchCondition, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Search:
+class RaisedFactor:
     """What was raised: `factor` of a workload `along` an axis, in `unit`, from `least` to `most`.
     `whole`: in whole numbers only. `own_level`: the suite's. `resolution`: how far levels are
     apart. `messages`: the fewest of a trial. `curve`: the metrics of the picture, the median and a
@@ -68,7 +68,7 @@ class Search:
     unit: Unit
     title: str
     whole: bool
-    limit: Limit
+    limit: SearchLimit
     own_level: float
     workload: str
     workload_title: str
@@ -102,7 +102,7 @@ class MachineBound:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Knee:
+class KneeAnswer:
     """The load at which the median passes twice its least, `base_ns` at `base`, or at which the
     queue begins to grow; or `no_data`: why there is none."""
 
@@ -115,7 +115,7 @@ class Knee:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Level:
+class SearchLevel:
     """What an arm did at one load: in how many trials the limit held, failed, or nothing was said.
     `causes`: of the failing ones. `unstable`: in at least half the queue grew; then no latency has
     a value."""
@@ -160,13 +160,13 @@ class ArmFound:
     flags: tuple[str, ...]
     ended: str | None
     bound: str | None
-    trials: Trials
+    trials: SearchTrials
     wide: bool
     capacity: Capacity
     breaks: Breaks | None
     machine_bound: MachineBound | None
-    knee: Knee
-    levels: tuple[Level, ...]
+    knee: KneeAnswer
+    levels: tuple[SearchLevel, ...]
     probes: tuple[Probe, ...]
 
 
@@ -183,9 +183,9 @@ class Searched:
 
     schema: Literal["rmwbench/capacity"] = "rmwbench/capacity"
     version: Literal[1] = 1
-    campaign: Campaign
+    campaign: SearchCampaign
     machine: Machine
-    search: Search
+    search: RaisedFactor
     arms: tuple[CapacityArm, ...]
     conclusions: tuple[Conclusion, ...]
     glossary: Mapping[str, GlossaryEntry]

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
 from rmwbench.analysis.capacity.arm import Capacity, Unit
-from rmwbench.results.capacity.model import ArmFound, CapacityArm, Search
+from rmwbench.results.capacity.model import ArmFound, CapacityArm, RaisedFactor
 from rmwbench.results.model import Conclusion
 from rmwbench.words import numbers as fmt
 
 
-def question(search: Search) -> str:
+def question(search: RaisedFactor) -> str:
     """`Up to which rate does p99 response < 5 ms hold?`"""
     which = f"how many {search.title}" if search.unit == "" else f"which {search.title}"
     plural = len(search.limit.conditions) > 1
@@ -70,7 +70,7 @@ def capacity(found: Capacity, title: str) -> str:
     return f"< {level(found.high, unit, title)}" if found.state == "below" else "no data"
 
 
-def answer(arm: ArmFound, search: Search) -> str:
+def answer(arm: ArmFound, search: RaisedFactor) -> str:
     """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
     …`."""
     found, limit = arm.capacity, search.limit.text
@@ -84,7 +84,7 @@ def answer(arm: ArmFound, search: Search) -> str:
     return f"holds {limit} up to {capacity(found, title)}; above: {_why(arm)}{_wide(arm)}"
 
 
-def conclusions(search: Search, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
+def conclusions(search: RaisedFactor, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
     """What may be concluded, and what not."""
     may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
     may_not = (
@@ -93,7 +93,7 @@ def conclusions(search: Search, arms: Sequence[CapacityArm]) -> tuple[Conclusion
     return (*may, *may_not)
 
 
-def _may(search: Search, arms: Sequence[CapacityArm]) -> Iterator[str]:
+def _may(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]:
     for arm in arms:
         yield f"{arm.arm} {arm.answer}"
     more = f"with more {search.title}" if search.unit == "" else f"at a higher {search.title}"
@@ -104,7 +104,7 @@ def _may(search: Search, arms: Sequence[CapacityArm]) -> Iterator[str]:
             )
 
 
-def _may_not(search: Search, arms: Sequence[CapacityArm]) -> Iterator[str]:
+def _may_not(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]:
     close = [pair for pair in _neighbours(arms) if not _clear(search, *pair)]
     if close:
         text = "; ".join(f"{a.arm} and {b.arm}" for a, b in close)
@@ -160,7 +160,7 @@ def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, Capacity
     return list(pairwise(ordered))
 
 
-def _clear(search: Search, higher: CapacityArm, lower: CapacityArm) -> bool:
+def _clear(search: RaisedFactor, higher: CapacityArm, lower: CapacityArm) -> bool:
     """Their intervals do not overlap. One of whole numbers has both its ends; another boundary lies
     above its lower end, so that it may be another's upper end."""
     low, high = fmt.finite(higher.capacity.low), fmt.finite(lower.capacity.high)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rmwbench.analysis.metrics import glossary
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, clock_bound, judged_loss
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, clock_bound, judged_loss
 from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Better, Use, names_for
 from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
@@ -17,33 +17,33 @@ from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.verdicts.disturbed import unbound
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.analysis.verdicts.interim import MARGIN, Found, aa_noise, is_bound
+from rmwbench.analysis.verdicts.interim import MARGIN, InterimCell, aa_noise, is_bound
 from rmwbench.analysis.verdicts.statements import (
-    Answer,
-    Change,
     Counts,
+    FractionChange,
     Statement,
+    StatementAnswer,
     StatementVerdict,
     judge,
     overall,
 )
 from rmwbench.analysis.verdicts.unlike import between
-from rmwbench.analysis.verdicts.verdict import Arm, Rules
+from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.results.compare.environment import definition_differences, environment
-from rmwbench.results.compare.match import Alone, Match, match, name
+from rmwbench.results.compare.match import Match, Unmatched, match, name
 from rmwbench.results.compare.model import (
     Compared,
     ComparedSide,
+    ComparedTrials,
     JudgedBy,
+    MetricRow,
     NotComparable,
-    Row,
-    Topic,
-    Trials,
+    TopicLikeness,
 )
-from rmwbench.results.measure import Small
+from rmwbench.results.measure import ReportTables
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.results.selection import Selection
 from rmwbench.results.workload.arm import ArmReport, CellEvidence
@@ -86,7 +86,9 @@ def compare(
         )
     matches, alone = match(a, b)
     comparable = [m for m in matches if m.chosen or not definition_differences(m)]
-    alone += [Alone(name(m.a), _definition_reason(m), True) for m in matches if m not in comparable]
+    alone += [
+        Unmatched(name(m.a), _definition_reason(m), True) for m in matches if m not in comparable
+    ]
     halves = _halves(a, b, comparable)
     rules, floors = _rules(a.bundle, b.bundle, margin)
     groups = [
@@ -157,14 +159,14 @@ class _Group:
                 group=self.key, metric=FAILED_TRIALS, left=left, right=right, paired=False
             )
 
-    def is_shown(self, q: Statement, answer: Answer) -> bool:
+    def is_shown(self, q: Statement, answer: StatementAnswer) -> bool:
         """A loss that nobody asked for where it is decided; of the metrics that are judged where
         nobody names any, those that either side has."""
         if self._is_beside(q):
             return answer.verdict in ("worse", "better")
         return bool(self.named) or not self.has_none(q, answer)
 
-    def counts(self, q: Statement, answer: Answer) -> bool:
+    def counts(self, q: Statement, answer: StatementAnswer) -> bool:
         """Whether the answer of the whole table rests on it."""
         return not self._is_beside(q) or answer.verdict == "worse"
 
@@ -180,7 +182,7 @@ class _Group:
         names = self.a.shared(self.b)
         return [*names] if names and metric in OF_TOPICS else [None]
 
-    def has_none(self, q: Statement, answer: Answer) -> bool:
+    def has_none(self, q: Statement, answer: StatementAnswer) -> bool:
         """Neither side has a metric that nobody asked for: there is nothing to compare, and nothing
         open."""
         return (
@@ -198,7 +200,7 @@ class _Group:
         found = {side: arm.refused(q.metric) for side, arm in (("A", self.a), ("B", self.b))}
         return next((f"{side}: {why}" for side, why in found.items() if why), None)
 
-    def row(self, q: Statement, answer: Answer) -> Row:
+    def row(self, q: Statement, answer: StatementAnswer) -> MetricRow:
         if q.metric is FAILED_TRIALS:
             shown = [
                 Estimate(unit="fraction", value=k / n, count=n) if n else None
@@ -207,7 +209,7 @@ class _Group:
         else:
             shown = [aggregate(q.metric, x.trials_in(q.topic)) for x in (self.a, self.b)]
         effect = answer.effect
-        return Row(
+        return MetricRow(
             cell=name(self.match.a),
             workload=self.match.a["workload"],
             arm_a=self.match.a["arm"],
@@ -225,7 +227,7 @@ class _Group:
             if q.metric is not FAILED_TRIALS
             else (q.right[0][1], q.left[0][1]),
             ratio=effect if isinstance(effect, Ratio) else None,
-            difference=effect if isinstance(effect, Change) else None,
+            difference=effect if isinstance(effect, FractionChange) else None,
             verdict=answer.verdict,
             reason=self.refused(q) or answer.reason,
             needed=answer.needed,
@@ -266,7 +268,7 @@ def _rules(a: Bundle, b: Bundle, margin: float | None) -> tuple[Rules, list[floa
 
 
 def _cautions(
-    one: bool, rules: Rules, floors: Sequence[float], topics: Sequence[Topic]
+    one: bool, rules: Rules, floors: Sequence[float], topics: Sequence[TopicLikeness]
 ) -> Iterator[str]:
     of = {one.topic: one for one in topics}
     if of["machine"].answer == "different":
@@ -310,7 +312,7 @@ def _known(text: str | None) -> str:
     return "absent" if text is None else text
 
 
-def _widest(entry: glossary.Metric, trials: Sequence[Trial]) -> float:
+def _widest(entry: glossary.Metric, trials: Sequence[MeasuredTrial]) -> float:
     """Of the hosts' clocks, in the metric's unit."""
     return max((clock_bound(entry, trial) for trial in trials), default=0.0)
 
@@ -333,11 +335,11 @@ def _halves(a: Selection, b: Selection, matches: Sequence[Match]) -> tuple[_Half
 
 def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     """Cell -> its arm."""
-    small = Small(bundle)
+    small = ReportTables(bundle)
     lines: dict[int, list[TrialLine]] = defaultdict(list)
     for line in bundle.trials():
         lines[line.cell].append(line)
-    trials: dict[int, list[Trial]] = {c: [] for c in cells}
+    trials: dict[int, list[MeasuredTrial]] = {c: [] for c in cells}
     done = [x for c in cells for x in lines[c] if x.status == "done"]
     for evidence in bundle.evidence(sorted(done, key=lambda x: x.trial), small):
         trials[evidence.cell].append(measure_trial(evidence))
@@ -354,11 +356,11 @@ def _measured(bundle: Bundle, cells: set[int]) -> dict[int, ArmReport]:
     return arms
 
 
-def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: Small) -> Arm:
+def _ran(label: str, cell: Any, lines: Sequence[TrialLine], small: ReportTables) -> JudgedArm:
     """An arm without what was measured: a block that a busy machine spoilt for one that is not
     compared is spoilt for those that are."""
     busy = {x.block: is_bound(small.events[x.trial]) for x in lines if x.status == "done"}
-    return Found(busy=busy).arm(label, cell, None, lines)
+    return InterimCell(busy=busy).arm(label, cell, None, lines)
 
 
 def _side(half: _Half) -> ComparedSide:
@@ -373,5 +375,5 @@ def _side(half: _Half) -> ComparedSide:
         tool_version=c.tool_version,
         machine=c.machine.summary,
         selection=dict(half.side.wanted),
-        trials=Trials(done=count["done"], failed=count["failed"], void=count["void"]),
+        trials=ComparedTrials(done=count["done"], failed=count["failed"], void=count["void"]),
     )

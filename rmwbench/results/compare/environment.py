@@ -14,7 +14,7 @@ from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
 from rmwbench.bundle.read import TrialLine
 from rmwbench.results.compare.match import Match
 from rmwbench.results.compare.match import name as cell_name
-from rmwbench.results.compare.model import Difference, Topic, TopicName
+from rmwbench.results.compare.model import Difference, TopicLikeness, TopicName
 from rmwbench.results.compare.settings import differences, lines, of_texts
 from rmwbench.results.selection import Selection
 from rmwbench.suite.workload.schedule import schedule_of
@@ -42,7 +42,7 @@ def environment(
     b: Selection,
     matches: Sequence[Match],
     trials: tuple[Sequence[TrialLine], Sequence[TrialLine]],
-) -> tuple[Topic, ...]:
+) -> tuple[TopicLikeness, ...]:
     """In the order in which it matters; `trials`: the finished trials of either side's cells."""
     one = a.bundle.directory.resolve() == b.bundle.directory.resolve()
     found: dict[TopicName, list[Difference] | None] = {
@@ -53,7 +53,7 @@ def environment(
         "day": [] if one else _day(a, b, trials),
     }
     return tuple(
-        Topic(
+        TopicLikeness(
             topic=topic,
             question=QUESTIONS[topic],
             answer="unknown" if differing is None else "different" if differing else "same",

@@ -18,7 +18,7 @@ class Match:
 
 
 @dataclass(frozen=True)
-class Alone:
+class Unmatched:
     """A cell without counterpart. `counts`: A has it, so that a regression may hide in its
     absence."""
 
@@ -27,7 +27,7 @@ class Alone:
     counts: bool
 
 
-def match(a: Selection, b: Selection) -> tuple[list[Match], list[Alone]]:
+def match(a: Selection, b: Selection) -> tuple[list[Match], list[Unmatched]]:
     """Cells of equal workload, factors and arm. Where each side is one arm, the arms may differ; so
     may a workload or a level of which each side selects one.
     """
@@ -52,12 +52,14 @@ def match(a: Selection, b: Selection) -> tuple[list[Match], list[Alone]]:
             matches.append(Match(cell, found.pop(), chosen))
         elif found:
             alone.append(
-                Alone(f"{name(cell)} (A)", f"{len(found)} cells of B could be it: select one", True)
+                Unmatched(
+                    f"{name(cell)} (A)", f"{len(found)} cells of B could be it: select one", True
+                )
             )
         else:
-            alone.append(Alone(f"{name(cell)} (A)", _why(cell, b, keys), True))
+            alone.append(Unmatched(f"{name(cell)} (A)", _why(cell, b, keys), True))
     alone += [
-        Alone(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False)
+        Unmatched(f"{name(cell)} (B)", _why(cell, a, keys, "A"), False)
         for rest in others.values()
         for cell in rest
         if rest

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.verdicts.statements import Change, StatementVerdict
+from rmwbench.analysis.verdicts.statements import FractionChange, StatementVerdict
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.words.fields import absent
 
@@ -14,7 +14,7 @@ Answer = Literal["same", "different", "unknown"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trials:
+class ComparedTrials:
     """Of the compared cells, by what became of them."""
 
     done: int
@@ -34,7 +34,7 @@ class ComparedSide:
     tool_version: str | None
     machine: str | None
     selection: Mapping[str, tuple[str, ...]]
-    trials: Trials
+    trials: ComparedTrials
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,7 +60,7 @@ class Difference:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topic:
+class TopicLikeness:
     """Whether one thing besides the results is the same on both sides."""
 
     topic: TopicName
@@ -70,7 +70,7 @@ class Topic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class MetricRow:
     """One metric of one pair of cells. `ratio` is B ÷ A; of a fraction there is a `difference`, B −
     A, instead. `trials`: of A and of B. `needed`: blocks, or trials of each arm in each campaign,
     that would decide it."""
@@ -90,7 +90,7 @@ class Row:
     b: Estimate | None
     trials: tuple[int, int]
     ratio: Ratio | None
-    difference: Change | None
+    difference: FractionChange | None
     verdict: StatementVerdict
     reason: str
     needed: int | None
@@ -116,8 +116,8 @@ class Compared:
     paired: bool
     rules: JudgedBy
     cautions: tuple[str, ...]
-    environment: tuple[Topic, ...]
-    rows: tuple[Row, ...]
+    environment: tuple[TopicLikeness, ...]
+    rows: tuple[MetricRow, ...]
     not_comparable: tuple[NotComparable, ...]
     verdict: StatementVerdict
     exit_code: Literal[0, 1, 2]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from rmwbench.analysis.decide.answer import Answer, Limit, decide
+from rmwbench.analysis.decide.answer import DecisionAnswer, UserLimit, decide
 from rmwbench.analysis.decide.flips import Along, At, along
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limits import AtMost, NothingArrives, Outcome
@@ -23,9 +23,9 @@ class _MachineAnswers:
     """One machine's answer. `cases`: an answer per case that the limits are of."""
 
     machine: MachineData
-    answers: tuple[Answer, ...]
-    limits: tuple[Limit, ...]
-    cases: tuple[tuple[GatheredCase, tuple[Answer, ...]], ...]
+    answers: tuple[DecisionAnswer, ...]
+    limits: tuple[UserLimit, ...]
+    cases: tuple[tuple[GatheredCase, tuple[DecisionAnswer, ...]], ...]
     along: tuple[Along, ...]
 
 
@@ -100,15 +100,15 @@ def _decided(machine: MachineData, limits: LimitsFile, rules: Rules) -> _Machine
     )
 
 
-def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[Answer, ...]:
+def _of_case(case: GatheredCase, machine: MachineData, rules: Rules) -> tuple[DecisionAnswer, ...]:
     made = [candidate(name, [case], machine) for name in machine.seen[case.name]]
     return tuple(decide([one for one, _ in made], made[0][1], rules))
 
 
-def _limits(limits: LimitsFile) -> model.Limits:
+def _limits(limits: LimitsFile) -> model.DecideLimits:
     found = limits.document()
     topics = {name: _each(own) for name, own in found.get("topics", {}).items()}
-    return model.Limits(
+    return model.DecideLimits(
         name=limits.limits,
         title=limits.title,
         acceptable=_each(found["acceptable"]),
@@ -122,14 +122,14 @@ def _each(found: Sequence[Mapping[str, Any]]) -> tuple[AtMost, ...]:
     return tuple(AtMost(**one) for one in found)
 
 
-def _machine(one: _MachineAnswers) -> model.Machine:
+def _machine(one: _MachineAnswers) -> model.MachineDecision:
     machine = one.machine
-    return model.Machine(
+    return model.MachineDecision(
         summary=machine.summary,
         campaigns=machine.campaigns,
         candidates=tuple(_contender(answer, machine) for answer in one.answers),
         cases=tuple(
-            model.Case(
+            model.WorkloadCase(
                 case=case.name,
                 workload=case.workload,
                 levels=case.levels,
@@ -141,7 +141,7 @@ def _machine(one: _MachineAnswers) -> model.Machine:
     )
 
 
-def _contender(answer: Answer, machine: MachineData) -> model.Contender:
+def _contender(answer: DecisionAnswer, machine: MachineData) -> model.Contender:
     arm = machine.arms[answer.arm]
     return model.Contender(
         **vars(answer),

@@ -10,23 +10,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from rmwbench.analysis.decide.answer import Candidate, Failed, Limit
-from rmwbench.analysis.decide.posterior import Blocks
+from rmwbench.analysis.decide.answer import DecideCandidate, Failed, UserLimit
+from rmwbench.analysis.decide.posterior import BlockValues
 from rmwbench.analysis.metrics.aggregate import (
-    Trial,
+    MeasuredTrial,
     clock_bound,
     fraction_of,
     trial_value,
     under_way_of,
 )
 from rmwbench.analysis.metrics.comparisons import comparisons, is_floor, loads
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Of
+from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope
 from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics, limited_by
 from rmwbench.analysis.metrics.trial import measure_trial
 from rmwbench.analysis.stats.quantile import needed
 from rmwbench.analysis.verdicts import disturbed, interim
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.evidence import Small
+from rmwbench.bundle.evidence import SmallTables
 from rmwbench.bundle.read import TrialLine
 from rmwbench.codes import Code
 from rmwbench.errors import UserError
@@ -176,7 +176,7 @@ class _Gathering:
         )
 
     def _take(self, number: int, bundle: Bundle) -> None:
-        small = Small(bundle)
+        small = SmallTables(bundle)
         wanted: dict[int, tuple[GatheredCase, CandidateData]] = {}
         there = [
             (_CaseKey(found.workload, found.name, definition_of(cells[0])), found, cells)
@@ -264,7 +264,7 @@ class _Gathering:
     def _add(
         self,
         seen: CandidateData,
-        trial: Trial,
+        trial: MeasuredTrial,
         place: Place,
         topics: Sequence[Topic],
         names: Sequence[str],
@@ -348,11 +348,11 @@ def limits_of(
     }
 
 
-def blocks_of(seen: CandidateData, asked: Asked) -> Blocks | None:
+def blocks_of(seen: CandidateData, asked: Asked) -> BlockValues | None:
     """What blocks say of it, failed ones as if nothing had arrived; None where none has it. A cost
     of a failed block is unknown, so it is left out."""
     found, kind = seen.values.get(asked, {}), seen.kinds.get(asked) or _kind(asked[1])
-    lost = sorted(seen.failed) if GLOSSARY[asked[1]].of is not Of.PROCESSES else []
+    lost = sorted(seen.failed) if GLOSSARY[asked[1]].of is not MetricScope.PROCESSES else []
     if not found and not lost:
         return None
     places = sorted({*found, *lost})
@@ -363,7 +363,7 @@ def blocks_of(seen: CandidateData, asked: Asked) -> Blocks | None:
         values, of = tuple(float(k) for k, _ in pairs), tuple(float(n) for _, n in pairs)
     else:
         values, of = tuple(float(found.get(place, float("inf"))) for place in places), ()
-    return Blocks(
+    return BlockValues(
         "fraction" if kind == "fraction" else "amount" if kind == "amount" else "positive",
         values,
         tuple(campaign for campaign, _ in places),
@@ -382,11 +382,11 @@ def _share(counts: Iterable[tuple[int, int]]) -> float:
 
 def candidate(
     name: str, cases: Sequence[GatheredCase], machine: MachineData
-) -> tuple[Candidate, list[Limit]]:
+) -> tuple[DecideCandidate, list[UserLimit]]:
     """The candidate over these cases, with all limits that hold there for anybody."""
     limits = limits_in(cases, machine)
-    blocks: dict[Limit, Blocks] = {}
-    absent: dict[Limit, str] = {}
+    blocks: dict[UserLimit, BlockValues] = {}
+    absent: dict[UserLimit, str] = {}
     bound: set[str] = set()
     failed = ran = 0
     refused = None
@@ -407,10 +407,10 @@ def candidate(
             else:
                 absent[limit] = seen.reasons.get((limit.topic, limit.metric), "not measured")
     done = Failed(trials=failed, of=ran)
-    return Candidate(name, blocks, absent, done, frozenset(bound), refused), limits
+    return DecideCandidate(name, blocks, absent, done, frozenset(bound), refused), limits
 
 
-def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[Limit]:
+def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[UserLimit]:
     """Of all candidates together: a candidate that never ran is asked the same."""
     out = []
     for case in cases:
@@ -418,7 +418,7 @@ def limits_in(cases: Sequence[GatheredCase], machine: MachineData) -> list[Limit
         for seen in machine.seen[case.name].values():
             asked |= seen.limits
         out += [
-            Limit(case.name, topic, metric, most)
+            UserLimit(case.name, topic, metric, most)
             for (topic, metric), most in (asked or machine.otherwise).items()
         ]
     return out
@@ -428,7 +428,7 @@ def _kind(metric: str) -> str:
     return GLOSSARY[metric].kind
 
 
-def _why_none(metric: str, trial: Trial) -> str:
+def _why_none(metric: str, trial: MeasuredTrial) -> str:
     entry = GLOSSARY[metric]
     if entry.kind == "quantile":
         sample = trial.messages.samples.get(entry.source)

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from rmwbench.analysis.decide.answer import Answer
+from rmwbench.analysis.decide.answer import DecisionAnswer
 from rmwbench.analysis.decide.flips import Along, Level
 from rmwbench.analysis.verdicts.limits import AtMost, NothingArrives, Outcome
 from rmwbench.results.model import GlossaryEntry
@@ -21,7 +21,7 @@ class Selected:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Limits:
+class DecideLimits:
     """What the user's file asks for. `topics`: limits of a topic's own."""
 
     name: str
@@ -39,7 +39,7 @@ class DecidedBy:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Contender(Answer):
+class Contender(DecisionAnswer):
     """An arm with its answer over all cases that the limits are of."""
 
     middleware: str
@@ -50,23 +50,23 @@ class Contender(Answer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Case:
+class WorkloadCase:
     """A workload at the levels of its factors, with each candidate's answer for it alone."""
 
     case: str
     workload: str
     levels: Mapping[str, Level]
-    candidates: tuple[Answer, ...]
+    candidates: tuple[DecisionAnswer, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Machine:
+class MachineDecision:
     """One machine's answer."""
 
     summary: str
     campaigns: tuple[str, ...]
     candidates: tuple[Contender, ...]
-    cases: tuple[Case, ...]
+    cases: tuple[WorkloadCase, ...]
     along: tuple[Along, ...]
 
 
@@ -76,10 +76,10 @@ class Decided:
 
     schema: Literal["rmwbench/decide"] = "rmwbench/decide"
     version: Literal[2] = 2
-    limits: Limits
+    limits: DecideLimits
     rules: DecidedBy
     outcome: Outcome
     text: str
-    machines: tuple[Machine, ...]
+    machines: tuple[MachineDecision, ...]
     left_out: tuple[str, ...]
     glossary: Mapping[str, GlossaryEntry]

@@ -4,19 +4,19 @@ else."""
 from collections.abc import Sequence
 from dataclasses import replace
 
-from rmwbench.analysis.decide.answer import Answer, Met
+from rmwbench.analysis.decide.answer import DecisionAnswer, Met
 from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limits import Outcome, Why
 from rmwbench.results.answer.facts import names
-from rmwbench.results.decide.model import Limits, Machine
+from rmwbench.results.decide.model import DecideLimits, MachineDecision
 from rmwbench.results.model import Estimate
 from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
 from rmwbench.results.workload.outcomes import in_unit_of_limit
 from rmwbench.words import numbers as fmt
 
 
-def answer(limits: Limits, machines: Sequence[Machine], outcome: Outcome) -> str:
+def answer(limits: DecideLimits, machines: Sequence[MachineDecision], outcome: Outcome) -> str:
     """The whole answer: whom to take, or why nobody can say. `outcome`: over all machines."""
     title = limits.title or limits.name
     parts = []
@@ -28,16 +28,16 @@ def answer(limits: Limits, machines: Sequence[Machine], outcome: Outcome) -> str
     return f"{title[:1].upper()}{title[1:]}. {' '.join(parts)}"
 
 
-def _meets(machine: Machine) -> bool:
+def _meets(machine: MachineDecision) -> bool:
     return any(one.outcome == Outcome.MEETS for one in machine.candidates)
 
 
-def _all_miss(machine: Machine) -> bool:
+def _all_miss(machine: MachineDecision) -> bool:
     outcomes = {one.outcome for one in machine.candidates}
     return outcomes == {Outcome.MISSES}
 
 
-def _on_machine(machine: Machine) -> str:
+def _on_machine(machine: MachineDecision) -> str:
     by: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
     for one in machine.candidates:
         by[one.outcome].append(one.arm)
@@ -67,7 +67,7 @@ def _verb(found: Sequence[str], one: str, several: str) -> str:
     return one if len(found) == 1 else several
 
 
-def reason(candidate: Answer) -> str:
+def reason(candidate: DecisionAnswer) -> str:
     """Why a candidate's outcome is what it is: which limit binds, by how much, with its
     interval."""
     why, binding, failed = candidate.why, candidate.binding, candidate.failed
@@ -98,7 +98,7 @@ def observed(met: Met) -> str:
     return fmt.counted(met.blocks, "differing campaign" if met.campaigns_differ else "block")
 
 
-def nearest(candidate: Answer) -> str:
+def nearest(candidate: DecisionAnswer) -> str:
     """The limit that has the least room."""
     found = [one for one in candidate.limits if one.measured is not None]
     if not found:

@@ -7,7 +7,7 @@ from rmwbench.analysis.verdicts.unlike import flags
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.read import TrialLine
 from rmwbench.errors import UserError
-from rmwbench.results.explain.model import Explanation, Topic
+from rmwbench.results.explain.model import ArmInTopic, Explanation
 from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.workload import chain
 from rmwbench.results.workload.arm import ArmReport
@@ -69,12 +69,12 @@ def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explan
     )
 
 
-def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[Topic, ...]:
+def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[ArmInTopic, ...]:
     """Each with its latencies, what was lost, and its verdict."""
     out = []
     for topic in topics(found.arms[workload]):
         out.append(
-            Topic(
+            ArmInTopic(
                 topic=topic.name,
                 qos=arm.qos_of(topic.name),
                 metrics=metrics_in(arm.trials_in(topic.name)),

@@ -13,7 +13,7 @@ Kind = Literal["source", "transport", "relay"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Failure:
+class UndoneTrial:
     """A trial that is not done, with the reason and its codes (rmwbench/codes.py)."""
 
     trial: int
@@ -26,7 +26,7 @@ class Failure:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Trials:
+class ArmTrials:
     """Of an arm, by what became of them. `voided_by`: void ones by the code of the rule; `numbers`:
     the done ones."""
 
@@ -35,7 +35,7 @@ class Trials:
     void: int
     voided_by: Mapping[str, int]
     numbers: tuple[int, ...]
-    failures: tuple[Failure, ...]
+    failures: tuple[UndoneTrial, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,7 +59,7 @@ class SlowMessage:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tail:
+class TailAnswer:
     """The slowest `messages` `of` those that arrived from a writer at a reader (numbers of
     endpoints). `explained`: how many have a cause. `unwatched`: evidence that nobody took."""
 
@@ -76,7 +76,7 @@ class Tail:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class ChainPartAnswer:
     """A part of the way of relayed messages, with what it lost. `typical`: the mean over the
     messages around the median, which add up over the parts."""
 
@@ -91,7 +91,7 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chain:
+class ChainAnswer:
     """`nodes`: the fewest and the most on one of the `ways`. `under_way`: slow, and neither arrived
     nor lost. `parts` in their order, of all trials and ways together."""
 
@@ -100,7 +100,7 @@ class Chain:
     wanted: int
     arrived: int
     under_way: int
-    parts: tuple[Part, ...]
+    parts: tuple[ChainPartAnswer, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,7 +114,7 @@ class Layer:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Topic:
+class ArmInTopic:
     """What an arm did in a topic that is measured by itself. `qos`: as granted."""
 
     topic: str
@@ -134,12 +134,12 @@ class Explanation:
     workload: str
     arm: str
     cell: int
-    trials: Trials
+    trials: ArmTrials
     path: str | None
     notes: tuple[str, ...]
     flags: tuple[str, ...]
     losses: Losses | None
-    tails: tuple[Tail, ...]
-    chain: Chain | None
+    tails: tuple[TailAnswer, ...]
+    chain: ChainAnswer | None
     layers: tuple[Layer, ...] | None
-    topics: tuple[Topic, ...]
+    topics: tuple[ArmInTopic, ...]

@@ -15,7 +15,7 @@ from rmwbench.results.machine.model import (
     AA,
     Calibrated,
     Calibration,
-    Cost,
+    CallCost,
     CostsAt,
     Machine,
     OwnCosts,
@@ -112,10 +112,10 @@ def _metric(found: Mapping[str, Any] | None) -> Estimate | None:
     return None if found is None else Estimate.of({"unit": "", **_known(Estimate, found)})
 
 
-def _cost(found: Mapping[str, Any] | None) -> Cost | None:
+def _cost(found: Mapping[str, Any] | None) -> CallCost | None:
     if found is None:
         return None
-    return Cost(**{key: _short(held) for key, held in _known(Cost, found).items()})
+    return CallCost(**{key: _short(held) for key, held in _known(CallCost, found).items()})
 
 
 def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:

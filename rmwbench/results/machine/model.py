@@ -16,7 +16,7 @@ Difference = Literal["no difference", "different", "could not tell"]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Check:
+class TruthCheck:
     """One statement about a report. `within_95`: whether the interval as reported holds a law's
     value, where that was asked."""
 
@@ -36,7 +36,7 @@ class Truth:
     arm: str
     outcome: Outcome
     reason: str | None
-    checks: tuple[Check, ...]
+    checks: tuple[TruthCheck, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,7 @@ class AA:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cost:
+class CallCost:
     """Of one call, the median of `batches`; `no_data`: why there is none."""
 
     unit: str
@@ -123,8 +123,8 @@ class OwnCosts:
     latency: Estimate | None = absent()
     cpu_per_message: Estimate | None = absent()
     sizes: tuple[CostsAt, ...] | None = absent()
-    clock_read: Cost | None = absent()
-    record: Cost | None = absent()
+    clock_read: CallCost | None = absent()
+    record: CallCost | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import (
-    Trial,
+    MeasuredTrial,
     aggregate,
     clock_bound,
     fraction_of,
@@ -31,21 +31,21 @@ from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failing import with_lost
 from rmwbench.analysis.verdicts.limits import NO_MATCH
 from rmwbench.analysis.verdicts.spread import Spread, spread
-from rmwbench.analysis.verdicts.unlike import Facts
+from rmwbench.analysis.verdicts.unlike import ArmFacts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results.explain.model import Failure, Tail, Trials
-from rmwbench.results.measure import Small
+from rmwbench.results.explain.model import ArmTrials, TailAnswer, UndoneTrial
+from rmwbench.results.measure import ReportTables
 from rmwbench.results.model import Estimate, Ratio
 from rmwbench.results.shown import (
-    Arm,
     ArmVerdict,
     Configuration,
     PathShare,
     Settling,
     TrialValue,
     Ungranted,
+    WorkloadArm,
 )
 from rmwbench.results.workload import chain, groups
 from rmwbench.results.workload.interop import pair_of
@@ -72,9 +72,9 @@ class CellEvidence:
     of its worst trial, and what longer windows found."""
 
     cell: dict[str, Any]
-    trials: list[Trial]
+    trials: list[MeasuredTrial]
     lines: list[TrialLine]
-    tails: tuple[Tail, ...] = ()
+    tails: tuple[TailAnswer, ...] = ()
     settling: Settling | None = None
 
 
@@ -86,7 +86,7 @@ class ArmReport:
     """One cell's trials with everything the document says about them."""
 
     def __init__(
-        self, name: str, evidence: CellEvidence, small: Small, bundle: Bundle, primary: str
+        self, name: str, evidence: CellEvidence, small: ReportTables, bundle: Bundle, primary: str
     ):
         self.host = bundle.host
         self.cell, self.trials, self.lines = evidence.cell, evidence.trials, evidence.lines
@@ -114,7 +114,7 @@ class ArmReport:
         keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
         self.losses = losses(self.trials, small, reliable=self.reliable, keep_last=keep_last)
 
-    def _take_topics(self, small: Small) -> None:
+    def _take_topics(self, small: ReportTables) -> None:
         first = small.endpoints[self.trials[0].trial] if self.trials else []
         self.topics = judged_topics(first, self.definition)
         """Those that are judged one by one; empty where all are alike."""
@@ -125,10 +125,10 @@ class ArmReport:
         }
         """Topic, or None for the whole workload -> the names under which it may have limits."""
         self.topic_names = list(dict.fromkeys(e["topic"] for e in in_focus(first, self.definition)))
-        self.judged: dict[str | None, best.Arm] = {}
+        self.judged: dict[str | None, best.JudgedArm] = {}
         """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
         its workload: whoever knows these sets it."""
-        self.found = interim.Found()
+        self.found = interim.InterimCell()
         for trial in self.trials:
             bound = interim.is_bound(small.events[trial.trial])
             self.found.add(
@@ -158,7 +158,7 @@ class ArmReport:
         )
         self.worker_notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
 
-    def _take_disturbances(self, small: Small) -> None:
+    def _take_disturbances(self, small: ReportTables) -> None:
         flagged = disturbed.disturbances([t.trial for t in self.trials], small.events)
         self.behaved = [one.text for one in flagged if one.code in disturbed.OF_THE_MIDDLEWARE]
         """What its middleware did badly in at least half of its trials: that is in its numbers."""
@@ -166,7 +166,7 @@ class ArmReport:
         self.disturbed = [one.text for one in disturbances]
         self.disturbed_by = {one.code: one.trials for one in disturbances}
 
-    def _take_paths(self, small: Small) -> None:
+    def _take_paths(self, small: ReportTables) -> None:
         attested = [r for t in self.trials for r in small.attestations[t.trial]]
         # why nobody can say which path most bytes took
         unknown = {
@@ -179,8 +179,8 @@ class ArmReport:
         self.path, self.main_path = _path(self.paths)
 
     @property
-    def facts(self) -> Facts:
-        return Facts(
+    def facts(self) -> ArmFacts:
+        return ArmFacts(
             self.name,
             self.cell["layer"],
             self.qos,
@@ -216,16 +216,16 @@ class ArmReport:
             )
 
     @property
-    def counts(self) -> Trials:
+    def counts(self) -> ArmTrials:
         by = Counter(line.status for line in self.lines)
-        return Trials(
+        return ArmTrials(
             done=by["done"],
             failed=by["failed"],
             void=by["void"],
             voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
             numbers=tuple(t.trial for t in self.trials),
             failures=tuple(
-                Failure(
+                UndoneTrial(
                     trial=x.trial,
                     block=x.block,
                     status=x.status,
@@ -239,11 +239,11 @@ class ArmReport:
             ),
         )
 
-    def ran_in(self, topic: str | None) -> best.Arm:
+    def ran_in(self, topic: str | None) -> best.JudgedArm:
         """All that ran, in that topic alone, or in the whole workload."""
         return self.found.arm(self.name, self.cell, topic, self.lines)
 
-    def trials_in(self, topic: str | None) -> list[Trial]:
+    def trials_in(self, topic: str | None) -> list[MeasuredTrial]:
         """The trials, of that topic alone where one is named; of an arm whose topics and readers are
         alike they are of each of these."""
         if topic is None or not self.topics:
@@ -358,11 +358,11 @@ class ArmReport:
         unlike: list[str],
         outdated: bool,
         floor: "ArmReport | None",
-    ) -> Arm:
+    ) -> WorkloadArm:
         """`topic`: the one that the verdict rests on, where the workload is judged by several."""
         if interim.is_untimed(self.cell) and not self.floor:
             verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
-        return Arm(
+        return WorkloadArm(
             arm=self.name,
             middleware=self.cell["middleware"],
             layer=self.cell["layer"],
@@ -445,7 +445,7 @@ def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
     return {arm.family: arm for arm in reversed(arms) if arm.floor}
 
 
-def _in_trial(entry: glossary.Metric, trial: Trial) -> float | tuple[int, int] | None:
+def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int, int] | None:
     """(events, of) of a fraction."""
     if entry.kind != "fraction":
         return trial_value(entry, trial)
@@ -461,13 +461,13 @@ def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
             arm.judged[topic] = judged
 
 
-def unsent_by(trials: Sequence[Trial]) -> dict[UnsentBy, int]:
+def unsent_by(trials: Sequence[MeasuredTrial]) -> dict[UnsentBy, int]:
     """The messages that were never sent, by what kept them."""
     return dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter()))
 
 
 def per_trial(
-    values: Mapping[str, Sequence[tuple[Trial, float]]],
+    values: Mapping[str, Sequence[tuple[MeasuredTrial, float]]],
 ) -> dict[str, tuple[TrialValue, ...]]:
     """Metric -> its value in each trial, of those that have any."""
     return {

@@ -7,31 +7,33 @@ from typing import Any, cast
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial, over_trials, widened
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials, widened
 from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, TRANSPORT
 from rmwbench.analysis.metrics.chain.layers import WORDS
-from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks, Of
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks, MetricScope
 from rmwbench.analysis.metrics.glossary import Kind as KindOfMetric
 from rmwbench.analysis.stats.estimate import Estimate, NoData
-from rmwbench.results.explain.model import Chain, Kind, Layer, Part
+from rmwbench.results.explain.model import ChainAnswer, ChainPartAnswer, Kind, Layer
 
 HOP = next(m.source for m in METRICS if m.clocks is Clocks.HOP)
 
 
-def applies(name: str, trials: Sequence[Trial], primary: str) -> bool:
+def applies(name: str, trials: Sequence[MeasuredTrial], primary: str) -> bool:
     """Whether an arm's document lists the metric: those of chains, of layers and of lifecycle nodes
     are left out where no trial could have them, for most campaigns have none."""
     if name == primary:
         return True
     of = GLOSSARY[name].of
-    if of is Of.NODES:
+    if of is MetricScope.NODES:
         return any(t.bring_up is not None for t in trials)
-    if of is Of.CHAIN:
+    if of is MetricScope.CHAIN:
         return any(t.chain is not None for t in trials)
-    return of is not Of.LAYERS or any(t.layers is not None and t.layers.traced for t in trials)
+    return of is not MetricScope.LAYERS or any(
+        t.layers is not None and t.layers.traced for t in trials
+    )
 
 
-def chain(trials: Sequence[Trial]) -> Chain | None:
+def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
     """None where nothing is relayed."""
     chains = [(t, t.chain) for t in trials if t.chain is not None]
     if not chains:
@@ -48,7 +50,7 @@ def chain(trials: Sequence[Trial]) -> Chain | None:
             for q in PART_QUANTILES
         )
         parts.append(
-            Part(
+            ChainPartAnswer(
                 kind=cast(Kind, of.kind),
                 hop=of.hop,
                 name=of.name,
@@ -60,7 +62,7 @@ def chain(trials: Sequence[Trial]) -> Chain | None:
             )
         )
     fewest, most = first.nodes
-    return Chain(
+    return ChainAnswer(
         ways=first.paths,
         nodes=(fewest, most),
         wanted=sum(chain.wanted for _, chain in chains),
@@ -70,7 +72,7 @@ def chain(trials: Sequence[Trial]) -> Chain | None:
     )
 
 
-def layers(trials: Sequence[Trial]) -> tuple[Layer, ...] | None:
+def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
     """Each category with its time, all hops of a way together, and its share; None without any."""
     found = [t.layers for t in trials if t.layers is not None]
     if not found:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial, is_of_chain, trial_value
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, is_of_chain, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.estimate import finites
 from rmwbench.analysis.stats.quantile import BEYOND
@@ -27,11 +27,11 @@ def source(primary: str) -> str:
     return END_TO_END if is_of_chain(primary) else RESPONSE
 
 
-def curves(trials: Mapping[str, list[Trial]], primary: str) -> LatencyCharts:
+def curves(trials: Mapping[str, list[MeasuredTrial]], primary: str) -> LatencyCharts:
     """Of a workload's arms, or of those of a topic, in their order; `primary` is its metric."""
     drawn = source(primary)
 
-    def values(of: list[Trial]) -> dict[int, float]:
+    def values(of: list[MeasuredTrial]) -> dict[int, float]:
         entry = GLOSSARY[primary]
         return {t.trial: v for t in of if (v := trial_value(entry, t)) is not None}
 
@@ -44,7 +44,7 @@ def curves(trials: Mapping[str, list[Trial]], primary: str) -> LatencyCharts:
     )
 
 
-def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> Ecdf | None:
+def ecdf(arm: str, trials: list[MeasuredTrial], of: str = RESPONSE) -> Ecdf | None:
     """Points (latency, fraction of the wanted messages at or below), denser towards both ends; ends
     at the delivered fraction.
     """
@@ -74,7 +74,7 @@ def ecdf(arm: str, trials: list[Trial], of: str = RESPONSE) -> Ecdf | None:
     return Ecdf(arm=arm, latency_ns=_numbers(latency[unique]), fraction=_numbers(fractions[unique]))
 
 
-def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> Spectrum | None:
+def spectrum(arm: str, trials: list[MeasuredTrial], of: str = RESPONSE) -> Spectrum | None:
     """Quantiles 0 … 1 − 10/n, spaced evenly in log(1−q): as deep as rule 5 allows for the pooled
     messages; null where messages that did not arrive reach.
     """
@@ -88,7 +88,7 @@ def spectrum(arm: str, trials: list[Trial], of: str = RESPONSE) -> Spectrum | No
 
 
 def series(
-    arm: str, trials: list[Trial], metric_by_trial: dict[int, float], of: str = RESPONSE
+    arm: str, trials: list[MeasuredTrial], metric_by_trial: dict[int, float], of: str = RESPONSE
 ) -> Series | None:
     """The trial whose primary metric is the middle one (the lower of two): representative, not
     chosen by eye."""
@@ -101,13 +101,13 @@ def series(
     return Series(arm=arm, trial=chosen, time_s=_numbers(time_s), latency_ns=_numbers(latency))
 
 
-def _series(trial: Trial, of: str) -> tuple[np.ndarray, np.ndarray] | None:
+def _series(trial: MeasuredTrial, of: str) -> tuple[np.ndarray, np.ndarray] | None:
     if of == END_TO_END:
         return None if trial.chain is None else trial.chain.series
     return trial.messages.series
 
 
-def _pooled(trials: list[Trial], of: str) -> tuple[np.ndarray, np.ndarray, int]:
+def _pooled(trials: list[MeasuredTrial], of: str) -> tuple[np.ndarray, np.ndarray, int]:
     """(values sorted, cumulative count, total) of that latency of all trials."""
     samples = [s for t in trials if (s := t.messages.samples.get(of)) is not None and s.count]
     if not samples:

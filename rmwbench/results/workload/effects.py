@@ -21,7 +21,7 @@ from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.results.workload.arm import ArmReport
 from rmwbench.words import numbers as fmt
 
@@ -30,7 +30,7 @@ METRICS = names_for(Use.EFFECT)
 
 
 @dataclass
-class Effect:
+class UnjudgedEffect:
     """An arm ÷ another, metric by metric, before it is judged. `after`: what its sentence ends
     with; `topic`: the one that it is of, None for the whole workload."""
 
@@ -42,7 +42,7 @@ class Effect:
     topic: str | None = None
 
 
-def judged(effects: Sequence[Effect], rules: Rules) -> dict[str, list[shown.Effect]]:
+def judged(effects: Sequence[UnjudgedEffect], rules: Rules) -> dict[str, list[shown.Effect]]:
     """Workload -> its effects, in their order; all of a report are judged at once."""
     found = iter(gains.judge([p for effect in effects for p in effect.planned.values()], rules))
     out: dict[str, list[shown.Effect]] = {}
@@ -60,7 +60,7 @@ def judged(effects: Sequence[Effect], rules: Rules) -> dict[str, list[shown.Effe
     return out
 
 
-def effects(workload: str, arms: Sequence[ArmReport]) -> list[Effect]:
+def effects(workload: str, arms: Sequence[ArmReport]) -> list[UnjudgedEffect]:
     """Of a workload's arms, each against the one that it names, in their order."""
     by_name = {arm.name: arm for arm in arms}
     out = []
@@ -78,14 +78,14 @@ def _divided(
     against: str,
     metrics: Iterable[str],
     after: Callable[[str | None], str] = lambda topic: "",
-) -> list[Effect]:
+) -> list[UnjudgedEffect]:
     """`arm` ÷ `base`, called `against`, in its primary metric and in `metrics`: of the whole
     workload, then of each topic that both have by itself. `after`: topic -> what the sentence ends
     with."""
     topics = [None, *arm.shared(base)]
     asked = {topic: _planned(arm, base, (arm.primary, *metrics), topic) for topic in topics}
     return [
-        Effect(workload, arm.name, against, planned, after(topic), topic)
+        UnjudgedEffect(workload, arm.name, against, planned, after(topic), topic)
         for topic, planned in asked.items()
         if planned or topic is None
     ]
@@ -97,7 +97,7 @@ BESIDE = names_for(Use.BESIDE)
 
 def beside(
     workload: str, arms: Sequence[ArmReport], others: Sequence[ArmReport], title: str
-) -> list[Effect]:
+) -> list[UnjudgedEffect]:
     """The same for a workload that names another `against`, called `title`: each arm with itself
     there."""
     by_name = {arm.name: arm for arm in others}
@@ -113,7 +113,7 @@ RELIABLE, BEST_EFFORT = "reliable", "best_effort"
 TRANSPORT = "modes.transport"
 
 
-def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[Effect]:
+def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[UnjudgedEffect]:
     """What reliability costs: each arm of a comparison at the level `reliable` ÷ itself at
     `best_effort`, all other levels alike, paired within blocks. Empty for any other comparison.
     `arms`: comparison → its arms."""
@@ -134,7 +134,7 @@ def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> lis
     return out
 
 
-def transport_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[Effect]:
+def transport_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[UnjudgedEffect]:
     """What a transport costs: each arm of a comparison ÷ itself at the first level of
     `modes.transport` at which it ran, all other levels alike, paired within blocks. Empty for any
     other comparison. `arms`: comparison → its arms, in the order of the levels."""
@@ -202,7 +202,7 @@ def _words(judged: Mapping[str, gains.Gain]) -> str:
     return "; ".join(f"{word} {', '.join(found)}" for word, found in names if found)
 
 
-def columns(workload: Workload) -> list[str]:
+def columns(workload: WorkloadAnswer) -> list[str]:
     """The metrics that any effect of the workload has, in the order of a table's columns."""
     there = {name for effect in workload.effects for name in effect.ratios}
     return [

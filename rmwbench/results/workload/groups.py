@@ -13,24 +13,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rmwbench.analysis.metrics.aggregate import Trial, over_trials
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials
 from rmwbench.analysis.metrics.glossary import METRICS, Kind, nodes
 from rmwbench.analysis.metrics.network.link_bytes import UP, Wire
-from rmwbench.analysis.metrics.network.network import Network
+from rmwbench.analysis.metrics.network.network import TrialNetwork
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.results import shown as answer
 from rmwbench.results.shown import (
-    Arm,
     Delivered,
     Link,
-    Outage,
+    MeanOutage,
     Recovery,
     Sent,
     ShownOutage,
     TrialRate,
-    Workload,
+    WorkloadAnswer,
+    WorkloadArm,
 )
 from rmwbench.words import numbers as fmt
 
@@ -71,7 +71,7 @@ TABLES = tuple(
 )
 
 
-def groups(workload: Workload) -> list[MetricTable]:
+def groups(workload: WorkloadAnswer) -> list[MetricTable]:
     """The tables of a workload, each with the columns that have data in any arm. If its only data
     is a stall, there is no such table: the main tables have it."""
     found = []
@@ -88,26 +88,28 @@ def groups(workload: Workload) -> list[MetricTable]:
     return found
 
 
-class _Seen(NamedTuple):
+class _LinkBytes(NamedTuple):
     """What one trial's links carried, in so many ns."""
 
     wire: Wire
     length_ns: int
 
 
-def network(trials: Sequence[Trial]) -> answer.Network | None:
+def network(trials: Sequence[MeasuredTrial]) -> answer.NetworkAnswer | None:
     """Of an arm; None where no trial has links or an interruption."""
     seen = [
-        _Seen(t.network.wire, t.network.length_ns) for t in trials if t.network.wire is not None
+        _LinkBytes(t.network.wire, t.network.length_ns)
+        for t in trials
+        if t.network.wire is not None
     ]
     if not seen and not any(t.network.outages for t in trials):
         return None
-    return answer.Network(
+    return answer.NetworkAnswer(
         sent=_sent(seen), links=_links(seen), outages=_outages([t.network for t in trials])
     )
 
 
-def _sent(seen: Sequence[_Seen]) -> tuple[Sent, ...]:
+def _sent(seen: Sequence[_LinkBytes]) -> tuple[Sent, ...]:
     """By sender and class: frames of all trials, bytes per second, and the share of all bytes."""
     found = []
     total = sum(n.wire.bytes for n in seen)
@@ -126,7 +128,7 @@ def _sent(seen: Sequence[_Seen]) -> tuple[Sent, ...]:
     return tuple(found)
 
 
-def _links(seen: Sequence[_Seen]) -> tuple[Link, ...]:
+def _links(seen: Sequence[_LinkBytes]) -> tuple[Link, ...]:
     """By link and direction: what it let through, what share of its frames it lost, and to what."""
     found = []
     there = dict.fromkeys(link for n in seen for link in n.wire.entered)
@@ -152,10 +154,10 @@ def _links(seen: Sequence[_Seen]) -> tuple[Link, ...]:
     return tuple(found)
 
 
-def _outages(seen: Sequence[Network]) -> tuple[Outage, ...]:
+def _outages(seen: Sequence[TrialNetwork]) -> tuple[MeanOutage, ...]:
     """The interruptions of a trial by their place in it, each with the recovery of every stream
     that it touched."""
-    most = max(seen, key=lambda n: len(n.outages), default=Network())
+    most = max(seen, key=lambda n: len(n.outages), default=TrialNetwork())
     found = []
     for place, outage in enumerate(most.outages):
         same = [(n, n.outages[place]) for n in seen if len(n.outages) > place]
@@ -167,7 +169,7 @@ def _outages(seen: Sequence[Network]) -> tuple[Outage, ...]:
                 if one.outage == o:
                     streams.setdefault((one.topic, one.writer, one.reader), []).append(one.time_ns)
         found.append(
-            Outage(
+            MeanOutage(
                 kind=outage.kind,
                 who=outage.who,
                 what=outage.what,
@@ -187,7 +189,7 @@ def _outages(seen: Sequence[Network]) -> tuple[Outage, ...]:
     return tuple(found)
 
 
-def delivered(arm: str, trials: Sequence[Trial]) -> Delivered | None:
+def delivered(arm: str, trials: Sequence[MeasuredTrial]) -> Delivered | None:
     """`charts.delivered` of an arm: per bin of the window the mean over trials of messages due,
     published and taken per second, and each trial's own; None where no trial was looked at stream
     by stream."""
@@ -241,7 +243,7 @@ def _fraction(events: Sequence[int], of: Sequence[int]) -> Estimate:
     return Measured("fraction", value, low, high, int(totals.sum()), int(kept.sum()), method)
 
 
-def slowest(arm: Arm) -> list[tuple[str, ...]]:
+def slowest(arm: WorkloadArm) -> list[tuple[str, ...]]:
     """One line per interruption and stream: (what, when, stream, time to recover)."""
     found: list[tuple[str, ...]] = []
     for outage in arm.network.outages if arm.network else ():

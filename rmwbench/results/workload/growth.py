@@ -6,7 +6,7 @@ from typing import Any
 
 from rmwbench.analysis.metrics.glossary import Use, names_for
 from rmwbench.analysis.stats.growth import growth, sizes_of, words
-from rmwbench.results.shown import Growth
+from rmwbench.results.shown import CostGrowth
 from rmwbench.results.workload.arm import ArmReport
 
 
@@ -25,7 +25,7 @@ def graph_of(definition: Mapping[str, Any]) -> tuple[int, int] | None:
     return (sum(counts), len(counts)) if counts else None
 
 
-def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[Growth, ...]:
+def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[CostGrowth, ...]:
     """`growth` of the show document. `arms`: comparison -> its arms."""
     graphs = {name: graph_of(found[0].definition) for name, found in arms.items() if found}
     sizes = sizes_of(list(arms), graphs)
@@ -40,7 +40,7 @@ def growths(arms: Mapping[str, Sequence[ArmReport]]) -> tuple[Growth, ...]:
             )
             if found is not None:
                 out.append(
-                    Growth(
+                    CostGrowth(
                         arm=name,
                         metric=metric,
                         exponent=round(found.exponent, 3),

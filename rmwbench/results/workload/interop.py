@@ -15,7 +15,7 @@ from typing import Any, cast
 from rmwbench.analysis.verdicts.failing import lost_by_its_arm
 from rmwbench.analysis.verdicts.limits import SILENT
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Arm, Matrix, PairCell, PairOutcome, Workload
+from rmwbench.results.shown import Matrix, PairCell, PairOutcome, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 _WRONG = (
@@ -59,7 +59,7 @@ def _label(side: dict[str, Any]) -> str:
     return str(side["middleware"]) if profile == "untouched" else f"{side['middleware']} {profile}"
 
 
-def matrix(arms: Sequence[Arm]) -> Matrix | None:
+def matrix(arms: Sequence[WorkloadArm]) -> Matrix | None:
     """Of a workload's arms; None where fewer than two are pairs."""
     paired = [(arm, arm.pair) for arm in arms if arm.pair]
     if len(paired) < 2:
@@ -71,14 +71,14 @@ def matrix(arms: Sequence[Arm]) -> Matrix | None:
     )
 
 
-def _cell(arm: Arm, talker: str, listener: str) -> PairCell:
+def _cell(arm: WorkloadArm, talker: str, listener: str) -> PairCell:
     outcome, reason, flags = _outcome(arm)
     return PairCell(
         talker=talker, listener=listener, arm=arm.arm, outcome=outcome, reason=reason, flags=flags
     )
 
 
-def _outcome(arm: Arm) -> tuple[PairOutcome, str, tuple[str, ...]]:
+def _outcome(arm: WorkloadArm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     """What became of it, why, and what was wrong with what arrived."""
     if arm.not_supported:
         return "not supported", arm.not_supported, ()
@@ -98,7 +98,7 @@ def _outcome(arm: Arm) -> tuple[PairOutcome, str, tuple[str, ...]]:
     return outcome, (failures[0].reason or "").partition("\n")[0], ()
 
 
-def _nothing_came(arm: Arm) -> bool:
+def _nothing_came(arm: WorkloadArm) -> bool:
     return arm.losses is not None and 0 < arm.losses.wanted == arm.losses.missing
 
 
@@ -129,7 +129,7 @@ class Shade:
     heat: int | None
 
 
-def shown(workload: Workload) -> list[tuple[str, list[Shade | None]]]:
+def shown(workload: WorkloadAnswer) -> list[tuple[str, list[Shade | None]]]:
     """Rows of the matrix as every renderer has them: (talker, a cell for each listener or None
     where there is no such pair); empty without a matrix."""
     if workload.matrix is None:

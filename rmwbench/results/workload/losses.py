@@ -6,15 +6,15 @@ from functools import reduce
 from operator import add
 
 from rmwbench.analysis.causes.loss_places import Losses, LossPlace, drops, locate
-from rmwbench.analysis.metrics.aggregate import Trial
-from rmwbench.results.explain.model import Chain
-from rmwbench.results.measure import Small
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.results.explain.model import ChainAnswer
+from rmwbench.results.measure import ReportTables
 from rmwbench.results.workload.groups import VERDICTS
 from rmwbench.words import numbers as fmt
 
 
 def losses(
-    trials: Sequence[Trial], small: Small, *, reliable: bool, keep_last: bool
+    trials: Sequence[MeasuredTrial], small: ReportTables, *, reliable: bool, keep_last: bool
 ) -> Losses | None:
     """None where everything had arrived when the trials ended, or no trial is done. What was under
     way then is slow and not lost: it stands beside, and in none of the places."""
@@ -29,7 +29,7 @@ def losses(
     return locate(ledger, counted, reliable=reliable, keep_last=keep_last)
 
 
-def _links(trial: Trial) -> dict[str, int]:
+def _links(trial: MeasuredTrial) -> dict[str, int]:
     """Maps a link and what happened on it to the number of frames with data that it lost, in
     words."""
     found = trial.network.wire.lost_data if trial.network.wire else {}
@@ -61,6 +61,6 @@ def slow(under_way: int, wanted: int) -> str | None:
     )
 
 
-def slow_of(counted: Losses | Chain | None) -> str | None:
+def slow_of(counted: Losses | ChainAnswer | None) -> str | None:
     """The same of what counts them; None where nothing does."""
     return None if counted is None else slow(counted.under_way, counted.wanted)

@@ -29,13 +29,13 @@ from rmwbench.analysis.verdicts.limits import (
 from rmwbench.codes import Code
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import (
-    Arm,
     ArmInCondition,
-    Condition,
+    LevelsOutcome,
     Outcomes,
-    Shown,
+    SuiteAnswer,
     TopicArm,
-    Workload,
+    WorkloadAnswer,
+    WorkloadArm,
 )
 from rmwbench.results.workload.losses import slow
 from rmwbench.words import numbers as fmt
@@ -79,7 +79,7 @@ a later one says counts."""
 
 
 def judged(
-    limits: AcceptedLimits | None, workloads: Sequence[Workload], called: Mapping[str, Names]
+    limits: AcceptedLimits | None, workloads: Sequence[WorkloadAnswer], called: Mapping[str, Names]
 ) -> Outcomes | None:
     """None where neither the suite nor the user has any limits. `called`: by workload."""
     if limits is None:
@@ -104,11 +104,11 @@ def _has_own(limits: AcceptedLimits, called: Names) -> bool:
     return any(name in limits.topics for names in called.values() for name in names)
 
 
-def _condition(limits: AcceptedLimits, workload: Workload, called: Names) -> Condition:
+def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) -> LevelsOutcome:
     arms = [arm for arm in workload.arms if arm.role != "floor"]
     of = {arm.arm: _of_arm(limits, workload, arm, called) for arm in arms}
     found = judge.of_condition({name: one.judged for name, one in of.items()})
-    return Condition(
+    return LevelsOutcome(
         workload=workload.workload,
         levels=dict(arms[0].factors) if arms else {},
         outcome=found.outcome,
@@ -139,7 +139,7 @@ class _ArmInTopics:
 
 
 @dataclass(frozen=True)
-class _Part:
+class _LimitPart:
     """What has limits of its own: a topic, or the whole workload. `wanted`: metric -> of how many
     messages some were under way."""
 
@@ -148,7 +148,9 @@ class _Part:
     wanted: Mapping[str, int]
 
 
-def _of_arm(limits: AcceptedLimits, workload: Workload, arm: Arm, called: Names) -> _ArmInTopics:
+def _of_arm(
+    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, called: Names
+) -> _ArmInTopics:
     """By each of its topics where the workload has unlike ones, and by what no topic has alone."""
     parts = dict(_parts(limits, workload, arm, called))
     found = {
@@ -169,8 +171,8 @@ def _of_arm(limits: AcceptedLimits, workload: Workload, arm: Arm, called: Names)
 
 
 def _parts(
-    limits: AcceptedLimits, workload: Workload, arm: Arm, called: Names
-) -> Iterator[tuple[str | None, _Part]]:
+    limits: AcceptedLimits, workload: WorkloadAnswer, arm: WorkloadArm, called: Names
+) -> Iterator[tuple[str | None, _LimitPart]]:
     """Topic, or None for the whole workload -> its limits and the arm there: only what has a
     limit."""
     if not workload.topics:
@@ -187,7 +189,7 @@ def _parts(
         yield None, _whole(whole, arm)
 
 
-def _whole(acceptable: Sequence[AtMost], arm: Arm) -> _Part:
+def _whole(acceptable: Sequence[AtMost], arm: WorkloadArm) -> _LimitPart:
     counts = {"ledger": arm.losses, "chain": arm.chain}
     waiting = {
         limit.metric: counted
@@ -195,7 +197,7 @@ def _whole(acceptable: Sequence[AtMost], arm: Arm) -> _Part:
         if (by := judge.counts_under_way(limit.metric)) and (counted := counts[by])
     }
     lost_all = arm.losses is not None and arm.losses.missing == arm.losses.wanted
-    return _Part(
+    return _LimitPart(
         acceptable,
         _tried(
             arm,
@@ -207,7 +209,7 @@ def _whole(acceptable: Sequence[AtMost], arm: Arm) -> _Part:
     )
 
 
-def _in_topic(acceptable: Sequence[AtMost], arm: Arm, there: TopicArm) -> _Part:
+def _in_topic(acceptable: Sequence[AtMost], arm: WorkloadArm, there: TopicArm) -> _LimitPart:
     wanted = there.metrics["undelivered"].count or 0
     lost_all = bool(there.missing or there.under_way) and there.missing == wanted
     counted = [
@@ -215,7 +217,7 @@ def _in_topic(acceptable: Sequence[AtMost], arm: Arm, there: TopicArm) -> _Part:
         for limit in acceptable
         if judge.counts_under_way(limit.metric) == "ledger" and there.under_way
     ]
-    return _Part(
+    return _LimitPart(
         acceptable,
         _tried(
             arm,
@@ -228,7 +230,7 @@ def _in_topic(acceptable: Sequence[AtMost], arm: Arm, there: TopicArm) -> _Part:
 
 
 def _tried(
-    arm: Arm,
+    arm: WorkloadArm,
     metrics: Mapping[str, Estimate],
     under_way: Mapping[str, int],
     *,
@@ -253,7 +255,7 @@ def _overlaid(
     return [*(limit for limit in general if limit.metric not in mine), *mine.values()]
 
 
-def _reason(part: _Part, nothing: NothingArrives, judged: judge.ArmJudgement) -> str:
+def _reason(part: _LimitPart, nothing: NothingArrives, judged: judge.ArmJudgement) -> str:
     """Of the metric that decided or leaves it open: its value, and the limit. Where all are within,
     each of them."""
     if judged.metric is None:
@@ -267,7 +269,7 @@ def _reason(part: _Part, nothing: NothingArrives, judged: judge.ArmJudgement) ->
     return f"{said}; the limit is {amount(limit.at_most, judged.metric)}"
 
 
-def _measured(metric: str, part: _Part) -> str:
+def _measured(metric: str, part: _LimitPart) -> str:
     shown = fmt.metric(in_unit_of_limit(part.arm.metrics.get(metric)))
     value = f"no data ({shown.basis})" if shown.state == "absent" else shown.full
     waiting = slow(part.arm.under_way.get(metric, 0), part.wanted.get(metric, 0))
@@ -323,7 +325,7 @@ def _in_words(limits: Sequence[AtMost]) -> str:
     )
 
 
-def _summary(conditions: Sequence[Condition]) -> str:
+def _summary(conditions: Sequence[LevelsOutcome]) -> str:
     """`Of 30 conditions: 5 meets, 10 misses, 4 only cyclonedds, 11 none.`"""
     counts = Counter(f"{ONLY} {one.only}" if one.only else one.outcome for one in conditions)
     alone = [f"{ONLY} {name}" for name in dict.fromkeys(one.only for one in conditions) if name]
@@ -371,7 +373,7 @@ class OutcomeMatrix:
     rows: tuple[ConditionRow, ...]
 
 
-def shown(doc: Shown) -> OutcomeMatrix | None:
+def shown(doc: SuiteAnswer) -> OutcomeMatrix | None:
     """The matrix as every renderer has it; None without one."""
     if doc.outcomes is None:
         return None
@@ -403,8 +405,8 @@ def shown(doc: Shown) -> OutcomeMatrix | None:
 
 
 def _row(
-    workload: Workload,
-    condition: Condition,
+    workload: WorkloadAnswer,
+    condition: LevelsOutcome,
     labels: tuple[str, ...],
     arms: Sequence[str],
     at: int,
@@ -430,7 +432,7 @@ def _row(
     )
 
 
-def _cell(workload: Workload, one: ArmInCondition, at: int, place: int) -> ConditionCell:
+def _cell(workload: WorkloadAnswer, one: ArmInCondition, at: int, place: int) -> ConditionCell:
     known = workload.arms[place].metrics
     if one.topic:
         (topic,) = [t for t in workload.topics if t.topic == one.topic]

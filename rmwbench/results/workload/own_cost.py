@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from rmwbench.results.machine.model import CostsAt, OwnCosts
-from rmwbench.results.shown import Amount, Arm, OwnCost
+from rmwbench.results.shown import Amount, OwnCost, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 SHOWN = {"response_latency": "response_latency_p50", "cpu_per_message": "cpu_per_message"}
@@ -20,7 +20,7 @@ LARGE = 0.1
 
 
 def own_share(
-    own: OwnCosts | None, payload_bytes: int | None, arms: Sequence[Arm]
+    own: OwnCosts | None, payload_bytes: int | None, arms: Sequence[WorkloadArm]
 ) -> OwnCost | None:
     """Of a workload's arms, by a calibration's `own_cost`. None where the calibration has no sizes,
     or the workload does not read what it carries."""
@@ -72,7 +72,7 @@ def _at(sizes: Sequence[CostsAt], name: str, payload_bytes: int) -> Amount | Non
     return Amount(unit=unit, value=a + (b - a) * (payload_bytes - x) / (y - x))
 
 
-def _largest_share(value: float, arms: Sequence[Arm], metric: str) -> float | None:
+def _largest_share(value: float, arms: Sequence[WorkloadArm], metric: str) -> float | None:
     """Of the arm that has least of it."""
     known = [v for arm in arms if (v := fmt.finite(arm.value(metric)))]
     return value / min(known) if known else None

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from rmwbench.analysis.causes.tail import CAUSES, UNEXPLAINED, explain, pairs
 from rmwbench.analysis.causes.tail import Tail as Explained
 from rmwbench.analysis.causes.witness import between, witnesses
-from rmwbench.analysis.metrics.aggregate import Trial
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.network.outage import outages
 from rmwbench.analysis.records.frame_counts import counts_of
@@ -15,18 +15,18 @@ from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.evidence import TrialEvidence, evidence
 from rmwbench.bundle.read import TrialLine
-from rmwbench.results.explain.model import Cause, SlowMessage, Tail
-from rmwbench.results.measure import Small
+from rmwbench.results.explain.model import Cause, SlowMessage, TailAnswer
+from rmwbench.results.measure import ReportTables
 
 SOURCE = "response_latency"
 EXAMPLES = 5
 """Of a tail, the slowest messages that are told one by one."""
 
 
-def worst_trial(trials: Sequence[Trial]) -> Trial | None:
+def worst_trial(trials: Sequence[MeasuredTrial]) -> MeasuredTrial | None:
     """The trial with the slowest message that arrived; None where none did."""
 
-    def slowest(trial: Trial) -> float:
+    def slowest(trial: MeasuredTrial) -> float:
         sample = trial.messages.samples.get(SOURCE)
         return sample.largest_finite if sample is not None else 0.0
 
@@ -35,8 +35,11 @@ def worst_trial(trials: Sequence[Trial]) -> Trial | None:
 
 
 def of_worst(
-    bundle: Bundle, cells: Mapping[int, Sequence[Trial]], lines: Iterable[TrialLine], small: Small
-) -> dict[int, tuple[Tail, ...]]:
+    bundle: Bundle,
+    cells: Mapping[int, Sequence[MeasuredTrial]],
+    lines: Iterable[TrialLine],
+    small: ReportTables,
+) -> dict[int, tuple[TailAnswer, ...]]:
     """Cell -> the tails of its worst trial, where it has one. In order of trials: that is how they
     are stored."""
     worst = {trial.trial for found in cells.values() if (trial := worst_trial(found)) is not None}
@@ -46,13 +49,13 @@ def of_worst(
     }
 
 
-def tails(bundle: Bundle, line: TrialLine, small: Small) -> tuple[Tail, ...]:
+def tails(bundle: Bundle, line: TrialLine, small: ReportTables) -> tuple[TailAnswer, ...]:
     """One per writer and reader of the trial, the longest first."""
     (found,) = evidence(bundle, [line], small)
     return _of(bundle, found)
 
 
-def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
+def _of(bundle: Bundle, found: TrialEvidence) -> tuple[TailAnswer, ...]:
     places = {e["endpoint"]: e["process"] for e in found.endpoints}
     context = Context.of(found)
     known, clocks, window = context.evidence, context.clocks, context.window
@@ -84,9 +87,9 @@ def _of(bundle: Bundle, found: TrialEvidence) -> tuple[Tail, ...]:
     return tuple(sorted(out, key=lambda tail: -tail.worst[0].latency_ns))
 
 
-def _tail(tail: Explained, trial: int, writer: int, reader: int, first_seq: int) -> Tail:
+def _tail(tail: Explained, trial: int, writer: int, reader: int, first_seq: int) -> TailAnswer:
     total = len(tail.messages)
-    return Tail(
+    return TailAnswer(
         trial=trial,
         writer=writer,
         reader=reader,

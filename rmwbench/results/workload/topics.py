@@ -6,14 +6,14 @@ topic too.
 from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics import topics as measured
-from rmwbench.analysis.metrics.aggregate import Trial, aggregate, trial_value
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import OF_TOPICS
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.interim import failed_blocks
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Readers, Topic, TopicArm, TopicTrials
+from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
 from rmwbench.results.workload import chart_points
 from rmwbench.results.workload.arm import ArmReport, floors, per_trial, qos_words, unsent_by
 from rmwbench.words import numbers as fmt
@@ -32,7 +32,7 @@ def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
     return list(found.values())
 
 
-def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[Topic, ...]:
+def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[TopicAnswer, ...]:
     """`topics` of a workload: empty where it has one topic or only ones that are alike."""
     judged = any(topic is not None for topic in verdicts)
     return tuple(
@@ -41,7 +41,7 @@ def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[
     )
 
 
-def metrics_in(trials: Sequence[Trial]) -> dict[str, Estimate]:
+def metrics_in(trials: Sequence[MeasuredTrial]) -> dict[str, Estimate]:
     """Those that a topic has by itself; `trials` are of it alone."""
     return {name: aggregate(GLOSSARY[name], trials) for name in OF_TOPICS}
 
@@ -54,10 +54,10 @@ def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
 
 def _topic(
     topic: measured.Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
-) -> Topic:
+) -> TopicAnswer:
     floor = floors(arms)
     trials = {arm.name: arm.trials_in(topic.name) for arm in arms}
-    return Topic(
+    return TopicAnswer(
         topic=topic.name,
         title=topic.name,
         members=tuple(topic.members),
@@ -99,7 +99,7 @@ def _readers(topic: measured.Topic) -> Readers | None:
 def _arm(
     arm: ArmReport,
     topic: str,
-    trials: Sequence[Trial],
+    trials: Sequence[MeasuredTrial],
     floor: ArmReport | None,
     verdict: best.Verdict,
 ) -> TopicArm:
@@ -137,7 +137,7 @@ def _arm(
     )
 
 
-def facts(topic: Topic) -> str:
+def facts(topic: TopicAnswer) -> str:
     """`524 kB at 10 Hz, best effort`; `8 topics` where it is several that are alike; of readers that
     differ from others also in what, `keeps each message 50 ms`."""
     parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []

@@ -36,7 +36,7 @@ LAYERS = ("floor", "rclcpp", "rclpy")
 NEAR = 3
 
 
-class Listed(Arm):
+class ListedCandidate(Arm):
     """A candidate in its file: an arm, the sets that it is `in`, and what it `needs` that no other
     has, in words."""
 
@@ -56,7 +56,7 @@ class CandidatesFile(Strict):
     """`sets`: name -> what it is for, or that with more."""
 
     sets: dict[ArmName, str | ListedSet] = Field(default_factory=dict)
-    candidates: Annotated[tuple[Listed, ...], Field(strict=False, min_length=1)]
+    candidates: Annotated[tuple[ListedCandidate, ...], Field(strict=False, min_length=1)]
 
     @property
     def what(self) -> dict[str, str]:

@@ -113,7 +113,7 @@ def source_file(source: str | Path, file: str, what: str) -> Path:
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedSuite:
     """`name` is what `rmwbench run` takes; `folder` of `suites/`, empty for none."""
 
     name: str
@@ -121,12 +121,12 @@ class Listed:
     folder: str
 
 
-def listed() -> list[Listed]:
+def listed() -> list[ListedSuite]:
     """The shipped suites with their titles. Only the title of each file is read: all of every suite
     takes seconds."""
     top = suites_directory()
     return [
-        Listed(name, _title(name), "".join(path.relative_to(top).parts[:-1][:1]))
+        ListedSuite(name, _title(name), "".join(path.relative_to(top).parts[:-1][:1]))
         for name, path in sorted(suite_files().items())
     ]
 

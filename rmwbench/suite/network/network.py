@@ -16,7 +16,7 @@ from rmwbench.suite.names import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
 from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec, ms_to_ns
-from rmwbench.suite.network.trace import Trace, TraceFile
+from rmwbench.suite.network.trace import LinkTrace, TraceFile
 from rmwbench.suite.timeline import Span, Timeline
 
 Backend = Literal["switch", "kernel"]
@@ -200,7 +200,7 @@ class NetworkChange(Strict):
         }
 
 
-class Beside(Strict):
+class SecondNetwork(Strict):
     """A second network between hosts that have an interface of its name there. `links`: of the
     hosts that are on it, or of `all`."""
 
@@ -240,7 +240,7 @@ class Network(Strict):
     interfaces: dict[str, Annotated[tuple[Interface, ...], Field(strict=False)]] = Field(
         default_factory=dict
     )
-    beside: dict[str, Beside] = Field(default_factory=dict, max_length=MOST_BESIDE)
+    beside: dict[str, SecondNetwork] = Field(default_factory=dict, max_length=MOST_BESIDE)
     cross_traffic: Annotated[tuple[CrossTraffic, ...], Field(strict=False)] = ()
 
     @model_validator(mode="after")
@@ -268,7 +268,7 @@ class Network(Strict):
             self._check_priority()
         return self
 
-    def _check_beside(self, name: str, beside: Beside) -> None:
+    def _check_beside(self, name: str, beside: SecondNetwork) -> None:
         try:
             checked_name(name)
         except Fault as fault:
@@ -492,7 +492,7 @@ class Links:
         return found
 
     @property
-    def traces(self) -> dict[str, Trace]:
+    def traces(self) -> dict[str, LinkTrace]:
         """Every trace by its text's sha256: two files in different folders may have one name."""
         return {spec.trace.sha256: spec.trace for spec in self._specs if spec.trace is not None}
 

@@ -24,7 +24,7 @@ MAX_TRACE_LINES = 15_000
 """A trace travels in one protocol line of at most 1 MiB."""
 
 
-class Trace(BaseModel):
+class LinkTrace(BaseModel):
     """`rows` are (t_ns, rate_bps, delay_ns, loss), or `opportunities_ns` times at which 1504 bytes
     may go; `text` is the file."""
 
@@ -86,10 +86,10 @@ def _trace(value: Any, info: ValidationInfo) -> Any:
     return parsed(Path(value).name, text)
 
 
-TraceFile = Annotated[Trace, BeforeValidator(_trace)]
+TraceFile = Annotated[LinkTrace, BeforeValidator(_trace)]
 
 
-def parsed(name: str, text: str) -> Trace:
+def parsed(name: str, text: str) -> LinkTrace:
     """A trace from its text, in whichever format. Raises Fault with the line of the trace's
     file."""
     lines = [line for line in text.splitlines() if line.strip()]
@@ -104,8 +104,8 @@ def parsed(name: str, text: str) -> Trace:
             actual=len(lines),
         )
     if lines[0].strip().isdigit():
-        return Trace(name=name, text=text, opportunities_ns=_opportunities(name, lines))
-    return Trace(name=name, text=text, rows=_rows(name, lines))
+        return LinkTrace(name=name, text=text, opportunities_ns=_opportunities(name, lines))
+    return LinkTrace(name=name, text=text, rows=_rows(name, lines))
 
 
 def _opportunities(name: str, lines: list[str]) -> tuple[int, ...]:

@@ -137,14 +137,14 @@ class Burst(Strict):
         }
 
 
-class Trace(Strict):
+class TraceArrival(Strict):
     """Recorded times, counted from the start of the warm-up; it is not repeated."""
 
     kind: Literal["trace"]
     offsets_ns: Annotated[tuple[int, ...], Field(strict=False)]
 
     @model_validator(mode="after")
-    def _ordered(self) -> "Trace":
+    def _ordered(self) -> "TraceArrival":
         if not self.offsets_ns:
             raise Fault(
                 "a trace without times sends nothing",
@@ -223,5 +223,5 @@ def fewest(arrival: Any, begin_ns: int, end_ns: int) -> int:
 
 
 Arrival = Annotated[
-    Periodic | Poisson | Burst | Trace | Saturation | Relay, Field(discriminator="kind")
+    Periodic | Poisson | Burst | TraceArrival | Saturation | Relay, Field(discriminator="kind")
 ]

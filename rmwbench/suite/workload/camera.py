@@ -47,7 +47,7 @@ Source = Annotated[str, AfterValidator(_checked)]
 
 
 @dataclass(frozen=True)
-class Format:
+class PixelFormat:
     """RGB, eight bits each."""
 
     width: int
@@ -73,7 +73,7 @@ def element(source: str) -> str:
     return source.partition(" ")[2] or TEST_PICTURE
 
 
-def frame_format(source: str, type_: MessageType, arrival: Any) -> Format:
+def frame_format(source: str, type_: MessageType, arrival: Any) -> PixelFormat:
     """The format of a publisher that sends frames. Raises Fault where it cannot: no image, no
     steady rate, rows that GStreamer would pad."""
     if type_.pixels is None:
@@ -95,4 +95,6 @@ def frame_format(source: str, type_: MessageType, arrival: Any) -> Format:
             expected="a width that is a multiple of 4",
             actual=f"{width}",
         )
-    return Format(width, height, Fraction(arrival.rate_hz).limit_denominator(LARGEST_DENOMINATOR))
+    return PixelFormat(
+        width, height, Fraction(arrival.rate_hz).limit_denominator(LARGEST_DENOMINATOR)
+    )

@@ -10,7 +10,7 @@ from typing import Any
 from rmwbench.suite.timeline import Timeline, to_ns
 from rmwbench.suite.workload.arrival import Relay
 from rmwbench.suite.workload.arrival import fewest as fewest_of
-from rmwbench.suite.workload.topology import Life
+from rmwbench.suite.workload.topology import NodeLife
 
 
 class Counts:
@@ -62,7 +62,7 @@ class Counts:
         )
         return sum(self._due(writer, begin_ns, end_ns, fewest=True) for writer in writers)
 
-    def _span(self, life: Life) -> tuple[int, int]:
+    def _span(self, life: NodeLife) -> tuple[int, int]:
         """When it is there."""
         begin_ns = 0 if life.begin_s is None else self._timeline.warmup_ns + to_ns(life.begin_s)
         end_ns = (

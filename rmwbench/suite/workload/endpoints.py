@@ -20,7 +20,7 @@ from rmwbench.suite.workload.counts import Counts
 from rmwbench.suite.workload.message_type import MessageType, message_type, service_type
 from rmwbench.suite.workload.qos import Qos, incompatibility
 from rmwbench.suite.workload.schedule import Sender
-from rmwbench.suite.workload.topology import Life, Node
+from rmwbench.suite.workload.topology import Node, NodeLife
 from rmwbench.suite.workload.workload import Workload
 
 RECORD_MARGIN = 1.5
@@ -60,7 +60,7 @@ class Endpoint:
     touch: str
     arrival: Any
     relay_from: int | None
-    life: Life
+    life: NodeLife
     peers: tuple[int, ...]
     present: tuple[int, ...]
     sent: int
@@ -260,7 +260,7 @@ def _drafts(workload: Workload, nodes: Sequence[Node]) -> list[dict[str, Any]]:
     return drafts
 
 
-def _of_node(workload: Workload, node: Node, life: Life, first: int) -> list[dict[str, Any]]:
+def _of_node(workload: Workload, node: Node, life: NodeLife, first: int) -> list[dict[str, Any]]:
     place = {"node": node.name, "process": node.process_of(life), "host": node.host, "life": life}
     readers = {
         subscription.topic: first + len(node.publishers) + index

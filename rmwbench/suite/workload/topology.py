@@ -101,7 +101,7 @@ class Client(Strict):
 
 
 @dataclass(frozen=True)
-class Life:
+class NodeLife:
     """When a node is there, in seconds from the start of the steady state. `begin_s` None: from the
     start of the trial, as part of its barrier; `end_s` None: until its end, which is in order
     unless the process is `killed` with it."""
@@ -114,7 +114,7 @@ class Life:
     def whole(self) -> bool:
         return self.begin_s is None and self.end_s is None
 
-    def meets(self, other: "Life") -> bool:
+    def meets(self, other: "NodeLife") -> bool:
         """Whether there is a time at which both are there."""
         return self._begins_before_end(other) and other._begins_before_end(self)
 
@@ -126,7 +126,7 @@ class Life:
             self.end_s is None or self.end_s > begin_s
         )
 
-    def _begins_before_end(self, other: "Life") -> bool:
+    def _begins_before_end(self, other: "NodeLife") -> bool:
         return self.begin_s is None or other.end_s is None or self.begin_s < other.end_s
 
 
@@ -195,7 +195,7 @@ class Node(Strict):
     def process_name(self) -> str:
         return self.process or self.name
 
-    def process_of(self, life: Life) -> str:
+    def process_of(self, life: NodeLife) -> str:
         """The process that it lives in: after a kill another one."""
         again = (
             self.killed_s is not None
@@ -205,10 +205,10 @@ class Node(Strict):
         return self.process_name + SUCCESSOR if again else self.process_name
 
     @property
-    def lives(self) -> tuple[Life, ...]:
+    def lives(self) -> tuple[NodeLife, ...]:
         """One, or two of a node that restarts."""
-        first = Life(self.joins_s, self.ends_s, self.killed_s is not None)
-        return (first,) if self.restarts_s is None else (first, Life(self.restarts_s))
+        first = NodeLife(self.joins_s, self.ends_s, self.killed_s is not None)
+        return (first,) if self.restarts_s is None else (first, NodeLife(self.restarts_s))
 
     def on(self, host: str) -> "Node":
         return self if host == self.host else self.model_copy(update={"host": host})

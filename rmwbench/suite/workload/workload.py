@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, model_validator
 
 from rmwbench import beside
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Of, Use, names_for
+from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
 from rmwbench.suite.containers import Containers
 from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
@@ -243,7 +243,7 @@ class Workload(Strict):
             isinstance(publisher.arrival, Relay) for node in nodes for publisher in node.publishers
         )
         if (
-            GLOSSARY[self.primary_metric].of is Of.CHAIN
+            GLOSSARY[self.primary_metric].of is MetricScope.CHAIN
             and not relays
             and not any(node.clients for node in nodes)
         ):

@@ -5,12 +5,12 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.published.campaign import of_shown
-from rmwbench.results.explain.model import Failure
+from rmwbench.results.explain.model import UndoneTrial
 from tests.report.example_document import example
 
 
 def failure(block, status="failed", failed_by=None):
-    return Failure(
+    return UndoneTrial(
         trial=90 + block,
         block=block,
         status=status,

@@ -4,7 +4,7 @@ import functools
 
 import pytest
 
-from rmwbench.published.claims.cells import Need, Place, Refused, needed
+from rmwbench.published.claims.cells import CellPlace, Need, Refusal, needed
 from rmwbench.published.claims.derived_suite import (
     LEAST_BLOCKS,
     MOST_BLOCKS,
@@ -101,9 +101,9 @@ def test_the_claims_own_layer_where_both_sides_are_ready_there():
 
 def test_what_cannot_run_says_why():
     unready = need(left="c", level=1.0)
-    assert unready == Refused("no arm is ready here for c", unready=True)
+    assert unready == Refusal("no arm is ready here for c", unready=True)
     barred = need(level=1.0, workload="w", barred=lambda place: f"{place.arm} cannot")
-    assert barred == Refused("native: a cannot")
+    assert barred == Refusal("native: a cannot")
     excluded = need(level=1.0, at={"subscribers": 3, "reliability": "reliable"})
     assert "leaves these cells out" in excluded.reason and not excluded.unready
 
@@ -137,7 +137,8 @@ def test_what_an_original_did_not_touch_a_run_for_its_claims_does_not(name):
         arm = tree["arms"][-1]["name"]
         levels = tuple((k, v[0]) for k, v in (tree.get("factors") or {}).items())
         made = plain(
-            derived(tree, [Place(w, levels, arm) for w in named], suite, touch="none"), where=suite
+            derived(tree, [CellPlace(w, levels, arm) for w in named], suite, touch="none"),
+            where=suite,
         )
         assert {one["touch"] for one in made["workloads"]} == {"none"}
     ours = [claim for claim in file.items if claim.tests and file.touch_of(claim) is None]
@@ -152,7 +153,7 @@ def test_frames_of_a_camera_are_read_whole_whoever_asks():
                 "arms": [{"name": "a"}],
                 "workloads": [{"name": "w", "frames": "worker"}, {"name": "v", "touch": "header"}],
             },
-            [Place("w", (), "a"), Place("v", (), "a")],
+            [CellPlace("w", (), "a"), CellPlace("v", (), "a")],
             "x",
             touch="none",
         ),

@@ -10,7 +10,7 @@ from rmwbench.campaign.blocks import Dropped, Hold
 from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
 from rmwbench.published.claims.campaign.gather import Offer
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
-from rmwbench.published.claims.cells import Need, Place
+from rmwbench.published.claims.cells import CellPlace, Need
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judge import today
 from rmwbench.published.claims.rules import LOOKS
@@ -132,7 +132,7 @@ def test_a_claim_without_data_is_not_waited_for():
 
 def offer(suite, needs, cost_s=1.0):
     places = {
-        name: frozenset(Place("w", (), cell) for cell in cells) for name, cells in needs.items()
+        name: frozenset(CellPlace("w", (), cell) for cell in cells) for name, cells in needs.items()
     }
     found = {name: Need("native", cells) for name, cells in places.items()}
     return Offer(

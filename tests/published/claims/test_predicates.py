@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
-from rmwbench.published.campaign import Arm, Campaign, Workload, name_of
+from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, name_of
 from rmwbench.published.claims.judge import answers, today
 from rmwbench.published.claims.values import Sides, left_values
 from rmwbench.published.claims.words import interval
@@ -43,7 +43,7 @@ def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metri
             "count": 9,
             "trials": len(values),
         }
-    return Arm(
+    return CampaignArm(
         arm=name,
         middleware=name.removeprefix("rclcpp/"),
         layer=layer,
@@ -58,9 +58,10 @@ def arm(name, values=None, *, layer="rclcpp", version="1.0", factors=None, metri
 def campaign(*workloads, suite="f-s", **about):
     """Each of the workloads as (name, arm, …)."""
     found = tuple(
-        Workload(workload=name, name=name_of(name), arms=tuple(arms)) for name, *arms in workloads
+        CampaignWorkload(workload=name, name=name_of(name), arms=tuple(arms))
+        for name, *arms in workloads
     )
-    return Campaign(**{"name": "x", "suite": suite, "workloads": found, **about})
+    return MeasuredCampaign(**{"name": "x", "suite": suite, "workloads": found, **about})
 
 
 def one(claims, doc):

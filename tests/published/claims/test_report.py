@@ -9,12 +9,12 @@ import pytest
 
 from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
-from rmwbench.published.claims.claims_file import Test
+from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.items import inside, of_campaign
 from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.summary import shipped_of
-from rmwbench.published.claims.today import Cell
+from rmwbench.published.claims.today import CellAnswer
 from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue
@@ -116,11 +116,11 @@ def test_the_ledgers_page_links_to_reports(shown):
 
 
 def cell(low, value, high, answer="holds"):
-    return Cell("w", answer, "a", "b", value=value, low=low, high=high)
+    return CellAnswer("w", answer, "a", "b", value=value, low=low, high=high)
 
 
 def asked(relation="less", right="b", factor=1.0, level=None, times=1.0):
-    return Test.model_construct(
+    return ClaimTest.model_construct(
         relation=relation,
         right=right,
         factor=factor,

@@ -13,7 +13,7 @@ from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
 from rmwbench.published.claims.judge import answers, today
-from rmwbench.published.claims.rules import LOOKS, Family, Share, level_of
+from rmwbench.published.claims.rules import LOOKS, ErrorFamily, ErrorShare, level_of
 from rmwbench.published.claims.values import between_half
 from rmwbench.results.model import Fact
 from tests.published.claims.test_predicates import BASE, FAST, SLOW, arm, asked, campaign, one
@@ -236,11 +236,15 @@ def test_campaigns_share_one_error():
     ended = [2 * level_of(blocks).error for blocks in ([5], [3, 5], [3, 3, 5])]
     assert ended == pytest.approx([kept_back * 0.025, kept_back * 0.0125, kept_back * 0.00625])
     assert sum(2 * level_of([5] * n).error for n in range(1, 30)) <= 0.05
-    assert sum(2 * level_of([n], Share(earlier=0)).error for n in LOOKS) == pytest.approx(0.025)
-    assert level_of([4], Share(earlier=0)).error == 0, "before the first look nothing is decided"
-    first, second = (level_of([12], Share(earlier=earlier)).error for earlier in (0, 1))
+    assert sum(2 * level_of([n], ErrorShare(earlier=0)).error for n in LOOKS) == pytest.approx(
+        0.025
+    )
+    assert level_of([4], ErrorShare(earlier=0)).error == 0, (
+        "before the first look nothing is decided"
+    )
+    first, second = (level_of([12], ErrorShare(earlier=earlier)).error for earlier in (0, 1))
     assert second == pytest.approx(first / 2)
-    assert level_of([5], Share(among=20)).error == pytest.approx(level_of([5]).error / 20)
+    assert level_of([5], ErrorShare(among=20)).error == pytest.approx(level_of([5]).error / 20)
 
 
 def test_guests_that_are_described_alike_are_told_apart_by_their_kernel():
@@ -451,14 +455,14 @@ def test_many_cells_do_not_decide_a_statement_by_chance(test, wrong):
 def test_where_k_of_n_cells_decide_each_has_its_part_of_the_error(cells, holds, against):
     """One of n: an n-th; all of them: the whole; k of them: an (n − k + 1)-th."""
     test = asked(level=10.0, cells=cells).items[0].test
-    assert Family(5).among("holds", test) == holds
-    assert Family(5).among("does not hold", test) == against
+    assert ErrorFamily(5).among("holds", test) == holds
+    assert ErrorFamily(5).among("does not hold", test) == against
 
 
 def test_every_further_test_or_version_of_a_statement_is_one_more_that_may_refute_it():
     test = asked(level=10.0).items[0].test
-    assert Family(5, tests=3, versions=2).among("does not hold", test) == 30
-    assert Family(5, tests=3, versions=2).among("holds", test) == 1
+    assert ErrorFamily(5, tests=3, versions=2).among("does not hold", test) == 30
+    assert ErrorFamily(5, tests=3, versions=2).among("holds", test) == 1
 
 
 def test_a_cell_that_is_enough_for_the_statement_says_why_it_is_not_enough_among_many():

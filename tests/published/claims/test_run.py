@@ -9,7 +9,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.journal_lines import CellsDropped
 from rmwbench.campaign import here
-from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.claims.campaign import session
 from rmwbench.results.show import summarise
@@ -146,7 +146,7 @@ def test_claims_are_measured_and_resumed_after_a_stop(claims, capsys, tmp_path, 
 
     def stopping(order, workers, host):
         if len(ran) == 3:
-            raise Stopped("SIGINT")
+            raise StopSignal("SIGINT")
         ran.append(order.trial)
         return original(order, workers, host)
 

@@ -5,25 +5,28 @@ import dataclasses
 import shutil
 from pathlib import Path
 
-from rmwbench.published.committee.sections import Need
-from rmwbench.published.committee.session import Planned, Session, begin
+from rmwbench.published.committee.sections import RobotLimits
+from rmwbench.published.committee.session import CommitteeSession, PlannedSection, begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.support import network_bundle, synthetic_bundle
 
-TOO_LONG = Planned("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
-NEEDS = (Need("small-board", "robot", "camera"), Need("over-wifi", "scaling", "over_wifi"))
-UNABLE = Planned(
+TOO_LONG = PlannedSection("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
+NEEDS = (
+    RobotLimits("small-board", "robot", "camera"),
+    RobotLimits("over-wifi", "scaling", "over_wifi"),
+)
+UNABLE = PlannedSection(
     "layers", "Layers of ROS 2", "pipeline-2021/layers", False, 0, 0.0, 0.0, "no ROS 2 is sourced"
 )
 
 
-def planned(name: str, title: str, suite: str = "quick") -> Planned:
-    return Planned(name, title, suite, True, 6, 60.0, 50.0)
+def planned(name: str, title: str, suite: str = "quick") -> PlannedSection:
+    return PlannedSection(name, title, suite, True, 6, 60.0, 50.0)
 
 
 def make(
     directory: Path, arms: tuple[synthetic_bundle.Arm, ...] = synthetic_bundle.ARMS
-) -> Session:
+) -> CommitteeSession:
     """Two sections that were measured (one of many conditions), one that did not fit, one that
     cannot run."""
     session = begin(directory, "tsc", [], {}, seed=7, budget_s=600.0, choice=NO_CHOICE)
@@ -42,7 +45,7 @@ def make(
     return session
 
 
-def add_network(session: Session) -> None:
+def add_network(session: CommitteeSession) -> None:
     """A section of several hosts, with a matrix of outcomes."""
     one = planned("mininet", "Adverse networks", "galactic-2020/mininet")
     session.sections.insert(1, one)
@@ -50,6 +53,6 @@ def add_network(session: Session) -> None:
     network_bundle.write(session.place(one))
 
 
-def copy(session: Session, directory: Path) -> Session:
+def copy(session: CommitteeSession, directory: Path) -> CommitteeSession:
     shutil.copytree(session.directory, directory)
     return dataclasses.replace(session, directory=directory, sections=list(session.sections))

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.committee import agreement
-from rmwbench.published.committee.agreement import Said
+from rmwbench.published.committee.agreement import Agreement
 from rmwbench.published.committee.parts import gather
 from tests.published.committee import evaluations
 from tests.support import synthetic_bundle
@@ -54,19 +54,19 @@ def test_a_run_agrees_with_itself(first, reports):
     assert [one["section"] for one in found["sections"]] == [
         one.title for one in first.sections[:2]
     ]
-    counted = sum(one[said] for one in found["sections"] for said in Said)
+    counted = sum(one[said] for one in found["sections"] for said in Agreement)
     shown = [part.answer for part in reports[0].measured]
     arms = [arm for one in shown for workload in one.workloads for arm in workload.arms]
     assert counted == sum(arm.role != "floor" for arm in arms)
-    assert all(one[Said.ONE] == one[Said.CONTRARY] == 0 for one in found["sections"])
+    assert all(one[Agreement.ONE] == one[Agreement.CONTRARY] == 0 for one in found["sections"])
     assert agreement.sentence(found).endswith("are the same and none is contrary.")
 
 
 def test_verdicts_that_changed_sides_are_named(reports):
     found = agreement.document(*reports)
     pubsub, robot = found["sections"]
-    assert found["exit_code"] == 1 and pubsub[Said.CONTRARY] == 0
-    assert robot[Said.CONTRARY] == len(found["contrary"])
+    assert found["exit_code"] == 1 and pubsub[Agreement.CONTRARY] == 0
+    assert robot[Agreement.CONTRARY] == len(found["contrary"])
     assert {"iceoryx2 event", "cyclonedds tuned"} <= {one["candidate"] for one in found["contrary"]}
     for one in found["contrary"]:
         sides = {agreement.SIDES[one[place]["verdict"]] for place in ("first", "second")}

@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.published.committee.answers import MOST_LOST, answer
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import Workload
+from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.places import limits_directory
 from tests.support.typed import typed
@@ -43,7 +43,7 @@ def dead(name, against):
 
 def workload(*arms, **more):
     floor = arm("floor", "reference", 1e3, role="floor", layer="floor")
-    return typed(Workload, {"primary_metric": P90, "arms": [floor, *arms]} | more)
+    return typed(WorkloadAnswer, {"primary_metric": P90, "arms": [floor, *arms]} | more)
 
 
 def flood(**more):

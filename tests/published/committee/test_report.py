@@ -11,11 +11,11 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.committee import markdown, page
-from rmwbench.published.committee.parts import Beside, candidate, gather, standings
+from rmwbench.published.committee.parts import CommunityPart, candidate, gather, standings
 from rmwbench.published.community import admission
 from rmwbench.published.community.shown import view_of
 from rmwbench.results.model import Conclusion
-from rmwbench.results.shown import Topic
+from rmwbench.results.shown import TopicAnswer
 from tests.published.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
@@ -35,13 +35,13 @@ def session(tmp_path_factory):
 @pytest.fixture(scope="module")
 def report(session):
     beside = [
-        Beside(
+        CommunityPart(
             title="Admission",
             view=admission.view(admission.document(admission.OURS)),
             get="",
             opens=True,
         ),
-        Beside(
+        CommunityPart(
             title="How the projects answer", view=None, get="rmwbench published community github"
         ),
     ]
@@ -377,7 +377,7 @@ def test_unlike_topics_have_a_table_of_their_own(report):
     shown = report.parts[1].answer
     (camera,) = shown.workloads
     topics = tuple(
-        Topic(
+        TopicAnswer(
             topic=name,
             title=name,
             members=(name,),

@@ -8,11 +8,11 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign import here, pace
-from rmwbench.campaign.stop import Stopped
+from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
 from rmwbench.published.committee.parts import gather
 from rmwbench.published.committee.run import Sections
-from rmwbench.published.committee.session import Planned, begin, load
+from rmwbench.published.committee.session import PlannedSection, begin, load
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.lab import tools
@@ -44,10 +44,12 @@ def session(tmp_path, monkeypatch):
         path = tmp_path / f"{name}.yaml"
         path.write_text(SUITE.replace("NAME", name))
         made.sections.append(
-            Planned(name, f"The {name}", str(path), False, 5, budget_s, 4.0, comparisons=["w"])
+            PlannedSection(
+                name, f"The {name}", str(path), False, 5, budget_s, 4.0, comparisons=["w"]
+            )
         )
     made.sections.insert(
-        1, Planned("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0)
+        1, PlannedSection("gone", "Gone", str(tmp_path / "gone.yaml"), False, 5, 7.0, 4.0)
     )
     made.save()
     return made
@@ -122,7 +124,7 @@ def test_a_stopped_evaluation_goes_on_where_it_was(session, monkeypatch):
 
     def stops(order, *arguments, **options):
         if len(ran) == 3:
-            raise Stopped("SIGINT")
+            raise StopSignal("SIGINT")
         ran.append(order.trial)
         return whole(order, *arguments, **options)
 

@@ -14,10 +14,10 @@ from rmwbench.published.committee.sections import (
     EVALUATIONS,
     MOST_BLOCKS,
     NEEDS,
-    Condition,
-    Cost,
-    Section,
-    Share,
+    BudgetShare,
+    ReportSection,
+    SectionCondition,
+    SectionCost,
     share,
 )
 from rmwbench.published.committee.session import begin
@@ -30,8 +30,10 @@ from tests.support.command import rmwbench
 
 def cost(name, block_s, least=5, conditions=1, contenders=4, whole=False):
     """`block_s` of each of its conditions."""
-    made = tuple(Condition(f"{name} {place}", block_s, contenders) for place in range(conditions))
-    return Cost(Section(name, name, name, whole), made, least, ("a", "b"))
+    made = tuple(
+        SectionCondition(f"{name} {place}", block_s, contenders) for place in range(conditions)
+    )
+    return SectionCost(ReportSection(name, name, name, whole), made, least, ("a", "b"))
 
 
 SEVERAL = st.lists(
@@ -76,8 +78,12 @@ def test_machines_share_whole_blocks_and_wait_for_the_look():
     """Three conditions of 10 s in 5 blocks are 15 parts; two more blocks wait for the look behind
     the fifth."""
     wide = replace(cost("one", 10, conditions=3), machines=4)
-    assert [Share(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
-    assert Share(wide, 3, 7).machine_s == Share(replace(wide, machines=1), 3, 7).seconds == 210
+    assert [BudgetShare(wide, 3, blocks).seconds for blocks in (5, 7)] == [40, 60]
+    assert (
+        BudgetShare(wide, 3, 7).machine_s
+        == BudgetShare(replace(wide, machines=1), 3, 7).seconds
+        == 210
+    )
     assert (
         share([wide], 40)[0].conditions == 3
         and share([replace(wide, machines=1)], 50)[0].conditions == 1

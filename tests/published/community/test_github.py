@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.github import client as client_module
-from rmwbench.published.community.github.client import Client
+from rmwbench.published.community.github.client import ApiClient
 from rmwbench.published.community.github.collect import collect
 from rmwbench.published.community.github.measure import document
 from rmwbench.published.community.github.project import digest
@@ -90,7 +90,7 @@ def wheels(api, monkeypatch):
 
 
 def asked(base, **options):
-    raw = collect(Client(base), NAME, SINCE, **options)
+    raw = collect(ApiClient(base), NAME, SINCE, **options)
     return raw, document([digest(raw, base)])["repositories"][0]
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.github.client import Client, Missing
+from rmwbench.published.community.github.client import ApiClient, Missing
 from tests.published.community.github_server import NAME, issue
 
 ISSUES = f"/repos/{NAME}/issues"
@@ -18,7 +18,7 @@ class Clock:
         self.now, self.slept, self.said = 1_800_000_000.0, [], []
 
     def client(self, base, **options):
-        return Client(
+        return ApiClient(
             base, sleep=self._sleep, now_s=lambda: self.now, notify=self.said.append, **options
         )
 
@@ -230,10 +230,10 @@ def test_nobody_there(clock):
 )
 def test_bad_addresses(address):
     with pytest.raises(UserError, match="not the address of an API"):
-        Client(address)
+        ApiClient(address)
 
 
 def test_a_token_with_a_line_break():
     with pytest.raises(UserError, match="GITHUB_TOKEN") as found:
-        Client(token="abc\ndef")
+        ApiClient(token="abc\ndef")
     assert "abc" not in found.value.render()

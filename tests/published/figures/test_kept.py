@@ -3,10 +3,10 @@ panels can be shipped."""
 
 from dataclasses import replace
 
-from rmwbench.published.campaign import OVER_TIME, Arm, Campaign, Workload
+from rmwbench.published.campaign import OVER_TIME, CampaignArm, CampaignWorkload, MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.summary import measured, text
-from rmwbench.published.figures.figures_file import Measured, drawn_of, sources
+from rmwbench.published.figures.figures_file import MeasuredFigure, drawn_of, sources
 from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate, Fact
 
@@ -23,14 +23,14 @@ CLAIMS = Claims.model_validate(
         "headings": [],
     }
 )
-DRAWN = Measured(
+DRAWN = MeasuredFigure(
     suite="s/one", metric="cpu_cores", times="loss", workload=("w",), at={"rate_hz": 30}, x="x"
 )
 
 
 def arm(name, rate_hz=30, **more):
     metrics = ("cpu_cores", "loss", "rss")
-    return Arm(
+    return CampaignArm(
         arm=name,
         middleware="zenoh",
         layer="native",
@@ -44,14 +44,16 @@ def arm(name, rate_hz=30, **more):
 
 
 def campaign(*arms, workload="w", suite="s-one"):
-    return Campaign(
+    return MeasuredCampaign(
         name="c",
         suite=suite,
         created_utc="2026-11-22T00:00:00Z",
         blocks_complete=3,
         machine="2 × CPU, Linux",
         facts=(Fact(name="cores", value="2 of 2", note=None),),
-        workloads=(Workload(workload=f"{workload} [rate_hz=30]", name=workload, arms=arms),),
+        workloads=(
+            CampaignWorkload(workload=f"{workload} [rate_hz=30]", name=workload, arms=arms),
+        ),
     )
 
 
@@ -77,7 +79,7 @@ def test_nothing_is_kept_of_other_workloads_and_suites():
 
 
 def test_what_is_drawn_second_by_second_is_kept():
-    one = Measured(suite="s/one", metric="delivered", x="second")
+    one = MeasuredFigure(suite="s/one", metric="delivered", x="second")
     there = {
         "delivered": ((1, 29.966666), (2, 30.0)),
         "sent": ((1, 30.0),),
@@ -88,7 +90,7 @@ def test_what_is_drawn_second_by_second_is_kept():
     (kept,) = again.workloads[0].arms
     assert set(kept.metrics) == {"cpu_cores", "loss"}
     assert kept.by_second == {"delivered": ((1, 29.967), (2, 30.0))}, "what a figure draws"
-    long = Measured(suite="s/one", metric="latency_by_second", x="second")
+    long = MeasuredFigure(suite="s/one", metric="latency_by_second", x="second")
     (again,) = expanded(measured(CLAIMS, [campaign(timed)], [long]))
     assert again.workloads[0].arms[0].by_second == {"latency_by_second": None}, "too many messages"
 

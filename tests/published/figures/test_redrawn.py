@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.campaign import Arm, Campaign, Workload, seconds_of
+from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
 from rmwbench.published.figures import beside, versions
 from rmwbench.published.figures.charts import legend_of, specs
 from rmwbench.published.figures.figures_file import Figures, fill, load
@@ -135,12 +135,12 @@ def test_each_makes_a_figure_of_every_value(doc):
 
 def measured(*arms, suite="s-one", **more):
     """A campaign with what is read of it here."""
-    workloads = (Workload(workload="w [loss=0.1]", name="w", arms=arms),)
-    return Campaign(**{"name": "c", "suite": suite, "workloads": workloads, **more})
+    workloads = (CampaignWorkload(workload="w [loss=0.1]", name="w", arms=arms),)
+    return MeasuredCampaign(**{"name": "c", "suite": suite, "workloads": workloads, **more})
 
 
 def cell(name, metric, layer="native", **factors):
-    return Arm(
+    return CampaignArm(
         arm=name,
         middleware="zenoh",
         layer=layer,
@@ -216,10 +216,10 @@ def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
     rates = {"offered_rate": 100.0, "sent_rate": 40.0, "achieved_rate": 20.0}
     metrics = {name: Estimate(unit="hz", value=rate * topics) for name, rate in rates.items()}
     arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
-    ran = Campaign(
+    ran = MeasuredCampaign(
         name="c",
         suite="rclcpp-intraprocess-2019",
-        workloads=(Workload(workload=figure, name=figure, arms=(arm,)),),
+        workloads=(CampaignWorkload(workload=figure, name=figure, arms=(arm,)),),
     )
     doc = versions.document([(source, {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
@@ -234,10 +234,10 @@ def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_toge
         for name, value in (("publisher_period_longest", 3e7), ("subscription_period_longest", 6e7))
     }
     arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
-    ran = Campaign(
+    ran = MeasuredCampaign(
         name="c",
         suite="rclcpp-intraprocess-2019",
-        workloads=(Workload(workload=figure, name=figure, arms=(arm,)),),
+        workloads=(CampaignWorkload(workload=figure, name=figure, arms=(arm,)),),
     )
     doc = versions.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
@@ -253,11 +253,11 @@ def points_of(source, figure, suite, workload, values, arm="fast", **factors):
     """What a figure of a shipped source draws of one cell whose metrics have these values."""
     metrics = {name: Estimate(unit="", value=value) for name, value in values.items()}
     one = replace(cell(arm, VALUE, **factors), metrics=metrics)
-    ran = Campaign(
+    ran = MeasuredCampaign(
         name="c",
         suite=suite,
         facts=with_cores("2 of 2"),
-        workloads=(Workload(workload=workload, name=workload, arms=(one,)),),
+        workloads=(CampaignWorkload(workload=workload, name=workload, arms=(one,)),),
     )
     doc = versions.document([(load(source), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)

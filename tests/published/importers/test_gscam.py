@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from rmwbench.published.importers.formats.gscam import _FORMULAS, _test
-from rmwbench.published.importers.source.source import Item
+from rmwbench.published.importers.source.source import SourceFile
 from tests.published.importers.original import figures, path
 
 SOURCE = ("newslab-gscam-stress-2025",)
@@ -41,7 +41,7 @@ def test_every_cell_of_both_summaries_follows_from_the_seconds():
         assert len(found) == 28
         for row in found:
             name = f"{run}/{row['rmw_type']}/{row['config']}_{row['timestamp']}.csv"
-            test = _test(Item(name, name, path(*SOURCE, name).read_bytes()))
+            test = _test(SourceFile(name, name, path(*SOURCE, name).read_bytes()))
             assert {column: formula(test) for column, formula in _FORMULAS} == {
                 c: row[c] for c, _ in _FORMULAS
             }

@@ -17,7 +17,7 @@ from rmwbench.published.importers import KINDS, import_published
 from rmwbench.published.importers.formats.mininet.mininet import RUNS_AT_ONCE
 from rmwbench.published.importers.kinds import recognise
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 from rmwbench.results.imported import summarise
 from tests.published.importers import PATIENT
 from tests.published.importers.samples import SAMPLES
@@ -32,7 +32,7 @@ class Files:
         self._files = files
 
     def __iter__(self):
-        return iter([Item(name, name, data) for name, data in sorted(self._files.items())])
+        return iter([SourceFile(name, name, data) for name, data in sorted(self._files.items())])
 
 
 class Nowhere:
@@ -325,7 +325,7 @@ def test_an_archive_is_never_all_in_memory():
     """Of 1 050 files of 350 runs no more than one batch is alive at a time."""
     _, files = encoded("tsc-2020-mininet")
     run = {name.rpartition("/")[2]: data for name, data in files.items() if "/run01/" in name}
-    alive: weakref.WeakSet[Item] = weakref.WeakSet()
+    alive: weakref.WeakSet[SourceFile] = weakref.WeakSet()
     most = 0
 
     class Many:
@@ -333,7 +333,7 @@ def test_an_archive_is_never_all_in_memory():
             nonlocal most
             for n in range(350):
                 for name, data in run.items():
-                    item = Item(f"cell/run{n:03d}/{name}", name, data)
+                    item = SourceFile(f"cell/run{n:03d}/{name}", name, data)
                     alive.add(item)
                     most = max(most, len(alive))
                     yield item

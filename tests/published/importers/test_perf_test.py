@@ -12,7 +12,7 @@ from rmwbench.bundle.query import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.formats import perf_log, perf_windows
-from rmwbench.published.importers.source.source import Item
+from rmwbench.published.importers.source.source import SourceFile
 from tests.published.importers import PATIENT
 from tests.published.importers.logs import SIZE, Second, as_json, csv_new, text_2020
 
@@ -146,7 +146,7 @@ seconds = st.lists(
 @given(seconds)
 @settings(max_examples=60, **PATIENT)
 def test_any_count_below_2000_a_second_is_restored_exactly(found):
-    (log,) = perf_log.read_logs([Item("x", "x", text_2020(found).encode())])
+    (log,) = perf_log.read_logs([SourceFile("x", "x", text_2020(found).encode())])
     assert perf_windows.counts(log, SIZE).tolist() == [s.received for s in found]
 
 
@@ -156,7 +156,9 @@ def test_arrow_and_the_strict_parser_read_the_same(rows):
     """Whatever stands in the rows: either both give the same numbers, or the strict one names a
     line."""
     head, _, good = text_2020(SECONDS).partition("cpu_usage (%),\t\n")
-    item = Item("x", "x", (head + "cpu_usage (%),\t\n" + good + "\n".join(rows) + "\n").encode())
+    item = SourceFile(
+        "x", "x", (head + "cpu_usage (%),\t\n" + good + "\n".join(rows) + "\n").encode()
+    )
     try:
         raw = perf_log._split(item)
     except UserError:

@@ -15,7 +15,7 @@ from rmwbench.published.campaign import name_of, of_shown
 from rmwbench.published.questionnaire import questions_file
 from rmwbench.published.questionnaire.questions_file import (
     Answers,
-    Evidence,
+    QuestionEvidence,
     Questionnaire,
     answers_text,
     check,
@@ -184,7 +184,7 @@ def test_another_suites_campaign_answers_nothing():
 def test_states_follow_from_the_evidence():
     def state(question, *kinds):
         items = [
-            Evidence(
+            QuestionEvidence(
                 question=question,
                 middleware="Zenoh",
                 kind=kind,

@@ -15,12 +15,12 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.chain.paths import paths
-from rmwbench.analysis.metrics.chain.trace import Trace, elapsed, traces
+from rmwbench.analysis.metrics.chain.trace import PathTrace, elapsed, traces
 from rmwbench.analysis.metrics.comparisons import is_reliable, kept
 from rmwbench.analysis.metrics.latency import thin_series
 from rmwbench.analysis.metrics.sample import Sample, make_sample
-from rmwbench.analysis.records.columns import Columns, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import Columns, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.stats.quantile import allowed, rank
 
 Row = Mapping[str, Any]
@@ -43,7 +43,7 @@ PART_QUANTILES = (0.5, 0.95)
 
 
 @dataclass(frozen=True)
-class Part:
+class ChainPart:
     """One stretch of the way, of all paths together: its `kind`, its place `hop` (0 the source,
     then from 1), its name.
 
@@ -71,7 +71,7 @@ class Chain:
     wanted: int
     arrived: int
     under_way: int
-    parts: tuple[Part, ...]
+    parts: tuple[ChainPart, ...]
     series: tuple[np.ndarray, np.ndarray] | None = None
     """The series of the first path, as `latency.Messages.series`."""
 
@@ -89,14 +89,14 @@ class Chains:
     """First writer and last reader of each path: between their clocks an end-to-end latency
     lies."""
     links: tuple[tuple[int, int], ...] = ()
-    traces: Sequence[Trace] = ()
+    traces: Sequence[PathTrace] = ()
 
 
 def measure_chains(
     columns: Columns,
     rows: Sequence[Row],
-    window: Window | None,
-    lives: Mapping[int, Life],
+    window: SteadyWindow | None,
+    lives: Mapping[int, ReaderLife],
     focus: Sequence[str] = (),
 ) -> Chains:
     """The chains of one trial; `rows` are the bundle's `endpoints`, `focus` the topics and readers that count
@@ -158,7 +158,7 @@ class _Stretch:
         return int(np.count_nonzero(self.reached & ~self.passed & ~self.under_way))
 
 
-def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
+def _stretches(trace: PathTrace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
     """The parts of a path in their order. A message that a relay's failed call left behind was lost
     in the relay; one that arrived in spite of the error was not."""
     there = trace.wanted
@@ -175,7 +175,9 @@ def _stretches(trace: Trace, nodes: Mapping[int, str]) -> Iterator[_Stretch]:
         since, where = hop.taken_ns, nodes[link.reader]
 
 
-def _samples(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out: Chains) -> None:
+def _samples(
+    found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
+) -> None:
     pooled = {
         kind: [s.took_ns[s.reached] for part in stretches for s in part if s.kind == kind]
         for kind in KINDS
@@ -200,7 +202,7 @@ def _samples(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], ou
         out.values["end_to_end_latency_max"] = float(whole.values[-1])
 
 
-def _sum(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
+def _sum(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
     """What all these parts took together, of each wanted message; +inf where it never arrived."""
     total = np.zeros(len(trace.wanted))
     for part in parts:
@@ -210,7 +212,9 @@ def _sum(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
     return wanted
 
 
-def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out: Chains) -> None:
+def _counts(
+    found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]], out: Chains
+) -> None:
     missing = [
         trace.wanted & ~trace.last.arrived & ~_under_way(trace, parts)
         for trace, parts in zip(found, stretches, strict=True)
@@ -233,7 +237,7 @@ def _counts(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]], out
         out.values[name] = float(lost)
 
 
-def _under_way(trace: Trace, parts: Sequence[_Stretch]) -> np.ndarray:
+def _under_way(trace: PathTrace, parts: Sequence[_Stretch]) -> np.ndarray:
     """Which messages were under way in the part that they did not leave, shape (n,)."""
     found: np.ndarray = ~trace.last.arrived & np.any(
         [part.reached & ~part.passed & part.under_way for part in parts], axis=0
@@ -245,7 +249,7 @@ def _total(found: Iterable[np.ndarray]) -> int:
     return sum(int(np.count_nonzero(one)) for one in found)
 
 
-def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:
+def _chain(found: Sequence[PathTrace], stretches: Sequence[Sequence[_Stretch]]) -> Chain:
     typical = _typical(found)
     count = sum(int(np.count_nonzero(chosen)) for chosen in typical)
     positions: dict[tuple[int, str], list[tuple[_Stretch, np.ndarray]]] = {}
@@ -259,7 +263,7 @@ def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> C
         spent = sum(float(part.took_ns[chosen].sum()) for part, chosen in here)
         ordered = np.sort(took)
         made.append(
-            Part(
+            ChainPart(
                 kind,
                 here[0][0].hop,
                 names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more",
@@ -284,7 +288,7 @@ def _chain(found: Sequence[Trace], stretches: Sequence[Sequence[_Stretch]]) -> C
     )
 
 
-def _series(trace: Trace, window: Window | None) -> tuple[np.ndarray, np.ndarray] | None:
+def _series(trace: PathTrace, window: SteadyWindow | None) -> tuple[np.ndarray, np.ndarray] | None:
     if window is None:
         return None
     return thin_series(
@@ -292,7 +296,7 @@ def _series(trace: Trace, window: Window | None) -> tuple[np.ndarray, np.ndarray
     )
 
 
-def _typical(found: Sequence[Trace]) -> list[np.ndarray]:
+def _typical(found: Sequence[PathTrace]) -> list[np.ndarray]:
     """Which messages of each path took about the median, of those that arrived on any: at least one
     where one did."""
     latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]

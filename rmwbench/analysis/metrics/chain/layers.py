@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 
 from rmwbench.analysis.metrics.chain.chain import TYPICAL
-from rmwbench.analysis.metrics.chain.trace import Hop, Trace, elapsed, grouped
+from rmwbench.analysis.metrics.chain.trace import Hop, PathTrace, elapsed, grouped
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.analysis.stats.quantile import rank
 
@@ -100,7 +100,7 @@ class Layers:
         }
 
 
-def layers(found: Sequence[Trace], spans: Spans | None) -> Layers | None:
+def layers(found: Sequence[PathTrace], spans: Spans | None) -> Layers | None:
     """The layers of all paths of a trial together; None where nothing arrived."""
     latencies = [np.where(t.wanted, elapsed(t.last.taken_ns, t.intended_ns), np.inf) for t in found]
     arrived = np.sort(np.concatenate([x[np.isfinite(x)] for x in latencies] or [np.empty(0)]))
@@ -130,7 +130,7 @@ def layers(found: Sequence[Trace], spans: Spans | None) -> Layers | None:
     return Layers(means, whole / count, noted is not None, int(count))
 
 
-def _categories(trace: Trace, noted: "_Noted | None") -> Iterator[tuple[str, np.ndarray]]:
+def _categories(trace: PathTrace, noted: "_Noted | None") -> Iterator[tuple[str, np.ndarray]]:
     """(category, ns of each message of the source), several times the same; 0 where it cannot be
     told."""
     before, label = trace.intended_ns, WAITING

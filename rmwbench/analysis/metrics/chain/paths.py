@@ -20,14 +20,14 @@ MOST_PATHS = 1_000
 """Diamonds in a row double the paths each time; beyond this nobody reads them."""
 
 
-class Link(NamedTuple):
+class ChainLink(NamedTuple):
     """A writer's messages on their way to one reader; both are numbers of endpoints."""
 
     writer: int
     reader: int
 
 
-Path = tuple[Link, ...]
+Path = tuple[ChainLink, ...]
 
 
 def paths(rows: Sequence[Row], *, least: int = 2) -> list[Path]:
@@ -70,10 +70,10 @@ class _Graph:
         topic = self._topics[writer]
         if self._kinds[writer] == "client":
             for service in self._services[topic]:
-                yield (*before, Link(writer, service), Link(service, writer))
+                yield (*before, ChainLink(writer, service), ChainLink(service, writer))
             return
         for reader in self._subscriptions[topic]:
-            path = (*before, Link(writer, reader))
+            path = (*before, ChainLink(writer, reader))
             onward = self._relays[reader]
             if not onward:
                 yield path

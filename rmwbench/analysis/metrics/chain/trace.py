@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.chain.paths import Link, Path
+from rmwbench.analysis.metrics.chain.paths import ChainLink, Path
 from rmwbench.analysis.metrics.latency import of_life, pace_of
 from rmwbench.analysis.records import ledger
-from rmwbench.analysis.records.columns import Columns, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import Columns, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
     FAILED,
@@ -34,7 +34,7 @@ UNDER_WAY = "under_way"
 
 
 @dataclass(frozen=True)
-class Writer:
+class PathWriter:
     """A writer's messages by place (sequence number − `first_seq`): arrays of shape (n,)."""
 
     endpoint: int
@@ -59,7 +59,7 @@ class Hop:
     it; stamps are ABSENT where there is none.
     """
 
-    writer: Writer
+    writer: PathWriter
     reader: int
     place: np.ndarray
     accepted: np.ndarray
@@ -79,7 +79,7 @@ class Hop:
 
 
 @dataclass(frozen=True)
-class Trace:
+class PathTrace:
     """One path's messages. `wanted`: those of the steady state, due while every endpoint of the
     path was there."""
 
@@ -126,8 +126,8 @@ class Tracer:
     def __init__(
         self,
         columns: Columns,
-        window: Window | None,
-        lives: Mapping[int, Life],
+        window: SteadyWindow | None,
+        lives: Mapping[int, ReaderLife],
         reliable: Mapping[int, int | None],
     ):
         """`reliable`: the endpoints that were granted reliable delivery → the depth of their
@@ -137,16 +137,16 @@ class Tracer:
         self._sent = grouped(columns.sent("endpoint"))
         reader, writer = (columns.received(c).astype(np.int64) for c in ("endpoint", "writer"))
         self._received = grouped(reader << 32 | writer)
-        self._writers: dict[int, Writer] = {}
-        self._arrivals: dict[Link, dict[str, np.ndarray]] = {}
+        self._writers: dict[int, PathWriter] = {}
+        self._arrivals: dict[ChainLink, dict[str, np.ndarray]] = {}
 
-    def trace(self, path: Path) -> Trace:
+    def trace(self, path: Path) -> PathTrace:
         source = self._writer(path[0].writer)
         wanted = source.steady.copy()
         for endpoint in {number for link in path for number in link}:
             if (life := self._lives.get(endpoint)) is not None:
                 wanted &= (source.intended_ns >= life.begin_ns) & (source.intended_ns < life.end_ns)
-        return Trace(path, source.intended_ns, wanted, tuple(self._hops(path, len(source))))
+        return PathTrace(path, source.intended_ns, wanted, tuple(self._hops(path, len(source))))
 
     def _hops(self, path: Path, n: int) -> Iterator[Hop]:
         before: Hop | None = None
@@ -176,22 +176,22 @@ class Tracer:
         if (
             before is None
             or self._window is None
-            or not self._is_reliable(Link(before.writer.endpoint, before.reader))
+            or not self._is_reliable(ChainLink(before.writer.endpoint, before.reader))
         ):
             return np.zeros(n, bool)
         came_ns = np.maximum(before.taken_ns, before.callback_ns)
         after: np.ndarray = before.arrived & (came_ns >= self._window.end_ns)
         return after
 
-    def _is_reliable(self, link: Link) -> bool:
+    def _is_reliable(self, link: ChainLink) -> bool:
         return self._reliable.keys() >= set(link)
 
-    def _writer(self, endpoint: int) -> Writer:
+    def _writer(self, endpoint: int) -> PathWriter:
         if endpoint not in self._writers:
             self._writers[endpoint] = self._read(endpoint)
         return self._writers[endpoint]
 
-    def _read(self, endpoint: int) -> Writer:
+    def _read(self, endpoint: int) -> PathWriter:
         rows = self._sent.get(endpoint, np.empty(0, np.int64))
         seq = self._columns.sent("seq")[rows]
         order = place_order(seq)
@@ -203,7 +203,7 @@ class Tracer:
         call = since_call_ns(call, flags, lambda: self._columns.sent("fill_ns")[rows])
         window = self._window
         begin_ns = None if window is None else window.begin_ns - window.slack_ns
-        return Writer(
+        return PathWriter(
             endpoint,
             int(seq.min()) if len(seq) else 0,
             intended,
@@ -214,7 +214,7 @@ class Tracer:
             cause_seq.astype(np.int64),
         )
 
-    def _arrived(self, link: Link) -> dict[str, np.ndarray]:
+    def _arrived(self, link: ChainLink) -> dict[str, np.ndarray]:
         """By place: the stamps of each message's first sound arrival, and which were under way."""
         if link not in self._arrivals:
             sent, life = self._writer(link.writer), self._lives.get(link.reader)
@@ -262,7 +262,7 @@ def _begins(values: np.ndarray) -> np.ndarray:
     return np.concatenate([[True], values[1:] != values[:-1]]) if len(values) else np.empty(0, bool)
 
 
-def _origins(writer: Writer, before: Writer, origin: np.ndarray) -> np.ndarray:
+def _origins(writer: PathWriter, before: PathWriter, origin: np.ndarray) -> np.ndarray:
     """Per message of `writer` the place of the source's message that it goes back to through
     `before`; −1: none."""
     cause = writer.cause_seq - before.first_seq
@@ -272,7 +272,7 @@ def _origins(writer: Writer, before: Writer, origin: np.ndarray) -> np.ndarray:
     return out
 
 
-def _chosen(writer: Writer, taken_ns: np.ndarray, origin: np.ndarray, n: int) -> np.ndarray:
+def _chosen(writer: PathWriter, taken_ns: np.ndarray, origin: np.ndarray, n: int) -> np.ndarray:
     """Per message of the source the place of the one that it became: accepted before failed, then
     who arrived first."""
     candidates = np.flatnonzero(origin >= 0)
@@ -296,10 +296,10 @@ def _at(
 def traces(
     columns: Columns,
     paths: Sequence[Path],
-    window: Window | None,
-    lives: Mapping[int, Life],
+    window: SteadyWindow | None,
+    lives: Mapping[int, ReaderLife],
     reliable: Mapping[int, int | None] | None = None,
-) -> Iterator[Trace]:
+) -> Iterator[PathTrace]:
     """Each path's, one after the other; `reliable` and ValueError as `Tracer`."""
     if paths:
         tracer = Tracer(columns, window, lives, reliable or {})

@@ -22,8 +22,8 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Group,
     Kind,
     Metric,
-    Of,
-    Topics,
+    MetricScope,
+    TopicScope,
     Use,
 )
 
@@ -36,8 +36,8 @@ __all__ = [
     "Group",
     "Kind",
     "Metric",
-    "Of",
-    "Topics",
+    "MetricScope",
+    "TopicScope",
     "Use",
     "names_for",
     "names_of",
@@ -63,6 +63,6 @@ def names_for(use: Use) -> tuple[str, ...]:
     return tuple(metric.name for metric in METRICS if use in metric.use)
 
 
-def names_of(of: Of) -> tuple[str, ...]:
+def names_of(of: MetricScope) -> tuple[str, ...]:
     """The metrics that measure that."""
     return tuple(metric.name for metric in METRICS if metric.of is of)

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Fate,
     Group,
     Metric,
-    Of,
+    MetricScope,
     percentiles,
 )
 
@@ -27,7 +27,7 @@ BY_LAYER = Group(
     "Shares of the time from the publish call to the last callback, in trials that trace the "
     "layers.",
 )
-_metric = partial(Metric, better=LOWER, of=Of.CHAIN, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.CHAIN, group=GROUP)
 _percentiles = partial(percentiles, metric=_metric)
 
 METRICS = (
@@ -172,7 +172,7 @@ METRICS = (
             "amount",
             "Of the time from the source's publish call to the last callback, over all hops: "
             f"{text}. Of messages around the median, in traced trials alone.",
-            of=Of.LAYERS,
+            of=MetricScope.LAYERS,
             group=BY_LAYER,
             heading=heading,
             better=NEITHER,

@@ -12,12 +12,12 @@ from rmwbench.analysis.metrics.glossary.metric import (
     PRIMARY,
     Group,
     Metric,
-    Of,
+    MetricScope,
 )
 from rmwbench.analysis.stats.quantile import needed
 
 GROUP = Group("Costs")
-_metric = partial(Metric, better=LOWER, of=Of.PROCESSES, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.PROCESSES, group=GROUP)
 
 METRICS = (
     _metric(
@@ -120,7 +120,7 @@ METRICS = (
         "per second of the steady window; in steps of 10 ms. On most kernels the part that runs "
         "within a process's system call is in that process's CPU time too, so the two must not be "
         "added.",
-        of=Of.MACHINE,
+        of=MetricScope.MACHINE,
     ),
     _metric(
         "context_switches_per_message",
@@ -230,7 +230,7 @@ METRICS = (
         "Power of the processor packages and their memory (RAPL), or at the board's input, over "
         "the steady window: the whole machine, idle consumption included. Of all machines "
         "together where hosts are machines.",
-        of=Of.MACHINE,
+        of=MetricScope.MACHINE,
     ),
     _metric(
         "energy_per_message",
@@ -239,7 +239,7 @@ METRICS = (
         "positive",
         "That energy for each message delivered, idle consumption included.",
         per_message=True,
-        of=Of.MACHINE,
+        of=MetricScope.MACHINE,
     ),
     _metric(
         "pss",

@@ -13,8 +13,8 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Clocks,
     Group,
     Metric,
-    Of,
-    Topics,
+    MetricScope,
+    TopicScope,
     percentiles,
 )
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rmwbench.analysis.metrics.latency import Messages
 
 GROUP = Group("Latency")
-_metric = partial(Metric, better=LOWER, of=Of.MESSAGES, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=GROUP)
 _percentiles = partial(percentiles, metric=_metric)
 
 
@@ -46,7 +46,7 @@ def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, .
             text,
             (0.5, 0.99),
             counted="periods",
-            topics=Topics.APART,
+            topics=TopicScope.APART,
             absent=absent,
         ),
         _metric(
@@ -59,7 +59,7 @@ def _periods(side: str, text: str, too_few: str, absent: str) -> tuple[Metric, .
             "edge of the window cuts counts where it is longer than every whole period. One "
             f"that {too_few} counts as long as it was there, and has no part in the percentiles.",
             source=stem,
-            topics=Topics.APART,
+            topics=TopicScope.APART,
             whole_window=True,
             absent=absent,
             measure=lambda messages, _: messages.longest_period_ns.get(stem),
@@ -75,7 +75,7 @@ METRICS = (
         "a service's client, until the reply is in its hands. A publisher that falls behind does "
         "not hide it, and a message that never arrives counts as infinitely late.",
         (0.5, 0.9, 0.99, 0.999),
-        topics=Topics.APART,
+        topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
         words=("response",),
         use={
@@ -91,7 +91,7 @@ METRICS = (
         "From the intended send time until the consumer has read the payload: shows what taking by "
         "reference postpones.",
         (0.5, 0.9, 0.99),
-        topics=Topics.APART,
+        topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
         words=("consumed",),
         use={0.5: LIMIT | OWN_COST, 0.9: LIMIT, 0.99: LIMIT},
@@ -104,7 +104,7 @@ METRICS = (
         "before the call and without our writing of the payload, into a loan, too. Messages that "
         "were never sent are not in it.",
         (0.5, 0.9, 0.99),
-        topics=Topics.APART,
+        topics=TopicScope.APART,
         clocks=Clocks.ONE_WAY,
         words=("service",),
         use={
@@ -130,7 +130,7 @@ METRICS = (
         "publish call",
         "How long the publish call keeps its caller, calls that return an error included.",
         (0.5, 0.9, 0.99),
-        topics=Topics.APART,
+        topics=TopicScope.APART,
         words=("publish",),
         use={0.5: LIMIT | PRIMARY | BESIDE | EFFECT, 0.9: LIMIT, 0.99: LIMIT | PRIMARY},
     ),
@@ -142,7 +142,7 @@ METRICS = (
         "the response latency and of the processor time per message, and not of the service "
         "latency.",
         (0.5,),
-        topics=Topics.APART,
+        topics=TopicScope.APART,
     ),
     _metric(
         "publish_call_max",
@@ -162,7 +162,7 @@ METRICS = (
         "How far the distance of two consecutive messages' arrivals is from the distance intended "
         "(RFC 3550, |D|). Where one of the two did not arrive there is none.",
         (0.5, 0.99),
-        topics=Topics.APART,
+        topics=TopicScope.APART,
     ),
     *_periods(
         "publisher",

@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Clocks,
     Group,
     Metric,
-    Of,
+    MetricScope,
 )
 
 DISCOVERY = Group(
@@ -25,7 +25,7 @@ GROUP = Group(
     "Messages per trial, once per reader and for all interruptions together. Recovered is who has "
     "a message that was published after the link or node was back.",
 )
-_metric = partial(Metric, better=LOWER, of=Of.OUTAGES, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.OUTAGES, group=GROUP)
 
 METRICS = (
     *(
@@ -36,7 +36,7 @@ METRICS = (
             "fraction",
             text + " Of all messages published for readers of which either side joined within the "
             "window.",
-            of=Of.JOINERS,
+            of=MetricScope.JOINERS,
             group=DISCOVERY,
             heading=heading,
             without_under_way=True,
@@ -78,7 +78,7 @@ METRICS = (
         "fraction",
         "Of the messages published from the first delivered one on: those that were lost, those "
         "under way apart. It is what a loss figure would be if it did not count discovery.",
-        of=Of.JOINERS,
+        of=MetricScope.JOINERS,
         group=DISCOVERY,
         heading="loss from the first on",
         without_under_way=True,
@@ -117,7 +117,7 @@ METRICS = (
         "positive",
         "The longest time without an arrival that no outage falls into, of trials in which "
         "something was interrupted or joined late.",
-        of=Of.MESSAGES,
+        of=MetricScope.MESSAGES,
         heading="longest other stall",
     ),
     *(
@@ -181,7 +181,7 @@ METRICS = (
         "amount",
         "Files and sockets in /dev/shm and /tmp of all hosts after every process that still ran "
         "had exited in order. Directories are not counted.",
-        of=Of.HOSTS,
+        of=MetricScope.HOSTS,
         heading="files left behind",
     ),
     _metric(
@@ -190,7 +190,7 @@ METRICS = (
         "bytes",
         "amount",
         "What those files take of the memory that /dev/shm and /tmp lie in.",
-        of=Of.HOSTS,
+        of=MetricScope.HOSTS,
         heading="bytes in them",
         whatever_load=True,
     ),

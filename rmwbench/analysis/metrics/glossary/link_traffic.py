@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.glossary.metric import (
     NOTHING_COUNTED,
     Group,
     Metric,
-    Of,
+    MetricScope,
 )
 
 GROUP = Group(
@@ -29,7 +29,7 @@ INTERFACES = Group(
     "other host: into interfaces that lead nowhere, and over the loopback to an address that two "
     "hosts have.",
 )
-_metric = partial(Metric, better=LOWER, of=Of.LINKS, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.LINKS, group=GROUP)
 
 METRICS = (
     _metric(
@@ -112,7 +112,7 @@ METRICS = (
         "amount",
         "What the receivers of the network's cross traffic (TCP between hosts of its own) read per "
         "second of the steady window, all flows together, without headers.",
-        of=Of.CROSS_TRAFFIC,
+        of=MetricScope.CROSS_TRAFFIC,
         group=OTHERS,
         heading="goodput",
         better=HIGHER,
@@ -123,7 +123,7 @@ METRICS = (
         "bytes/s",
         "amount",
         "The same in that whole second of the window in which they read least.",
-        of=Of.CROSS_TRAFFIC,
+        of=MetricScope.CROSS_TRAFFIC,
         group=OTHERS,
         heading="worst second",
         better=HIGHER,
@@ -136,7 +136,7 @@ METRICS = (
         "Processor time of its senders and receivers, which are on this machine too, per second of "
         "the window. It is in no figure of a middleware; the link's own time for its frames is "
         "among our processes'.",
-        of=Of.CROSS_TRAFFIC,
+        of=MetricScope.CROSS_TRAFFIC,
         group=OTHERS,
         heading="CPU",
         better=NEITHER,
@@ -149,7 +149,7 @@ METRICS = (
         "amount",
         "What all hosts sent into the further interfaces that their network gives them, from "
         "before the first session opened until the steady state's end.",
-        of=Of.INTERFACES,
+        of=MetricScope.INTERFACES,
         group=INTERFACES,
         heading="into them",
     ),
@@ -161,7 +161,7 @@ METRICS = (
         "What went over the loopback interfaces of all hosts in the same time, of trials with "
         "further interfaces: among it what was meant for another host and sent to an address that "
         "the sender has too.",
-        of=Of.INTERFACES,
+        of=MetricScope.INTERFACES,
         group=INTERFACES,
         heading="to itself",
     ),

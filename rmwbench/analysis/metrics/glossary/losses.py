@@ -10,12 +10,12 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Fate,
     Group,
     Metric,
-    Of,
-    Topics,
+    MetricScope,
+    TopicScope,
 )
 
 GROUP = Group("Delivery")
-_metric = partial(Metric, better=LOWER, of=Of.MESSAGES, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=GROUP)
 
 METRICS = (
     _metric(
@@ -42,7 +42,7 @@ METRICS = (
         "Of the messages that publish calls accepted, once per reader: the fraction of which "
         "nothing sound ever arrived. What was late is not lost. Of a service's clients: requests "
         "that got no reply.",
-        topics=Topics.ALSO,
+        topics=TopicScope.ALSO,
         fate=Fate.LOST,
         without_under_way=True,
         failed=1.0,
@@ -58,7 +58,7 @@ METRICS = (
         "fraction",
         "Of the messages that publish calls accepted, once per reader: the fraction that was still "
         "under way when the trial stopped waiting. Infinitely late in every latency, and not lost.",
-        topics=Topics.ALSO,
+        topics=TopicScope.ALSO,
         fate=Fate.LATE,
         use=LIMIT,
         words=("late",),
@@ -73,7 +73,7 @@ METRICS = (
         "Of the messages that the schedule wanted, once per reader: the fraction that was not "
         "sent, because the publisher did not come to it before the schedule's grace ended, or "
         "because the publish call returned an error. What held the publisher stands beside it.",
-        topics=Topics.ALSO,
+        topics=TopicScope.ALSO,
         fate=Fate.NEVER_SENT,
         use=LIMIT,
         words=("never sent",),
@@ -88,7 +88,7 @@ METRICS = (
         "Of the messages that the schedule wanted, once per reader: the fraction that did not "
         "arrive for any reason (lost, late, corrupt, failed, never sent) except being under way. "
         "Verdicts judge this first.",
-        topics=Topics.ALSO,
+        topics=TopicScope.ALSO,
         judged_first=True,
         without_under_way=True,
         failed=1.0,
@@ -200,7 +200,7 @@ FAILED_TRIALS = Metric(
     "fraction",
     "Of the trials that ran, those that failed.",
     better=LOWER,
-    of=Of.TRIALS,
+    of=MetricScope.TRIALS,
     group=GROUP,
 )
 """A metric of campaigns and not of a trial, so it is in no list of metrics: `compare` judges it."""

@@ -25,7 +25,7 @@ class Better(StrEnum):
     NEITHER = "neither"
 
 
-class Of(StrEnum):
+class MetricScope(StrEnum):
     """What a metric measures. `MESSAGES`: every message, from its writer to each of its readers;
     `CHAIN`: what relays pass on, from its source to the last reader; `JOINERS`: what was sent for
     nodes that joined within the window."""
@@ -46,7 +46,7 @@ class Of(StrEnum):
     TRIALS = "trials"
 
 
-class Topics(Enum):
+class TopicScope(Enum):
     """Where topics are unlike. `WHOLE`: the metric is of the workload alone; `ALSO`: each topic has
     a value too; `APART`: each has a value, and over all of them together there is none."""
 
@@ -119,12 +119,12 @@ class Metric:
     kind: Kind = field(kw_only=False)
     text: str = field(kw_only=False)
     better: Better
-    of: Of
+    of: MetricScope
     group: Group
     heading: str = ""
     """The title of its column in the table of its group."""
     use: Use = Use.NONE
-    topics: Topics = Topics.WHOLE
+    topics: TopicScope = TopicScope.WHOLE
     absent: str = "not recorded"
     """Why there is no value where no trial says why."""
     source: str = ""
@@ -166,7 +166,7 @@ class Metric:
 
     @property
     def is_percentile_of_messages(self) -> bool:
-        return self.kind == "quantile" and self.of in (Of.MESSAGES, Of.CHAIN)
+        return self.kind == "quantile" and self.of in (MetricScope.MESSAGES, MetricScope.CHAIN)
 
     def document(self) -> dict[str, str]:
         return {"title": self.title, "unit": self.unit, "text": self.text}

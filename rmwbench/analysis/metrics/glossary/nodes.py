@@ -10,11 +10,11 @@ from rmwbench.analysis.metrics.glossary.metric import (
     PRIMARY,
     Group,
     Metric,
-    Of,
+    MetricScope,
 )
 
 GROUP = Group("Bring-up")
-_metric = partial(Metric, better=LOWER, of=Of.NODES, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.NODES, group=GROUP)
 
 METRICS = (
     _metric(

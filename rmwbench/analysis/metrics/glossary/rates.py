@@ -2,10 +2,10 @@
 
 from functools import partial
 
-from rmwbench.analysis.metrics.glossary.metric import HIGHER, LOWER, Group, Metric, Of
+from rmwbench.analysis.metrics.glossary.metric import HIGHER, LOWER, Group, Metric, MetricScope
 
 GROUP = Group("Rates")
-_metric = partial(Metric, better=LOWER, of=Of.MESSAGES, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=GROUP)
 
 METRICS = (
     _metric(

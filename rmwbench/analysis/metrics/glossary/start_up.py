@@ -15,12 +15,12 @@ from rmwbench.analysis.metrics.glossary.metric import (
     Clocks,
     Group,
     Metric,
-    Of,
+    MetricScope,
     percentiles,
 )
 
 GROUP = Group("Start-up")
-_metric = partial(Metric, better=LOWER, of=Of.START, group=GROUP)
+_metric = partial(Metric, better=LOWER, of=MetricScope.START, group=GROUP)
 _percentiles = partial(percentiles, metric=_metric)
 
 METRICS = (

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 
 ROLE = "cross traffic"
 NONE = "the network has no cross traffic"
@@ -31,14 +31,14 @@ def cross_traffic(
     the window and in its worst second, and processor time per second. `definition` is the
     cell's."""
     if not asked(definition):
-        return {}, dict.fromkeys(names_of(Of.CROSS_TRAFFIC), NONE)
+        return {}, dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NONE)
     found: dict[str, Counted] = {}
     for row in counters:
         if row["role"] == ROLE and row["value"] is not None:
             found.setdefault(row["process"], {})[row["counter"], row["at"]] = row["value"]
     receivers = [one for one in found.values() if (RECEIVED, BEGIN) in one]
     if not receivers or any((RECEIVED, END) not in one for one in receivers):
-        return {}, dict.fromkeys(names_of(Of.CROSS_TRAFFIC), NO_ACCOUNT)
+        return {}, dict.fromkeys(names_of(MetricScope.CROSS_TRAFFIC), NO_ACCOUNT)
     values = {"cross_goodput": sum(_rate(one, BEGIN, END) for one in receivers)}
     reasons: dict[str, str] = {}
     seconds = [sum(_rate(one, *ends) for one in receivers) for ends in _seconds(receivers)]

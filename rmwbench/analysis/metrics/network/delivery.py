@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
-from rmwbench.analysis.metrics.network.streams import Pair
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.metrics.network.streams import StreamPair
+from rmwbench.analysis.records.columns import SteadyWindow
 
 Counts = dict[str, tuple[int, int]]
 Reasons = dict[str, str]
@@ -32,14 +32,16 @@ WAITED = (
 NO_MATCH_SEEN = "the late nodes have no reader: only readers are asked when they matched"
 
 
-def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[Counts, Reasons]:
+def split(
+    pairs: Sequence[StreamPair], events: Iterable[Mapping[str, Any]]
+) -> tuple[Counts, Reasons]:
     """Name -> (messages lost there, messages sent for those readers); of `lost_after_first`
     messages from the first delivered one on. Reasons for what this trial cannot say."""
     late = [pair for pair in pairs if pair.writer.late or pair.reader.late]
     if not late:
-        return {}, dict.fromkeys(names_of(Of.JOINERS), WAITED)
+        return {}, dict.fromkeys(names_of(MetricScope.JOINERS), WAITED)
     matched = _matched(events)
-    of = {name: [0, 0] for name in names_of(Of.JOINERS)}
+    of = {name: [0, 0] for name in names_of(MetricScope.JOINERS)}
     for pair in late:
         wanted, arrived = pair.sent, pair.sent & pair.arrived
         total = int(np.count_nonzero(wanted))
@@ -66,7 +68,7 @@ def split(pairs: Sequence[Pair], events: Iterable[Mapping[str, Any]]) -> tuple[C
     }, reasons
 
 
-def _is_asked(pair: Pair) -> bool:
+def _is_asked(pair: StreamPair) -> bool:
     """Whether its reader says when it matched; of a late client nobody asks it."""
     return pair.reader.late and not pair.is_of_a_client
 
@@ -84,7 +86,7 @@ def _matched(events: Iterable[Mapping[str, Any]]) -> dict[int, float]:
     return found
 
 
-def edges_ns(window: Window, bin_ns: int) -> np.ndarray:
+def edges_ns(window: SteadyWindow, bin_ns: int) -> np.ndarray:
     """The edges of a window's bins: int64 of shape (bins + 1,); the last bin may be shorter."""
     return np.append(np.arange(window.begin_ns, window.end_ns, bin_ns), window.end_ns)
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.glossary import METRICS, Of
+from rmwbench.analysis.metrics.glossary import METRICS, MetricScope
 from rmwbench.analysis.metrics.network.outage import Outage
-from rmwbench.analysis.records.columns import Columns, Window
+from rmwbench.analysis.records.columns import Columns, SteadyWindow
 from rmwbench.analysis.records.frame_counts import FrameCounts, network_of
 from rmwbench.analysis.records.frames import CLASSES, DELIVERED, NOT_LOST, Frames, Names
 from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN
@@ -86,7 +86,7 @@ class _Met:
 def wire_of(
     frames: Frames,
     outages: Sequence[Outage],
-    window: Window,
+    window: SteadyWindow,
     payload_bytes: int,
     rates_bps: Mapping[Link, float],
 ) -> Wire:
@@ -104,7 +104,7 @@ def wire_of(
     return wire
 
 
-def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int:
+def crossing_bytes(columns: Columns, rows: Sequence[Row], window: SteadyWindow) -> int:
     """Payload that readers took in the window from writers on another host, whenever it was sent;
     `rows` are the bundle's `endpoints`."""
     reader, writer, taken, flags = (
@@ -126,7 +126,7 @@ def crossing_bytes(columns: Columns, rows: Sequence[Row], window: Window) -> int
 
 
 def wire_of_counts(
-    counts: FrameCounts, window: Window, payload_bytes: int, rates_bps: Mapping[Link, float]
+    counts: FrameCounts, window: SteadyWindow, payload_bytes: int, rates_bps: Mapping[Link, float]
 ) -> Wire:
     """The same from counts alone. How long a link with a rate was busy follows from the bytes that
     took time of it: a frame at the window's edge belongs to where it ended."""
@@ -162,7 +162,7 @@ class Sums:
     met: int
 
 
-def sums_of(frames: Frames, window: Window) -> Sums:
+def sums_of(frames: Frames, window: SteadyWindow) -> Sums:
     """`frames` as of `wire_of`."""
     copies = _copies(frames)[(frames.in_ns >= window.begin_ns) & (frames.in_ns < window.end_ns)]
     frames = frames.between(window.begin_ns, window.end_ns)
@@ -215,7 +215,7 @@ def values(
             amounts[f"{BYTES}_{kind}"] = of / wire.payload_bytes
     else:
         reasons |= dict.fromkeys(
-            (m.name for m in METRICS if m.of is Of.LINKS and m.unit == "1"), NO_CROSSING
+            (m.name for m in METRICS if m.of is MetricScope.LINKS and m.unit == "1"), NO_CROSSING
         )
     fractions = {
         "retransmitted_frames": (sums.again_frames, sums.data_frames),
@@ -264,7 +264,7 @@ def _names(texts: Names, rows: np.ndarray) -> set[str]:
 
 
 def _met(
-    frames: Frames, outages: Sequence[Outage], window: Window, rates_bps: Mapping[Link, float]
+    frames: Frames, outages: Sequence[Outage], window: SteadyWindow, rates_bps: Mapping[Link, float]
 ) -> Iterator[_Met]:
     """Every link with all the frames that met it. A frame that was lost on its sender's link never
     met its receiver's, and neither did a multicast frame that nobody wanted there."""
@@ -306,7 +306,7 @@ def _crossed(
     return _Met(link=link, rows=rows, ended=ended, takes_ns=takes_ns, left_ns=left_ns)
 
 
-def _count(own: Frames, met: _Met, window: Window, wire: Wire) -> None:
+def _count(own: Frames, met: _Met, window: SteadyWindow, wire: Wire) -> None:
     """Adds a link to `wire`: what came in the window, and what left the link then. `own` are its
     frames."""
     left_ns = met.left_ns

@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.metrics.context import Context
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network import cross_traffic, delivery, outage
 from rmwbench.analysis.metrics.network import link_bytes as wire
 from rmwbench.analysis.metrics.network.link_bytes import Wire
-from rmwbench.analysis.metrics.network.outage import Outage, Recovery
-from rmwbench.analysis.metrics.network.streams import Pair, pairs_of
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
+from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frame_counts import WHY, FrameCounts
 from rmwbench.analysis.records.frames import Frames
 
@@ -27,14 +27,14 @@ NO_WINDOW = "the trial recorded no steady window"
 
 
 @dataclass(frozen=True)
-class Network:
+class TrialNetwork:
     """`wire` is None without a frame log. `bin_ns`, `wanted`, `sent` and `arrived`: messages due,
     published and taken in each bin of the window, once per reader, shape (bins,), empty where it
     was not asked for. Times of outages in the workers' clock."""
 
     wire: Wire | None = None
     outages: tuple[Outage, ...] = ()
-    recoveries: tuple[Recovery, ...] = ()
+    recoveries: tuple[StreamRecovery, ...] = ()
     begin_ns: int = 0
     length_ns: int = 0
     bin_ns: int = 0
@@ -50,7 +50,7 @@ class NetworkMetrics:
     values: dict[str, float]
     fractions: dict[str, tuple[int, int]]
     reasons: dict[str, str]
-    network: Network
+    network: TrialNetwork
 
 
 def network(context: Context) -> NetworkMetrics:
@@ -59,7 +59,7 @@ def network(context: Context) -> NetworkMetrics:
     `latency.measure`."""
     window = context.window
     if window is None or not window.length_ns:
-        return NetworkMetrics({}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), Network())
+        return NetworkMetrics({}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
     frames, counts = _without_others(context)
     no_log = wire.why_no_log(context.definition) if counts is None else WHY
     rows, events = context.evidence.endpoints, list(context.evidence.events)
@@ -68,11 +68,11 @@ def network(context: Context) -> NetworkMetrics:
     interruptions = outage.outages(events, rows, window, daemons_return=returns)
     late = any(row.get("joins_ns") is not None for row in rows)
     if frames is None and counts is None and not interruptions and not late:
-        reasons = dict.fromkeys(names_of(Of.LINKS), no_log)
-        reasons |= dict.fromkeys(names_of(Of.OUTAGES), outage.NONE)
-        reasons |= dict.fromkeys(names_of(Of.JOINERS), delivery.WAITED)
+        reasons = dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+        reasons |= dict.fromkeys(names_of(MetricScope.OUTAGES), outage.NONE)
+        reasons |= dict.fromkeys(names_of(MetricScope.JOINERS), delivery.WAITED)
         reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
-        return NetworkMetrics({}, {}, reasons, Network())
+        return NetworkMetrics({}, {}, reasons, TrialNetwork())
     pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
     created = {row["endpoint"] for row in events if row["event"] == "created"}
     recovered = outage.recoveries(pairs, interruptions, created)
@@ -81,10 +81,10 @@ def network(context: Context) -> NetworkMetrics:
     reasons |= why
     if frames is None and interruptions and "recovery_bytes" in why:
         reasons["recovery_bytes"] = no_log
-    measured = NetworkMetrics(values, fractions, reasons, Network())
+    measured = NetworkMetrics(values, fractions, reasons, TrialNetwork())
     seen = None
     if frames is None and counts is None:
-        reasons |= dict.fromkeys(names_of(Of.LINKS), no_log)
+        reasons |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
     else:
         seen = _add_links(measured, context, interruptions, frames, counts)
     measured.network = _over_time(pairs, window, seen, interruptions, recovered)
@@ -134,16 +134,16 @@ def _add_links(
 
 
 def _over_time(
-    pairs: Sequence[Pair],
-    window: Window,
+    pairs: Sequence[StreamPair],
+    window: SteadyWindow,
     seen: Wire | None,
     interruptions: Sequence[Outage],
-    recovered: Sequence[Recovery],
-) -> Network:
+    recovered: Sequence[StreamRecovery],
+) -> TrialNetwork:
     due = [pair.due_ns for pair in pairs]
     bin_ns = delivery.bin_of(window.length_ns, sum(map(len, due)))
     edges = delivery.edges_ns(window, bin_ns)
-    return Network(
+    return TrialNetwork(
         seen,
         tuple(interruptions),
         tuple(recovered),
@@ -157,6 +157,10 @@ def _over_time(
 
 
 OF_NETWORKS = (
-    *(name for of in (Of.LINKS, Of.OUTAGES, Of.JOINERS) for name in names_of(of)),
+    *(
+        name
+        for of in (MetricScope.LINKS, MetricScope.OUTAGES, MetricScope.JOINERS)
+        for name in names_of(of)
+    ),
     "stall_outside_outages",
 )

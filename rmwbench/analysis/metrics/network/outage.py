@@ -15,9 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
-from rmwbench.analysis.metrics.network.streams import Pair
-from rmwbench.analysis.records.columns import Window
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.metrics.network.streams import StreamPair
+from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import Frames
 
 Row = Mapping[str, Any]
@@ -49,7 +49,7 @@ class Outage:
     down_ns: float
     up_ns: float
 
-    def touches(self, pair: Pair) -> bool:
+    def touches(self, pair: StreamPair) -> bool:
         if self.kind == "network":
             return pair.hosts[0] != pair.hosts[1] and self.who in pair.hosts
         return self.kind == "daemon" or self.who in (
@@ -60,7 +60,7 @@ class Outage:
 
 
 @dataclass(frozen=True)
-class Recovery:
+class StreamRecovery:
     """One stream after one outage: ns from `up_ns` until its first new message, inf where none
     came."""
 
@@ -74,7 +74,7 @@ class Recovery:
 def outages(
     events: Iterable[Row],
     endpoints: Sequence[Row],
-    window: Window,
+    window: SteadyWindow,
     *,
     daemons_return: bool = False,
 ) -> list[Outage]:
@@ -152,8 +152,8 @@ def _restarts(endpoints: Sequence[Row], killed: Container[str], begin_ns: int) -
 
 
 def recoveries(
-    pairs: Sequence[Pair], found: Sequence[Outage], created: Container[int] = ()
-) -> list[Recovery]:
+    pairs: Sequence[StreamPair], found: Sequence[Outage], created: Container[int] = ()
+) -> list[StreamRecovery]:
     """Per outage and stream that it touches; of streams on which a message was due after the
     outage, whose daemon should have come back and never served, or whose writer should have come
     back and was not created. `created`: the endpoints that were."""
@@ -169,12 +169,14 @@ def recoveries(
             first = min((int(taken.min()) for taken in new if len(taken)), default=None)
             if due or never_served or _never_came_up(outage, parts, created):
                 out.append(
-                    Recovery(outage, *name, math.inf if first is None else first - outage.up_ns)
+                    StreamRecovery(
+                        outage, *name, math.inf if first is None else first - outage.up_ns
+                    )
                 )
     return out
 
 
-def _never_came_up(outage: Outage, parts: Sequence[Pair], created: Container[int]) -> bool:
+def _never_came_up(outage: Outage, parts: Sequence[StreamPair], created: Container[int]) -> bool:
     """Whether the stream's writer restarts and was not created again: then it has no message that
     could be due, and did not recover."""
     return outage.kind == "restart" and any(
@@ -186,11 +188,11 @@ def _never_came_up(outage: Outage, parts: Sequence[Pair], created: Container[int
 
 
 def around(
-    pairs: Sequence[Pair],
+    pairs: Sequence[StreamPair],
     found: Sequence[Outage],
-    recovered: Sequence[Recovery],
+    recovered: Sequence[StreamRecovery],
     frames: Frames | None,
-    window: Window,
+    window: SteadyWindow,
 ) -> tuple[dict[str, float], dict[str, str]]:
     """Values of the metrics of outages and `stall_outside_outages`, and reasons for what is missing. Counts are
     messages, once per reader, over all outages of the trial: one that several outages touch is
@@ -200,7 +202,7 @@ def around(
     if outside is not None:
         values["stall_outside_outages"] = outside
     if not found:
-        return values, dict.fromkeys(names_of(Of.OUTAGES), NONE)
+        return values, dict.fromkeys(names_of(MetricScope.OUTAGES), NONE)
     if inside is not None:
         values["outage_stall"] = inside
     counted = sum((_counted(pair, found, recovered) for pair in pairs), start=Counter[str]())
@@ -210,7 +212,9 @@ def around(
     else:
         reasons = dict.fromkeys(IN_IT, NONE_DUE)
     if not recovered:
-        missing = [name for name in names_of(Of.OUTAGES) if name not in {*values, *reasons}]
+        missing = [
+            name for name in names_of(MetricScope.OUTAGES) if name not in {*values, *reasons}
+        ]
         return values, reasons | dict.fromkeys(missing, NOT_BACK)
     values["recovery_time"] = max(one.time_ns for one in recovered)
     values |= {name: float(counted[name]) for name in AFTER_IT}
@@ -223,7 +227,9 @@ def around(
     return values, reasons
 
 
-def _counted(pair: Pair, found: Sequence[Outage], recovered: Sequence[Recovery]) -> Counter[str]:
+def _counted(
+    pair: StreamPair, found: Sequence[Outage], recovered: Sequence[StreamRecovery]
+) -> Counter[str]:
     """Its messages by metric, each lost one in one metric: in the outage where it was due in any,
     else before the recovery where it was due before that of any. Nothing is due of a pair whose own
     node is away."""
@@ -255,7 +261,7 @@ def _next(found: Sequence[Outage], outage: Outage) -> float:
     return min((o.down_ns for o in found if o.down_ns > outage.up_ns), default=math.inf)
 
 
-def _bytes(recovered: Sequence[Recovery], frames: Frames) -> int:
+def _bytes(recovered: Sequence[StreamRecovery], frames: Frames) -> int:
     """What hosts sent besides new data while, behind the end of an outage, a stream had not
     recovered yet."""
     spent = np.zeros(len(frames), bool)
@@ -267,7 +273,7 @@ def _bytes(recovered: Sequence[Recovery], frames: Frames) -> int:
 
 
 def _stalls(
-    pairs: Sequence[Pair], found: Sequence[Outage], window: Window
+    pairs: Sequence[StreamPair], found: Sequence[Outage], window: SteadyWindow
 ) -> tuple[float | None, float | None]:
     """The longest gap between arrivals of a stream that an outage falls into, and the longest
     without one."""

@@ -9,7 +9,7 @@ to it never leaves it.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from rmwbench.analysis.metrics.glossary import Of, names_of
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.stats.missing import total
 
 NO_FURTHER = "no host has further interfaces"
@@ -28,7 +28,7 @@ def stray(
     `definition` is the cell's."""
     further = (definition.get("network") or {}).get("interfaces") or {}
     if not further:
-        return {}, dict.fromkeys(names_of(Of.INTERFACES), NO_FURTHER)
+        return {}, dict.fromkeys(names_of(MetricScope.INTERFACES), NO_FURTHER)
     sent: dict[tuple[str, str, str], float] = {}
     for row in counters:
         name = row["counter"]
@@ -48,6 +48,6 @@ def stray(
     for metric, wanted in places.items():
         begin, end = (total(sent.get((*place, at)) for place in wanted) for at in (BEGIN, END))
         if begin is None or end is None:
-            return {}, dict.fromkeys(names_of(Of.INTERFACES), NOT_READ)
+            return {}, dict.fromkeys(names_of(MetricScope.INTERFACES), NOT_READ)
         values[metric] = end - begin
     return values, {}

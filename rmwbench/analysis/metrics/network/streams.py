@@ -13,8 +13,8 @@ import numpy as np
 
 from rmwbench.analysis.metrics.latency import ALL_THE_TIME, pace_of, paired
 from rmwbench.analysis.records.calls import answered
-from rmwbench.analysis.records.columns import Columns, Endpoint, Window
-from rmwbench.analysis.records.joining import Life
+from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import ReaderLife
 from rmwbench.analysis.records.ledger import (
     ABSENT,
     CORRUPT,
@@ -45,7 +45,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Pair:
+class StreamPair:
     """One writer's messages for one reader, of one life of each: arrays of shape (n,) in the order
     of sequence numbers, of the steady state, due while both were there, and of those that pass the
     reader's content filter. `taken_ns` is ABSENT for what did not arrive sound and in time.
@@ -95,10 +95,10 @@ class Pair:
 def pairs_of(
     columns: Columns,
     rows: Sequence[Row],
-    endpoints: Sequence[Endpoint],
-    window: Window,
-    lives: Mapping[int, Life] = ALL_THE_TIME,
-) -> list[Pair]:
+    endpoints: Sequence[EndpointRow],
+    window: SteadyWindow,
+    lives: Mapping[int, ReaderLife] = ALL_THE_TIME,
+) -> list[StreamPair]:
     """All pairs of a trial; `rows` are the bundle's `endpoints`, `lives` as `joining.lives` has
     them. A service's client is a pair with itself, whose hosts are its own and its service's.
     Raises as `latency.measure`."""
@@ -125,7 +125,7 @@ def pairs_of(
             places = replace(pair.places, steady=both)
             waiting = under_way(places, arranged(places, arrivals), pace)
         found.append(
-            Pair(
+            StreamPair(
                 pair.writer.topic,
                 writer,
                 reader,
@@ -141,15 +141,17 @@ def pairs_of(
     return found
 
 
-def _filters(lives: Mapping[int, Life]) -> dict[int, Life]:
+def _filters(lives: Mapping[int, ReaderLife]) -> dict[int, ReaderLife]:
     """Their content filters alone: what is due before a late reader's match is what its discovery
     cost, and none of its messages in the ledger."""
     return {
-        number: Life(percent=life.percent) for number, life in lives.items() if life.percent < 100
+        number: ReaderLife(percent=life.percent)
+        for number, life in lives.items()
+        if life.percent < 100
     }
 
 
-def _end(row: Row, window: Window) -> End:
+def _end(row: Row, window: SteadyWindow) -> End:
     joins, leaves = row.get("joins_ns"), row.get("leaves_ns")
     return End(
         row["endpoint"],

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rmwbench.campaign.trial.attest.path import MAJORITY
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 
 NOTE = "path:"
 """How a worker's note on the path begins (docs/formats/worker-protocol.md)."""
@@ -60,7 +60,7 @@ def _grants(asked: str, row: Mapping[str, Any]) -> bool:
     return asked == "unix" and row["path"] == "shm" and row["label"] == "inferred"
 
 
-def reasons(outcome: Outcome) -> list[str]:
+def reasons(outcome: TrialOutcome) -> list[str]:
     """What the workers said keeps bytes from a path, each once, in the order of endpoints."""
     granted = outcome.endpoints.granted
     notes = (note for endpoint in sorted(granted) for note in granted[endpoint].get("notes") or [])

@@ -10,8 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.campaign.trial.outcome import Outcome
-from rmwbench.lab.sampling.background import Flow
+from rmwbench.campaign.trial.outcome import TrialOutcome
+from rmwbench.lab.sampling.background import LoadFlow
 
 LOOPBACK = "lo"
 TCP_HEADER_BYTES = 52
@@ -34,7 +34,7 @@ class Carried:
     copies: float = 1.0
 
 
-def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
+def window(outcome: TrialOutcome) -> tuple[Snapshot, Snapshot] | None:
     """The snapshots at both ends of the steady window: the sampler's, or those of a worker without
     sockets; an interface belongs to the host, and every process of it sees the same. None where
     neither came."""
@@ -49,7 +49,7 @@ def window(outcome: Outcome) -> tuple[Snapshot, Snapshot] | None:
 
 
 def of_the_trial(
-    outcome: Outcome, host: str, begin: Snapshot, end: Snapshot
+    outcome: TrialOutcome, host: str, begin: Snapshot, end: Snapshot
 ) -> tuple[Snapshot, Snapshot]:
     """What a host counted at both ends of the window, without what is not the trial's: what our own
     background load sent there in between, and the shared host's other interfaces."""
@@ -58,7 +58,7 @@ def of_the_trial(
     return own_interfaces(outcome, begin), own_interfaces(outcome, last)
 
 
-def own_interfaces(outcome: Outcome, snapshot: Snapshot) -> Snapshot:
+def own_interfaces(outcome: TrialOutcome, snapshot: Snapshot) -> Snapshot:
     """On the shared host the loopback alone: a trial uses no other interface there, and what those
     carry is somebody else's."""
     if not outcome.network.shared_host:
@@ -68,7 +68,7 @@ def own_interfaces(outcome: Outcome, snapshot: Snapshot) -> Snapshot:
     return {**snapshot, "interfaces": kept}
 
 
-def _without(flow: Flow, begin: Snapshot, end: Snapshot) -> Snapshot:
+def _without(flow: LoadFlow, begin: Snapshot, end: Snapshot) -> Snapshot:
     """The counters at the end without what our own background load sent over the loopback since the
     beginning."""
     if not flow.bursts:

@@ -18,7 +18,7 @@ from rmwbench.campaign.trial.attest.counted import (
     of_the_trial,
     tcp_payload,
 )
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.process.records import FOREIGN, RECEIVED
 
 DEVICE = "eth0"
@@ -26,7 +26,7 @@ TCP_HEADER_BYTES = 66
 """Ethernet 14, IPv4 20, TCP 32 with time stamps."""
 
 
-def carried_between(outcome: Outcome) -> list[Carried]:
+def carried_between(outcome: TrialOutcome) -> list[Carried]:
     """What all hosts sent to others in the window, by transport; `network` where no sampler tells
     them apart."""
     totals: dict[str, int] = {}
@@ -60,7 +60,7 @@ def carried_between(outcome: Outcome) -> list[Carried]:
     ]
 
 
-def crossing_fraction(outcome: Outcome) -> float:
+def crossing_fraction(outcome: TrialOutcome) -> float:
     """Of the payload bytes that readers took in the window, the share whose writer was on another
     host."""
     assert outcome.times.window is not None
@@ -83,7 +83,7 @@ def crossing_fraction(outcome: Outcome) -> float:
     return across / total if total else 1.0
 
 
-def _devices(outcome: Outcome) -> dict[str, str]:
+def _devices(outcome: TrialOutcome) -> dict[str, str]:
     """Host → the interface with its address, where hosts are machines; everything that it sends is
     counted then."""
     real = outcome.order.cell.real

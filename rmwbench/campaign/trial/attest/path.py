@@ -16,7 +16,7 @@ import numpy as np
 
 from rmwbench.campaign.trial.attest.counted import Carried, Snapshot, carried, unix_peers, window
 from rmwbench.campaign.trial.attest.hosts import carried_between, crossing_fraction
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.process.records import FOREIGN, RECEIVED
 
 ON_INTERFACES = ("udp", "tcp")
@@ -44,7 +44,7 @@ CONTROL_BYTES_PER_SECOND = 4096
 measured of Fast DDS as installed in its first seconds, more than some payloads."""
 
 
-def delivered_bytes(outcome: Outcome, edges: tuple[Snapshot, Snapshot] | None = None) -> int:
+def delivered_bytes(outcome: TrialOutcome, edges: tuple[Snapshot, Snapshot] | None = None) -> int:
     """Payload bytes that readers took in the steady window, each reader's copy counted; between two
     snapshots of one host, where they are given and tell their time. On a busy machine these are
     taken some ms after the window's edges, and what they counted is held against what arrived
@@ -64,7 +64,7 @@ def delivered_bytes(outcome: Outcome, edges: tuple[Snapshot, Snapshot] | None = 
     return total
 
 
-def attestations(outcome: Outcome) -> list[dict[str, Any]]:
+def attestations(outcome: TrialOutcome) -> list[dict[str, Any]]:
     """Rows of the table `attestations` without `trial`; none where nothing was delivered or no
     counters came."""
     if len(outcome.order.cell.hosts) > 1:
@@ -122,7 +122,7 @@ def attestations(outcome: Outcome) -> list[dict[str, Any]]:
     return rows
 
 
-def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
+def _over_hosts(outcome: TrialOutcome, delivered: int) -> list[dict[str, Any]]:
     """Between hosts there is the network alone; its transports have a share each by what they sent,
     but where the middleware names one, the others carried none of its messages."""
     if not delivered:
@@ -146,11 +146,11 @@ def _over_hosts(outcome: Outcome, delivered: int) -> list[dict[str, Any]]:
     return rows
 
 
-def _is_compressed(outcome: Outcome) -> bool:
+def _is_compressed(outcome: TrialOutcome) -> bool:
     return any(side.modes.get("compression") is True for side in outcome.order.cell.sides.values())
 
 
-def _is_control(outcome: Outcome, delivered: int, counted: list[Carried]) -> bool:
+def _is_control(outcome: TrialOutcome, delivered: int, counted: list[Carried]) -> bool:
     """Whether what interfaces sent could be most of the payload, and could as well be nothing of
     it."""
     assert outcome.times.window is not None
@@ -177,7 +177,7 @@ def _shares(
 
 
 def _remainder(
-    outcome: Outcome, segments: list[str], has_evidence: bool, end: Mapping[str, Any]
+    outcome: TrialOutcome, segments: list[str], has_evidence: bool, end: Mapping[str, Any]
 ) -> tuple[str, str, list[str]]:
     """Path, note and segments of what no interface saw. A middleware that gives evidence and does
     not name shared memory for these did not use it, whatever is mapped."""
@@ -196,7 +196,7 @@ def _remainder(
     return "other", UNSEEN, []
 
 
-def shared_segments(outcome: Outcome) -> list[str]:
+def shared_segments(outcome: TrialOutcome) -> list[str]:
     """Names of segments that at least two processes map and at least one of them may write to; any
     segment where all nodes share one process. What nobody may write to carries no message."""
     maps = [
@@ -231,7 +231,9 @@ def _named(segments: Sequence[str]) -> str:
     return ", ".join(segments[:SEGMENTS_NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def _is_disproved(outcome: Outcome, claimed: int, delivered: int, counted: list[Carried]) -> bool:
+def _is_disproved(
+    outcome: TrialOutcome, claimed: int, delivered: int, counted: list[Carried]
+) -> bool:
     """Whether the interfaces carried so much that at least half of what is claimed for other paths
     went there."""
     messages = sum(len(section.rows) for section in outcome.sections if section.kind == RECEIVED)
@@ -260,7 +262,7 @@ def _row(
     }
 
 
-def _evidence(outcome: Outcome, delivered: int) -> dict[str, int]:
+def _evidence(outcome: TrialOutcome, delivered: int) -> dict[str, int]:
     """Path → payload bytes that readers' evidence vouches for, scaled from the whole trial to what
     was delivered in the steady window."""
     size = {e.endpoint: e.read_bytes for e in outcome.order.cell.endpoints if e.reads}

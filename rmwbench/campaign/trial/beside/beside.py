@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.trial.noting import note, step
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab import machine
 from rmwbench.lab.camera.source import FrameSources
 from rmwbench.lab.network import Emulation
@@ -27,7 +27,7 @@ class Beside:
     network: Emulation | None
     features: tuple[Any, ...]
 
-    def disturb(self, outcome: Outcome) -> None:
+    def disturb(self, outcome: TrialOutcome) -> None:
         """Starts what the cell's conditions ask for. Raises NetworkBroken and WorkerFailed."""
         if self.background.asked:
             with step(outcome, "background"):
@@ -38,7 +38,7 @@ class Beside:
             with step(outcome, "cross_traffic"):
                 self.traffic.start()
 
-    def disturb_no_more(self, outcome: Outcome) -> None:
+    def disturb_no_more(self, outcome: TrialOutcome) -> None:
         """Ends it and takes its accounts. Raises as `disturb`."""
         if self.background.asked:
             with step(outcome, "background_end"):

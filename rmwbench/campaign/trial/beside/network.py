@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from rmwbench.analysis.records import frame_counts
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network import Emulation, NetworkBroken
@@ -21,7 +21,7 @@ from rmwbench.words.numbers import counted
 
 
 @contextlib.contextmanager
-def between(outcome: Outcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | None]:
+def between(outcome: TrialOutcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | None]:
     """The network of a trial with several hosts, else None."""
     links = outcome.order.cell.links
     if links is None:
@@ -31,7 +31,7 @@ def between(outcome: Outcome, crew: Crew, hosts: Hosts) -> Iterator[Emulation | 
         yield network
 
 
-def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
+def up(outcome: TrialOutcome, crew: Crew, network: Emulation | None) -> None:
     """Raises NetworkBroken where it is not what was asked for, WorkerFailed or HostBroken where the
     lab breaks, UserError where the link is not built."""
     if network is None:
@@ -47,7 +47,7 @@ def up(outcome: Outcome, crew: Crew, network: Emulation | None) -> None:
             raise NetworkBroken(finding.text, machine=finding.machine)
 
 
-def end(outcome: Outcome, network: Emulation | None) -> None:
+def end(outcome: TrialOutcome, network: Emulation | None) -> None:
     """Takes what it wrote down, also of a trial that failed: where messages stayed is then the
     question. Raises nothing: what breaks now is told where nothing broke before."""
     if network is None or not network.is_up:
@@ -70,19 +70,19 @@ def end(outcome: Outcome, network: Emulation | None) -> None:
     outcome.files |= network.files
 
 
-def noted(outcome: Outcome) -> Callable[[str, str, int], None]:
+def noted(outcome: TrialOutcome) -> Callable[[str, str, int], None]:
     """Notes a change of a host's network as an event `network`."""
     return lambda host, what, done_ns: note(outcome, host, "network", done_ns, text=what)
 
 
-def void_reasons(outcome: Outcome) -> Iterator[Reason]:
+def void_reasons(outcome: TrialOutcome) -> Iterator[Reason]:
     """Of the findings that no result can bear."""
     for finding in outcome.network.findings:
         if finding.void:
             yield _reason(finding.text, finding.machine)
 
 
-def flags(outcome: Outcome) -> Iterator[Reason]:
+def flags(outcome: TrialOutcome) -> Iterator[Reason]:
     for finding in outcome.network.findings:
         if not finding.void:
             yield Reason(Code.NETWORK, f"network: {finding.text}", machine=finding.machine)
@@ -102,7 +102,7 @@ def _reason(text: str, machine: bool) -> Reason:
     return Reason(Code.NETWORK, ("machine: " if machine else "") + f"network: {text}", machine)
 
 
-def _room(outcome: Outcome) -> int:
+def _room(outcome: TrialOutcome) -> int:
     cell = outcome.order.cell
     counts = [
         (

@@ -9,7 +9,7 @@ taken the processors), so such a trial is not repeated. Nothing here looks at wh
 from collections.abc import Iterator
 
 from rmwbench.campaign.trial.noting import note, step
-from rmwbench.campaign.trial.outcome import Outcome
+from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
 from rmwbench.lab.camera import source
 from rmwbench.lab.camera.source import FrameSources
@@ -20,7 +20,7 @@ KEPT_VOID, LATE_FLAG, REPEATED_FLAG = 0.98, 0.01, 0.01
 notices."""
 
 
-def start(outcome: Outcome, sources: FrameSources, sampler: Samplers) -> None:
+def start(outcome: TrialOutcome, sources: FrameSources, sampler: Samplers) -> None:
     """Once the sampler runs. Raises SourceBroken."""
     if not sources:
         return
@@ -34,7 +34,7 @@ def start(outcome: Outcome, sources: FrameSources, sampler: Samplers) -> None:
         sampler.watch([(process, pid, role)], host)
 
 
-def take(outcome: Outcome, sources: FrameSources) -> None:
+def take(outcome: TrialOutcome, sources: FrameSources) -> None:
     """What they did in the window."""
     if not sources or outcome.times.window is None:
         return
@@ -55,7 +55,7 @@ def take(outcome: Outcome, sources: FrameSources) -> None:
         )
 
 
-def void_reasons(outcome: Outcome) -> Iterator[Reason]:
+def void_reasons(outcome: TrialOutcome) -> Iterator[Reason]:
     for one in outcome.beside.sources:
         if one.ended is not None:
             yield _reason(
@@ -69,7 +69,7 @@ def void_reasons(outcome: Outcome) -> Iterator[Reason]:
             )
 
 
-def flags(outcome: Outcome) -> Iterator[Reason]:
+def flags(outcome: TrialOutcome) -> Iterator[Reason]:
     for one in outcome.beside.sources:
         late = (one.late + one.due - one.made) / one.due if one.due else 0.0
         if late > LATE_FLAG:
@@ -95,7 +95,7 @@ def _reason(text: str) -> Reason:
     return Reason(Code.SOURCE, f"source: {text}")
 
 
-def _counters(outcome: Outcome, endpoint: int) -> dict[str, int]:
+def _counters(outcome: TrialOutcome, endpoint: int) -> dict[str, int]:
     for reply in outcome.sampling.collected.values():
         if found := reply.get("endpoints", {}).get(str(endpoint)):
             counters: dict[str, int] = found.get("counters", {})

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, Level, fact
+from rmwbench.lab.machine.finding import Finding, FixChange, Level, fact
 from rmwbench.lab.middleware.workspace import build_command
 from rmwbench.lab.open_files import ENOUGH
 
@@ -163,7 +163,7 @@ def limits(facts: Facts) -> Finding:
     problems, changes = [], []
     if files is not None and files < WANTED_FILES:
         problems.append(f"{files} open files (as root: ulimit -n {WANTED_FILES})")
-        changes.append(Change("limit", "nofile", f"{ENOUGH}:{ENOUGH}"))
+        changes.append(FixChange("limit", "nofile", f"{ENOUGH}:{ENOUGH}"))
     if processes is not None and processes < WANTED_PROCESSES:
         problems.append(f"{processes} processes (ulimit -u, or the container's --pids-limit)")
     if (
@@ -172,7 +172,7 @@ def limits(facts: Facts) -> Finding:
         and not fact(facts, "limits", "may_lock_any")
     ):
         problems.append(f"{memlock >> 10} KiB of locked memory (ulimit -l unlimited)")
-        changes.append(Change("limit", "memlock", "unlimited:unlimited"))
+        changes.append(FixChange("limit", "memlock", "unlimited:unlimited"))
     if not problems:
         found = f"{files if files is not None else 'unlimited'} open files"
         return Finding("process limits", "green", found, expected, why)

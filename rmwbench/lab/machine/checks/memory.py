@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, Level, bytes_text, fact
+from rmwbench.lab.machine.finding import Finding, FixChange, Level, bytes_text, fact
 
 Facts = Mapping[str, Any]
 
@@ -100,7 +100,7 @@ def huge_pages(facts: Facts) -> Finding:
         f"echo madvise > {switch}",
         permanent,
         spoils=True,
-        changes=(Change("file", switch, "madvise"),),
+        changes=(FixChange("file", switch, "madvise"),),
     )
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, Level, bytes_text, fact
+from rmwbench.lab.machine.finding import Finding, FixChange, Level, bytes_text, fact
 
 Facts = Mapping[str, Any]
 
@@ -36,9 +36,9 @@ def sysctl(name: str, value: object) -> dict[str, str]:
     }
 
 
-def setting(name: str, value: object) -> Change:
+def setting(name: str, value: object) -> FixChange:
     """The same for `rmwbench doctor --fix`."""
-    return Change("file", "/proc/sys/" + name.replace(".", "/"), str(value))
+    return FixChange("file", "/proc/sys/" + name.replace(".", "/"), str(value))
 
 
 def receive_buffer(facts: Facts) -> Finding:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from rmwbench.lab.machine.finding import Change, Finding, Level, fact
+from rmwbench.lab.machine.finding import Finding, FixChange, Level, fact
 from rmwbench.lab.machine.rules import violations
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.words.numbers import counted
@@ -173,7 +173,7 @@ def governor(facts: Facts) -> Finding:
         fix,
         permanent,
         spoils=True,
-        changes=(Change("file", GOVERNORS, "performance"),),
+        changes=(FixChange("file", GOVERNORS, "performance"),),
     )
 
 

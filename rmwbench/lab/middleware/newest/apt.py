@@ -26,7 +26,7 @@ _COMPLAINT = re.compile(r"^[EW]: (.*)", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Source:
+class SourcePackage:
     """A source package; `needs` are the packages that it is compiled with, as it writes them."""
 
     name: str
@@ -77,7 +77,7 @@ def files(home: Path, uris: Sequence[str]) -> dict[Path, str]:
     }
 
 
-class Archive:
+class AptArchive:
     """The packages of Debian's newest release, with its lists below `home`."""
 
     def __init__(self, home: Path):
@@ -105,12 +105,12 @@ class Archive:
                 fix=f"see that this archive can be reached, then do it again; {WITHOUT}",
             )
 
-    def source(self, package: str) -> Source:
+    def source(self, package: str) -> SourcePackage:
         """The newest with that name, or the one that makes the package of that name. Raises
         UserError."""
         done = self._ask("apt-cache", "showsrc", package)
         found = [
-            Source(one["Package"], one["Version"], one.get("Build-Depends", ""))
+            SourcePackage(one["Package"], one["Version"], one.get("Build-Depends", ""))
             for one in paragraphs(done.stdout)
             if "Package" in one and "Version" in one
         ]
@@ -122,7 +122,7 @@ class Archive:
             )
         return max(found, key=cmp_to_key(_by_version))
 
-    def get(self, source: Source, into: Path) -> Path:
+    def get(self, source: SourcePackage, into: Path) -> Path:
         """Downloads and unpacks it; returns its tree. Raises UserError."""
         into.mkdir(parents=True, exist_ok=True)
         tree = into / f"{source.name}-tree"
@@ -164,7 +164,7 @@ def satisfies(version: str, relation: str, wanted: str) -> bool:
     return subprocess.run(asked, capture_output=True).returncode == 0
 
 
-def _by_version(a: Source, b: Source) -> int:
+def _by_version(a: SourcePackage, b: SourcePackage) -> int:
     return satisfies(a.version, "gt", b.version) - satisfies(a.version, "lt", b.version)
 
 

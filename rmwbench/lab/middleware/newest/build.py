@@ -17,8 +17,8 @@ from pathlib import Path
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware.catalogue import CORES, Built, Newest, Recipe, apt_command, recipes
 from rmwbench.lab.middleware.newest import place
-from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, Archive
-from rmwbench.lab.middleware.newest.plan import Plan, plan
+from rmwbench.lab.middleware.newest.apt import KEYRING, RELEASE, AptArchive
+from rmwbench.lab.middleware.newest.plan import BuildPlan, plan
 
 MEMORY_PER_JOB = 1.5e9
 """Bytes that a compiler may need."""
@@ -66,7 +66,7 @@ def build_all(
     there is not looked for again, and what keeps one from being had is told and no error: the
     system's version is built all the same."""
     wanted = [r for r in newer if not (partly and place.installed(r))]
-    plans: list[tuple[Recipe, Plan]] = []
+    plans: list[tuple[Recipe, BuildPlan]] = []
     built: list[Built] = []
 
     def attempt(recipe: Recipe, step: Callable[[], None]) -> None:
@@ -84,7 +84,7 @@ def build_all(
     return built
 
 
-def prepare(recipe: Recipe, announce: Callable[[str], None]) -> Plan:
+def prepare(recipe: Recipe, announce: Callable[[str], None]) -> BuildPlan:
     """Asks Debian's archive, says what would be built and for how long. Raises one UserError for
     what keeps it from being built."""
     newest = _newest(recipe)
@@ -107,12 +107,12 @@ def prepare(recipe: Recipe, announce: Callable[[str], None]) -> Plan:
     return made
 
 
-def is_there(recipe: Recipe, made: Plan) -> bool:
+def is_there(recipe: Recipe, made: BuildPlan) -> bool:
     found = place.installed(recipe)
     return found is not None and found.version == made.source.version
 
 
-def told(recipe: Recipe, made: Plan) -> list[str]:
+def told(recipe: Recipe, made: BuildPlan) -> list[str]:
     """What would be built, in words, a line each."""
     lines = [
         f"{recipe.middleware}: {made.source.name} {made.source.version}, Debian's newest source "
@@ -127,7 +127,7 @@ def told(recipe: Recipe, made: Plan) -> list[str]:
     return [*lines, f"  {cost(recipe)}"]
 
 
-def build(recipe: Recipe, made: Plan, announce: Callable[[str], None]) -> Built:
+def build(recipe: Recipe, made: BuildPlan, announce: Callable[[str], None]) -> Built:
     """Gets the sources, compiles and installs them; the compilers' progress goes to the terminal.
     Raises UserError where they cannot be got."""
     version = made.source.version
@@ -185,7 +185,7 @@ def _compile(tree: Path, prefix: Path, arguments: tuple[str, ...]) -> str | None
     return None
 
 
-def _finish(made: Plan, prefix: Path) -> None:
+def _finish(made: BuildPlan, prefix: Path) -> None:
     """Says what it was built from; with that it is complete."""
     origin = prefix / place.ORIGIN
     origin.parent.mkdir(parents=True, exist_ok=True)
@@ -216,8 +216,8 @@ def _packages(recipe: Recipe, lacking: list[str]) -> UserError:
     )
 
 
-def _archive(recipe: Recipe) -> Archive:
-    return Archive(place.home(recipe) / "apt")
+def _archive(recipe: Recipe) -> AptArchive:
+    return AptArchive(place.home(recipe) / "apt")
 
 
 def _newest(recipe: Recipe) -> Newest:

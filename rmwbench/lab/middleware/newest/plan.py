@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from rmwbench.lab.middleware.catalogue import Newest
-from rmwbench.lab.middleware.newest.apt import Archive, Source, here, satisfies
+from rmwbench.lab.middleware.newest.apt import AptArchive, SourcePackage, here, satisfies
 
 _NEED = re.compile(r"^([a-z0-9][a-z0-9+.-]*)(?::\w+)?\s*(?:\(\s*([<>=]+)\s*([^)\s]+)\s*\))?")
 _RELATIONS = {"<<": "lt", "<=": "le", "=": "eq", ">=": "ge", ">>": "gt"}
@@ -18,7 +18,7 @@ _PACKAGING = {"dpkg-dev"}
 
 
 @dataclass(frozen=True)
-class Need:
+class PackageNeed:
     """A package that something is compiled with, of a version where one is asked for."""
 
     package: str
@@ -35,37 +35,37 @@ class Need:
 
 
 @dataclass
-class Plan:
+class BuildPlan:
     """`build`: source packages in the order in which they are built, each with the reason; the last
     is the middleware's own. `system`: package → the version that is used as it is. `missing`:
     packages that the system can install and has not."""
 
-    build: list[tuple[Source, str]] = field(default_factory=list)
+    build: list[tuple[SourcePackage, str]] = field(default_factory=list)
     system: dict[str, str] = field(default_factory=dict)
     missing: list[str] = field(default_factory=list)
 
     @property
-    def source(self) -> Source:
+    def source(self) -> SourcePackage:
         return self.build[-1][0]
 
 
 def plan(
     newest: Newest,
-    archive: Archive,
+    archive: AptArchive,
     of_system: Callable[[str], tuple[str | None, str | None]] = here,
-) -> Plan:
+) -> BuildPlan:
     """What is to be built for that middleware. Raises UserError where a source package is not to be had."""
-    made = Plan()
+    made = BuildPlan()
     _add(made, archive.source(newest.source), "", archive, of_system)
     made.missing = list(dict.fromkeys(made.missing))
     return made
 
 
 def _add(
-    made: Plan,
-    source: Source,
+    made: BuildPlan,
+    source: SourcePackage,
     reason: str,
-    archive: Archive,
+    archive: AptArchive,
     of_system: Callable[[str], tuple[str | None, str | None]],
 ) -> None:
     for need in needs(source.needs):
@@ -83,7 +83,7 @@ def _add(
     made.build.append((source, reason))
 
 
-def needs(text: str) -> Iterator[Need]:
+def needs(text: str) -> Iterator[PackageNeed]:
     """The packages of a field Build-Depends that are compiled with, which are packages called `…-dev`. Of
     alternatives the first; what is for tests and documents is marked so."""
     for entry in text.split(","):
@@ -92,4 +92,4 @@ def needs(text: str) -> Iterator[Need]:
             continue
         found = _NEED.match(first)
         if found and found[1].endswith("-dev") and found[1] not in _PACKAGING:
-            yield Need(found[1], found[2], found[3])
+            yield PackageNeed(found[1], found[2], found[3])

@@ -4,7 +4,7 @@ however many claims it serves. Pure."""
 from collections.abc import Mapping, Sequence
 
 from rmwbench.published.claims.campaign.gather import Offer
-from rmwbench.published.claims.cells import Place
+from rmwbench.published.claims.cells import CellPlace
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
 
 OVERHEAD_S = 5.0
@@ -17,7 +17,7 @@ def chosen(offers: Sequence[Offer], budget_s: float, slower: float = 1.0) -> dic
     so many times the plan's estimate."""
     left_s = budget_s
     taken: dict[str, list[str]] = {}
-    have: dict[str, set[Place]] = {offer.suite: set() for offer in offers}
+    have: dict[str, set[CellPlace]] = {offer.suite: set() for offer in offers}
     open_ = {(offer.suite, name): offer for offer in offers for name in offer.needs}
     while open_:
         prices = {
@@ -41,7 +41,7 @@ def chosen(offers: Sequence[Offer], budget_s: float, slower: float = 1.0) -> dic
 
 
 def _covered(
-    offer: Offer, name: str, have: set[Place], open_: Mapping[tuple[str, str], Offer]
+    offer: Offer, name: str, have: set[CellPlace], open_: Mapping[tuple[str, str], Offer]
 ) -> list[str]:
     """The open claims of the suite that the cells of this one serve, with those that there are:
     itself first."""
@@ -55,7 +55,7 @@ def _covered(
 
 
 def _price_s(
-    offer: Offer, name: str, have: set[Place], taken: Mapping[str, list[str]], slower: float
+    offer: Offer, name: str, have: set[CellPlace], taken: Mapping[str, list[str]], slower: float
 ) -> float:
     trials_s = (
         LEAST_BLOCKS

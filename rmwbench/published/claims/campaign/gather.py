@@ -10,10 +10,10 @@ from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
-from rmwbench.published.claims.cells import Need, Place, Refused, needed
-from rmwbench.published.claims.claims_file import Claim, Claims, Test
+from rmwbench.published.claims.cells import CellPlace, Need, Refusal, needed
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS, derived, longer, place_of
-from rmwbench.published.claims.rules import Share, level_of
+from rmwbench.published.claims.rules import ErrorShare, level_of
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import SUFFIXES, find, read
@@ -22,7 +22,7 @@ from rmwbench.suite.suite import Suite
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedClaim:
     """A claim with a test, and its file."""
 
     claims: Claims
@@ -38,7 +38,7 @@ class Offer:
     path: Path
     tree: Mapping[str, Any]
     needs: Mapping[str, Need]
-    cost_s: Mapping[Place, float]
+    cost_s: Mapping[CellPlace, float]
     longer: Mapping[str, float]
     touch: str | None = None
 
@@ -52,7 +52,7 @@ class Offer:
         """The derived suite for these claims."""
         return derived(self.tree, self.places(ids), self.suite, self.longer, self.touch)
 
-    def places(self, ids: Sequence[str]) -> frozenset[Place]:
+    def places(self, ids: Sequence[str]) -> frozenset[CellPlace]:
         return frozenset().union(*(self.needs[name].places for name in ids))
 
     def block_s(self, ids: Sequence[str]) -> float:
@@ -68,10 +68,10 @@ class Gathered:
     refused: Mapping[str, str]
 
 
-def gather(asked: Sequence[Asked]) -> Gathered:
+def gather(asked: Sequence[AskedClaim]) -> Gathered:
     """Asks each worker once what it can do; runs nothing. Raises UserError for a suite that is
     wrong."""
-    by_suite: dict[str, list[Asked]] = {}
+    by_suite: dict[str, list[AskedClaim]] = {}
     for one in asked:
         assert one.claim.test is not None
         by_suite.setdefault(one.claim.test.suite, []).append(one)
@@ -85,11 +85,11 @@ def gather(asked: Sequence[Asked]) -> Gathered:
     return Gathered(tuple(offers), refused)
 
 
-def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, str]]:
+def _offer(name: str, asked: Sequence[AskedClaim]) -> tuple[Offer | None, dict[str, str]]:
     path = find(name)
     tree = _anywhere(plain(read(path), where=name), path.parent)
     workers, layers, absent = _ready(tree)
-    barred: dict[Place, str] = {}
+    barred: dict[CellPlace, str] = {}
     touch = _touch(tree, asked)
     while True:
         found = {
@@ -99,7 +99,7 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
         refused = {
             key: _why(one, reason, absent)
             for one in asked
-            if isinstance(reason := found[key := one.claim.id], Refused)
+            if isinstance(reason := found[key := one.claim.id], Refusal)
         }
         if not needs:
             return None, refused
@@ -109,12 +109,12 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
         if not lacking:
             break
         barred |= {place_of(cell): lacking[cell.number] for cell in made if cell.number in lacking}
-    tests: dict[Place, list[Test]] = {}
+    tests: dict[CellPlace, list[ClaimTest]] = {}
     for one in asked:
         for place in needs[one.claim.id].places if one.claim.id in needs else ():
             tests.setdefault(place, []).extend(one.claim.tests)
     suite, made = _made(tree, places, name, path, touch=touch)
-    more = longer(made, tests, level_of([MOST_BLOCKS], Share(earlier=0)).error)
+    more = longer(made, tests, level_of([MOST_BLOCKS], ErrorShare(earlier=0)).error)
     suite, made = _made(tree, places, name, path, more, touch=touch) if more else (suite, made)
     costs = {trial.cell: trial.estimated_s for trial in make_plan(suite, made, seed=0).trials}
     return Offer(
@@ -122,7 +122,7 @@ def _offer(name: str, asked: Sequence[Asked]) -> tuple[Offer | None, dict[str, s
     ), refused
 
 
-def _touch(tree: Mapping[str, Any], asked: Sequence[Asked]) -> str | None:
+def _touch(tree: Mapping[str, Any], asked: Sequence[AskedClaim]) -> str | None:
     """What claims of originals in which the payload was treated so ask for; None where they ask for
     several ways, or the suite varies it itself."""
     ways = {one.claims.touch_of(one.claim) for one in asked} - {None}
@@ -153,7 +153,7 @@ def _anywhere(tree: dict[str, Any], directory: Path) -> dict[str, Any]:
 
 def _made(
     tree: Mapping[str, Any],
-    places: frozenset[Place],
+    places: frozenset[CellPlace],
     name: str,
     path: Path,
     more: Mapping[str, float] | None = None,
@@ -191,7 +191,7 @@ def _middlewares(arm: Mapping[str, Any]) -> list[str]:
     return list(dict.fromkeys([arm["middleware"], *others]))
 
 
-def _why(one: Asked, refused: Refused, absent: Mapping[str, str]) -> str:
+def _why(one: AskedClaim, refused: Refusal, absent: Mapping[str, str]) -> str:
     """The reason; that of the arms which are not ready where it is that."""
     if not refused.unready:
         return refused.reason

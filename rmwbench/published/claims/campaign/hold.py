@@ -11,13 +11,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rmwbench.campaign.blocks import Dropped
-from rmwbench.published.campaign import Campaign
-from rmwbench.published.claims.claims_file import Claim, Claims, Test
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
 from rmwbench.published.claims.judge import today
-from rmwbench.published.claims.rules import LOOKS, Share, decided, level_of, unseen
+from rmwbench.published.claims.rules import LOOKS, ErrorShare, decided, level_of, unseen
 from rmwbench.published.claims.sides import arms_of
-from rmwbench.published.claims.today import Cell, Today
+from rmwbench.published.claims.today import CellAnswer, Today
 
 DECIDED, TIME = "decided", "time"
 
@@ -37,7 +37,9 @@ class ClaimsHold:
     """`campaign`: as it stands; `share_s`: the time that it may take. `decided` and `given_up` are
     ids."""
 
-    def __init__(self, wanted: Sequence[Wanted], campaign: Callable[[], Campaign], share_s: float):
+    def __init__(
+        self, wanted: Sequence[Wanted], campaign: Callable[[], MeasuredCampaign], share_s: float
+    ):
         self._wanted, self._campaign, self._share_s = tuple(wanted), campaign, share_s
         self.decided: dict[str, str] = {}
         self.given_up: dict[str, str] = {}
@@ -78,7 +80,9 @@ class ClaimsHold:
                 self.given_up[one.claim.id] = why
 
 
-def _hopeless(claim: Claim, found: Sequence[Today], campaign: Campaign, blocks: int) -> str | None:
+def _hopeless(
+    claim: Claim, found: Sequence[Today], campaign: MeasuredCampaign, blocks: int
+) -> str | None:
     """Why no further blocks would decide one of its tests."""
     for part, test in enumerate(claim.tests):
         cells = [cell for answer in found for cell in answer.cells if cell.part == part]
@@ -87,7 +91,9 @@ def _hopeless(claim: Claim, found: Sequence[Today], campaign: Campaign, blocks: 
     return None
 
 
-def _never(test: Test, cells: Sequence[Cell], campaign: Campaign, blocks: int) -> str | None:
+def _never(
+    test: ClaimTest, cells: Sequence[CellAnswer], campaign: MeasuredCampaign, blocks: int
+) -> str | None:
     """A ratio of two things that never happened; or a fraction that is to be below a level, or its
     difference from another one, of which nothing was seen yet: the bounds shrink with the number of
     messages, and MOST_BLOCKS blocks would not bring them beyond the level."""
@@ -109,7 +115,7 @@ def _never(test: Test, cells: Sequence[Cell], campaign: Campaign, blocks: int) -
         part = blocks / MOST_BLOCKS
         # The bound for trials that go wrong as a whole does not depend on messages: it shrinks with
         # blocks alone.
-        trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], Share(earlier=0)))
+        trials = unseen(MOST_BLOCKS, level_of([MOST_BLOCKS], ErrorShare(earlier=0)))
         ends = [
             (min(c.low * part, -trials), max(c.high * part, trials))
             for c in cells

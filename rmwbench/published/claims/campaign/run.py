@@ -20,12 +20,12 @@ from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import new_campaign, resumed_campaign
 from rmwbench.errors import UserError
-from rmwbench.published.campaign import Campaign as Measured
+from rmwbench.published.campaign import MeasuredCampaign as Measured
 from rmwbench.published.campaign import RunningCampaign
 from rmwbench.published.claims.campaign.choose import chosen, shares_s
-from rmwbench.published.claims.campaign.gather import Asked, Gathered, Offer
+from rmwbench.published.claims.campaign.gather import AskedClaim, Gathered, Offer
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
-from rmwbench.published.claims.campaign.session import Session
+from rmwbench.published.claims.campaign.session import ClaimsSession
 from rmwbench.published.claims.cells import Need, needed
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import place_of
@@ -47,10 +47,10 @@ class Ended:
 
 def open_claims(
     sources: Sequence[Claims], settled: Mapping[str, str], only: Collection[str] = ()
-) -> list[Asked]:
+) -> list[AskedClaim]:
     """Those with a test that are not settled; of these `only`, where any are named."""
     return [
-        Asked(file, claim)
+        AskedClaim(file, claim)
         for file in sources
         for claim in file.items
         if claim.test and claim.id not in settled and (not only or claim.id in only)
@@ -71,7 +71,7 @@ def settled_by(
     return found
 
 
-def settled_in(sources: Sequence[Claims], session: Session) -> dict[str, str]:
+def settled_in(sources: Sequence[Claims], session: ClaimsSession) -> dict[str, str]:
     """Claims that the campaigns of the session decide."""
     campaigns = [RunningCampaign(session.directory / name).campaign() for name in session.campaigns]
     return settled_by(sources, campaigns, "these campaigns")
@@ -80,7 +80,7 @@ def settled_in(sources: Sequence[Claims], session: Session) -> dict[str, str]:
 class ClaimCampaigns:
     """Runs a session. `gathered` are the offers of the suites that this round has not begun."""
 
-    def __init__(self, session: Session, sources: Sequence[Claims], gathered: Gathered):
+    def __init__(self, session: ClaimsSession, sources: Sequence[Claims], gathered: Gathered):
         self._session, self._console = session, Console(quiet=True)
         self._asked = {one.claim.id: one for one in open_claims(sources, {})}
         self._waiting = list(gathered.offers)

@@ -19,7 +19,7 @@ STATE = StateFile("claims.json", "rmwbench published claims run", "rmwbench/clai
 
 
 @dataclass
-class Session:
+class ClaimsSession:
     """`settled`: claim's id -> what decided it before. `only`: the ids that were asked for; all
     where empty. `campaigns`: name of a campaign's directory -> its suite, its claims and its round;
     a round is a budget."""
@@ -69,12 +69,12 @@ def begin(
     budget_s: float,
     settled: Mapping[str, str],
     only: Sequence[str] = (),
-) -> Session:
+) -> ClaimsSession:
     """Makes the directory. Raises UserError where something is there."""
     fix = f"rmwbench resume {directory}" if is_session(directory) else "choose another with --out"
     make_empty(directory, "the directory is not empty", fix)
     created = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    session = Session(
+    session = ClaimsSession(
         directory, list(sources), seed, budget_s, created, settled=dict(settled), only=list(only)
     )
     session.save()
@@ -85,9 +85,9 @@ def is_session(directory: Path) -> bool:
     return STATE.is_in(directory)
 
 
-def load(directory: Path) -> Session:
+def load(directory: Path) -> ClaimsSession:
     """Raises UserError where the file is not one of ours."""
-    return STATE.load(directory, lambda document: Session(directory=directory, **document))
+    return STATE.load(directory, lambda document: ClaimsSession(directory=directory, **document))
 
 
 def campaigns(directory: Path) -> dict[Path, list[str]]:

@@ -45,7 +45,7 @@ class NotFound(UserError):
     not have it."""
 
 
-class Client:
+class ApiClient:
     """Questions to one API. `max_wait_s` bounds each wait for a limit; longer ones are an error
     that says until when.
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from typing import Any
 
-from rmwbench.published.community.github.client import Client, Missing, NotFound
+from rmwbench.published.community.github.client import ApiClient, Missing, NotFound
 
 Raw = dict[str, Any]
 """Part of a repository (`PARTS`) → the API's answer, or {"no_data": reason}."""
@@ -31,7 +31,7 @@ PARTS = {
 
 
 def collect(
-    client: Client,
+    client: ApiClient,
     name: str,
     since: datetime,
     *,
@@ -91,7 +91,7 @@ def _all(pages: Iterable[list[Raw]]) -> list[Raw]:
     return [entry for page in pages for entry in page]
 
 
-def _reviews(client: Client, path: str, raw: Raw) -> list[Raw]:
+def _reviews(client: ApiClient, path: str, raw: Raw) -> list[Raw]:
     listed = raw["issues"] if isinstance(raw["issues"], list) else raw.get("pulls", [])
     numbers = [e["number"] for e in listed if is_pull(e)] if isinstance(listed, list) else []
     return [r for n in numbers for r in _all(client.pages(f"{path}/pulls/{n}/reviews"))]

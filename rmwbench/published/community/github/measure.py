@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.stats.survival import Curve, cumulative_incidence, kaplan_meier
-from rmwbench.published.community.github.project import Commit, Item, Metric, Project, of
+from rmwbench.published.community.github.project import Commit, Metric, Project, ProjectItem, of
 
 DAY_S = 86400.0
 WITHIN_DAYS = (1, 7, 30, 90)
@@ -63,7 +63,9 @@ def _repository(project: Project, people_only: bool) -> dict[str, Any]:
     return out
 
 
-def _kind(items: list[Item], until: datetime, pull: bool, responses: str | None) -> dict[str, Any]:
+def _kind(
+    items: list[ProjectItem], until: datetime, pull: bool, responses: str | None
+) -> dict[str, Any]:
     closed = [i for i in items if i.closed or i.closed_unknown]
     out: dict[str, Any] = {
         "opened": len(items),
@@ -88,7 +90,7 @@ def _kind(items: list[Item], until: datetime, pull: bool, responses: str | None)
     return out
 
 
-def _first_response(items: list[Item], until: datetime) -> dict[str, Any]:
+def _first_response(items: list[ProjectItem], until: datetime) -> dict[str, Any]:
     days, answered = [], []
     for item in items:
         end = item.responded or item.closed or (None if item.closed_unknown else until)
@@ -158,7 +160,7 @@ def _ends(days: list[float], causes: list[int]) -> dict[str, Any]:
     return {"within": within, "curve": rows}
 
 
-def _groups(items: list[Item]) -> dict[str, list[Item]]:
+def _groups(items: list[ProjectItem]) -> dict[str, list[ProjectItem]]:
     """By author; an item whose author's standing is not known is in none of them."""
     people = [i for i in items if i.bot is False]
     return {
@@ -168,7 +170,7 @@ def _groups(items: list[Item]) -> dict[str, list[Item]]:
     }
 
 
-def _group(items: list[Item], until: datetime) -> dict[str, Any]:
+def _group(items: list[ProjectItem], until: datetime) -> dict[str, Any]:
     known = [i for i in items if not i.closed_unknown]
     curve = kaplan_meier(
         [_days(i.opened, i.closed or until) for i in known], [i.closed is not None for i in known]
@@ -176,7 +178,9 @@ def _group(items: list[Item], until: datetime) -> dict[str, Any]:
     return {"opened": len(items), "median": _times(curve)["median"]}
 
 
-def _months(project: Project, items: list[Item], commits: list[Commit]) -> list[dict[str, Any]]:
+def _months(
+    project: Project, items: list[ProjectItem], commits: list[Commit]
+) -> list[dict[str, Any]]:
     """Per calendar month (UTC) of the window; the first and the last may be cut (`days` says how
     much is in). Closings are of items opened in the window."""
     counts: dict[str, Counter[str]] = {}

@@ -23,7 +23,7 @@ Metric = dict[str, Any]
 
 
 @dataclass
-class Item:
+class ProjectItem:
     """A pull request or issue. `closed` is None while it is open, and `closed_unknown` where only
     its time is missing.
 
@@ -74,7 +74,7 @@ class Project:
     source: str
     since: datetime
     until: datetime
-    items: list[Item] = field(default_factory=list)
+    items: list[ProjectItem] = field(default_factory=list)
     commits: list[Commit] = field(default_factory=list)
     authors: int | None = None
     committers: int | None = None
@@ -125,7 +125,7 @@ def _items(project: Project, answer: list[Raw], raw: Raw) -> None:
         pull = is_pull(entry)
         merge = merged_at.get(entry["number"]) or (entry.get("pull_request") or {}).get("merged_at")
         project.items.append(
-            Item(
+            ProjectItem(
                 number=entry["number"],
                 pull=pull,
                 opened=opened,
@@ -255,6 +255,6 @@ def is_bot_name(name: str) -> bool:
     return _BOT.fullmatch(name.strip()) is not None
 
 
-def of(items: Iterable[Item], *, pull: bool) -> list[Item]:
+def of(items: Iterable[ProjectItem], *, pull: bool) -> list[ProjectItem]:
     """The pull requests, or the issues that are not pull requests."""
     return [item for item in items if item.pull is pull]

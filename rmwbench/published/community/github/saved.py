@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
 from rmwbench.published.community.github.collect import PARTS, Raw, parse, stamp, trimmed
-from rmwbench.published.community.github.project import Item, Project, digest
+from rmwbench.published.community.github.project import Project, ProjectItem, digest
 from rmwbench.whole_file import write_whole
 
 OBJECTS = ("repository", "languages", "collected")
@@ -186,7 +186,7 @@ def _tables(directory: Path, since: datetime | None) -> list[Project]:
             closed = None if seconds is None else opened + timedelta(seconds=seconds)
             if opened >= begin:
                 project.items.append(
-                    Item(
+                    ProjectItem(
                         number,
                         pull,
                         opened,

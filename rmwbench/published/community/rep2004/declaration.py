@@ -16,7 +16,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS, by_words, numbers
 from rmwbench.published.community.rep2004.markup import (
-    Part,
+    TextSection,
     cells,
     links,
     list_rows,
@@ -40,7 +40,7 @@ STATUSES = {
 
 
 @dataclass
-class Finding:
+class RequirementFinding:
     """What a document says on one requirement. `scope` is `section` where a text speaks of a whole
     section at once."""
 
@@ -64,7 +64,7 @@ class Declaration:
     where: str
     level: int | None
     level_line: int | None
-    findings: dict[str, Finding]
+    findings: dict[str, RequirementFinding]
     date: str | None = None
     date_from: str = ""
 
@@ -77,7 +77,7 @@ def read(text: str, where: str, package: str | None = None) -> Declaration:
     """The declaration in a Markdown or reStructuredText document. UserError where it has no
     requirement of REP-2004 in it at all."""
     found, named = parts(text.replace("\r\n", "\n")), targets(text)
-    findings = {number: Finding(number) for number in ITEMS}
+    findings = {number: RequirementFinding(number) for number in ITEMS}
     headings = _by_text(found, findings, named)
     marks = _by_table(found, findings)
     level, line = _level(found)
@@ -97,9 +97,11 @@ def read(text: str, where: str, package: str | None = None) -> Declaration:
 # --------------------------------------------------------------------------------------------------
 
 
-def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, str]) -> int:
+def _by_text(
+    found: list[TextSection], findings: dict[str, RequirementFinding], named: dict[str, str]
+) -> int:
     headings = 0
-    whole: dict[str, Part] = {}
+    whole: dict[str, TextSection] = {}
     for part in _gathered(found):
         if part.level == 0:
             continue
@@ -138,14 +140,14 @@ def _by_text(found: list[Part], findings: dict[str, Finding], named: dict[str, s
     return headings
 
 
-def _gathered(found: list[Part]) -> list[Part]:
+def _gathered(found: list[TextSection]) -> list[TextSection]:
     """The parts, with what stands below headings inside a requirement (one per dependency, say) as
     part of its text."""
-    out: list[Part] = []
+    out: list[TextSection] = []
     for part in found:
         inside = out and numbers(out[-1].title) and part.level > out[-1].level
         if inside and not numbers(part.title) and not re.search(r"\[[1-7]\]", part.title):
-            out[-1] = Part(
+            out[-1] = TextSection(
                 out[-1].level, out[-1].title, out[-1].line, [*out[-1].lines, *part.lines]
             )
         else:
@@ -158,7 +160,9 @@ def _is_section(title: str, name: str) -> bool:
     return title.lower().strip().startswith(words)
 
 
-def _take(finding: Finding, part: Part, named: dict[str, str], scope: str) -> None:
+def _take(
+    finding: RequirementFinding, part: TextSection, named: dict[str, str], scope: str
+) -> None:
     lines = [(n, t) for n, t in part.lines if cells(t) is None]
     text = "\n".join(t for _, t in lines)
     if finding.line is not None and finding.status != NOT_STATED and not text.strip():
@@ -252,7 +256,7 @@ _YES, _NO = (
 _NONE = ("", "-", "--", "---", "–", "—")
 
 
-def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
+def _by_table(found: list[TextSection], findings: dict[str, RequirementFinding]) -> int:
     """Marks of summary tables; they count more than texts, and where the two contradict each other
     the note says so."""
     legend: dict[str, str] = {}
@@ -282,7 +286,7 @@ def _by_table(found: list[Part], findings: dict[str, Finding]) -> int:
     return len(seen)
 
 
-def _agree(findings: dict[str, Finding]) -> None:
+def _agree(findings: dict[str, RequirementFinding]) -> None:
     """A text on `4.iv` as a whole contradicts its two rows only where it contradicts both."""
     for number, finding in findings.items():
         stem, _, letter = number.rpartition(".")
@@ -303,7 +307,7 @@ def _next_letter(number: str) -> str | None:
     return following if following in ITEMS else None
 
 
-def _mark(finding: Finding, line: int, mark: str, legend: dict[str, str]) -> None:
+def _mark(finding: RequirementFinding, line: int, mark: str, legend: dict[str, str]) -> None:
     lower, note = mark.lower().strip(), ""
     if lower in _NONE:
         return
@@ -338,7 +342,7 @@ _CLAIM = re.compile(
 )
 
 
-def _level(found: list[Part]) -> tuple[int | None, int | None]:
+def _level(found: list[TextSection]) -> tuple[int | None, int | None]:
     """(the level that the document claims for its package, its line)."""
     for part in found:
         if numbers(part.title):
@@ -360,7 +364,7 @@ _NAMES = (
 )
 
 
-def _package(found: list[Part]) -> str | None:
+def _package(found: list[TextSection]) -> str | None:
     for pattern in _NAMES:
         for part in found[:2]:
             for candidate in (part.title, plain(" ".join(t for _, t in part.lines))):

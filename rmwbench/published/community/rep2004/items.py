@@ -19,7 +19,7 @@ SECTIONS = {
 
 
 @dataclass(frozen=True)
-class Item:
+class Requirement:
     """A requirement; `words` are those of a heading without a number that mean it."""
 
     number: str
@@ -32,12 +32,12 @@ class Item:
 
 
 _ALL = (
-    Item("1.i", "version scheme", ("version scheme", "versioning")),
-    Item("1.ii", "stable version", ("version stability",)),
-    Item("1.iii", "public API declared", ("public api declaration",)),
-    Item("1.iv", "API stability policy", ("api stability policy", "api stability within")),
-    Item("1.v", "ABI stability policy", ("abi stability policy", "abi stability within")),
-    Item(
+    Requirement("1.i", "version scheme", ("version scheme", "versioning")),
+    Requirement("1.ii", "stable version", ("version stability",)),
+    Requirement("1.iii", "public API declared", ("public api declaration",)),
+    Requirement("1.iv", "API stability policy", ("api stability policy", "api stability within")),
+    Requirement("1.v", "ABI stability policy", ("abi stability policy", "abi stability within")),
+    Requirement(
         "1.vi",
         "stable within a ROS distribution",
         (
@@ -45,35 +45,39 @@ _ALL = (
             "api stability within a released ros distribution",
         ),
     ),
-    Item("2.i", "changes by change request", ("change requests",)),
-    Item("2.ii", "contributor origin", ("contributor origin", "developer certificate of origin")),
-    Item("2.iii", "peer review", ("peer review policy",)),
-    Item("2.iv", "CI policy", ("continuous integration",)),
-    Item("2.v", "documentation policy", ("documentation policy",)),
-    Item("3.i", "features documented", ("feature documentation",)),
-    Item("3.ii", "public API documented", ("public api documentation",)),
-    Item("3.iii", "licence declared", ("license", "licence", "licensing")),
-    Item("3.iv", "copyright statements", ("copyright",)),
-    Item("3.v.a", "declaration linked from the README"),
-    Item("3.v.b", "listed centrally"),
-    Item("3.v.c", "level stated where it is listed", ("lists and peer review",)),
-    Item("4.i", "features tested", ("feature testing",)),
-    Item("4.ii", "public API tested", ("public api testing",)),
-    Item("4.iii.a", "coverage tracked", ("coverage",)),
-    Item("4.iii.b", "coverage policy", ("coverage",)),
-    Item("4.iv.a", "performance tests", ("performance",)),
-    Item("4.iv.b", "performance policy", ("performance",)),
-    Item("4.v.a", "code style enforced", ("linters",)),
-    Item("4.v.b", "static analysis", ("static analysis",)),
-    Item(
+    Requirement("2.i", "changes by change request", ("change requests",)),
+    Requirement(
+        "2.ii", "contributor origin", ("contributor origin", "developer certificate of origin")
+    ),
+    Requirement("2.iii", "peer review", ("peer review policy",)),
+    Requirement("2.iv", "CI policy", ("continuous integration",)),
+    Requirement("2.v", "documentation policy", ("documentation policy",)),
+    Requirement("3.i", "features documented", ("feature documentation",)),
+    Requirement("3.ii", "public API documented", ("public api documentation",)),
+    Requirement("3.iii", "licence declared", ("license", "licence", "licensing")),
+    Requirement("3.iv", "copyright statements", ("copyright",)),
+    Requirement("3.v.a", "declaration linked from the README"),
+    Requirement("3.v.b", "listed centrally"),
+    Requirement("3.v.c", "level stated where it is listed", ("lists and peer review",)),
+    Requirement("4.i", "features tested", ("feature testing",)),
+    Requirement("4.ii", "public API tested", ("public api testing",)),
+    Requirement("4.iii.a", "coverage tracked", ("coverage",)),
+    Requirement("4.iii.b", "coverage policy", ("coverage",)),
+    Requirement("4.iv.a", "performance tests", ("performance",)),
+    Requirement("4.iv.b", "performance policy", ("performance",)),
+    Requirement("4.v.a", "code style enforced", ("linters",)),
+    Requirement("4.v.b", "static analysis", ("static analysis",)),
+    Requirement(
         "5.i",
         "ROS dependencies of its level",
         ("direct runtime ros dependencies", "direct and optional"),
     ),
-    Item("5.ii", "optional ROS dependencies", ("optional direct runtime", "direct and optional")),
-    Item("5.iii", "other dependencies justified", ("non-ros depend",)),
-    Item("6.i", "tier 1 platforms", ("platform support",)),
-    Item("7.i", "vulnerability disclosure", ("vulnerability disclosure", "security")),
+    Requirement(
+        "5.ii", "optional ROS dependencies", ("optional direct runtime", "direct and optional")
+    ),
+    Requirement("5.iii", "other dependencies justified", ("non-ros depend",)),
+    Requirement("6.i", "tier 1 platforms", ("platform support",)),
+    Requirement("7.i", "vulnerability disclosure", ("vulnerability disclosure", "security")),
 )
 ITEMS = {item.number: item for item in _ALL}
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 
 @dataclass
-class Part:
+class TextSection:
     """A heading and what stands below it before the next; `lines` are (line number, text), fenced
     code left out."""
 
@@ -28,11 +28,11 @@ _ADORNMENT = re.compile(r"([=\-~^\"'`#*+.:_])\1{2,}\s*")
 _FENCE = re.compile(r" {0,3}(```|~~~)")
 
 
-def parts(text: str) -> list[Part]:
+def parts(text: str) -> list[TextSection]:
     """The parts of a document, the first one being what stands before any heading (level 0, no
     title)."""
     lines = text.split("\n")
-    out = [Part(0, "", 1)]
+    out = [TextSection(0, "", 1)]
     adornments: list[str] = []
     fence = ""
     skip_until = -1
@@ -46,7 +46,7 @@ def parts(text: str) -> list[Part]:
         if fence:
             continue
         if atx := _ATX.fullmatch(line):
-            out.append(Part(len(atx[1]), plain(atx[2]), number))
+            out.append(TextSection(len(atx[1]), plain(atx[2]), number))
             continue
         under = _underlined(lines, place)
         if under is not None:
@@ -56,7 +56,7 @@ def parts(text: str) -> list[Part]:
             # Markdown's underlines have fixed levels; in reStructuredText the order of first use
             # decides.
             level = 1 + adornments.index(adornment)
-            out.append(Part(level, plain(title), number))
+            out.append(TextSection(level, plain(title), number))
             skip_until = place + taken - 1
             continue
         out[-1].lines.append((number, line))

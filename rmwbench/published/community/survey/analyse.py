@@ -14,7 +14,7 @@ import numpy as np
 from rmwbench.analysis.stats import ordinal
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.community.survey.read import Question, Survey, sizes
+from rmwbench.published.community.survey.read import Survey, SurveyQuestion, sizes
 
 FEWEST = 5
 """People in a group that is shown: fewer could be recognised."""
@@ -97,13 +97,13 @@ def _pair(
     return chosen[0], chosen[1]
 
 
-def counts(question: Question, people: list[int]) -> np.ndarray:
+def counts(question: SurveyQuestion, people: list[int]) -> np.ndarray:
     """Answers per level of these people, shape (levels,), lowest first."""
     found = Counter(question.answers[i] for i in people)
     return np.array([found[level] for level in range(len(question.scale.levels))])
 
 
-def _question(question: Question, groups: dict[str, list[int]]) -> dict[str, Any]:
+def _question(question: SurveyQuestion, groups: dict[str, list[int]]) -> dict[str, Any]:
     return {
         "label": question.label,
         "text": question.text,
@@ -112,7 +112,7 @@ def _question(question: Question, groups: dict[str, list[int]]) -> dict[str, Any
     }
 
 
-def _answers(question: Question, people: list[int]) -> dict[str, Any]:
+def _answers(question: SurveyQuestion, people: list[int]) -> dict[str, Any]:
     found = counts(question, people)
     n = int(found.sum())
     out: dict[str, Any] = {"counts": found.tolist(), "count": n, "no_opinion": len(people) - n}

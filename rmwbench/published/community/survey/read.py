@@ -16,7 +16,7 @@ from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.community.survey.scale import KNOWN, Scale, is_no_opinion, of
 from rmwbench.published.importers.formats import survey as importer
 from rmwbench.published.importers.source.sheet import malformed, parsed
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 PUBLISHED = ("survey_mean", "survey_difference")
 """Figures of the evaluation of 2020."""
@@ -24,7 +24,7 @@ BRACKETS = re.compile(r".*\[(?P<text>[^\]]+)\]\s*", re.DOTALL)
 
 
 @dataclass(frozen=True)
-class Question:
+class SurveyQuestion:
     """`answers` are levels of the scale from 0, None for no opinion, one per person."""
 
     label: str
@@ -36,7 +36,7 @@ class Question:
 @dataclass(frozen=True)
 class Survey:
     where: str
-    questions: list[Question]
+    questions: list[SurveyQuestion]
     people: int
     group_by: str | None
     groups: tuple[str, ...]
@@ -45,7 +45,7 @@ class Survey:
     """Columns that are neither: times, profiles, free text. Not kept."""
 
 
-def item_of(path: Path) -> Item:
+def item_of(path: Path) -> SourceFile:
     """The one file at a path. Raises UserError where it is a directory of several."""
     items = list(Source(path))
     if len(items) != 1:
@@ -59,7 +59,7 @@ def item_of(path: Path) -> Item:
 
 
 def read(
-    item: Item,
+    item: SourceFile,
     *,
     scale: Scale | None = None,
     columns: Sequence[str] = (),
@@ -84,7 +84,7 @@ def read(
         raise malformed(item.where, "no responses", "a row per person")
     group = None if group_by is None else _column(item, header, group_by)
     told = [_column(item, header, name) for name in columns]
-    questions: list[Question] = []
+    questions: list[SurveyQuestion] = []
     for place in told or range(len(header)):
         if place == group:
             continue
@@ -100,7 +100,9 @@ def read(
                 )
             continue
         levels = _levels(item, header[place], found, [(line, cells[place]) for line, cells in body])
-        questions.append(Question(f"Q{len(questions) + 1}", _name(header[place]), found, levels))
+        questions.append(
+            SurveyQuestion(f"Q{len(questions) + 1}", _name(header[place]), found, levels)
+        )
     if not questions:
         raise malformed(
             f"{item.where}:1",
@@ -119,7 +121,7 @@ def read(
 
 
 def _levels(
-    item: Item, name: str, scale: Scale, values: list[tuple[int, str]]
+    item: SourceFile, name: str, scale: Scale, values: list[tuple[int, str]]
 ) -> tuple[int | None, ...]:
     """An answer that is not on the column's scale is a mistake in the file: dropping it would be
     one in the result."""
@@ -137,7 +139,7 @@ def _levels(
     return tuple(out)
 
 
-def _column(item: Item, header: list[str], wanted: str) -> int:
+def _column(item: SourceFile, header: list[str], wanted: str) -> int:
     """The one column whose name is, or has in it, what was asked for."""
     exact = [i for i, name in enumerate(header) if name.strip() == wanted]
     part = exact or [i for i, name in enumerate(header) if wanted.lower() in name.lower()]
@@ -164,7 +166,7 @@ def sizes(survey: Survey) -> Counter[str]:
     return Counter(survey.groups)
 
 
-def published_figures(item: Item, path: Path) -> list[dict[str, Any]] | None:
+def published_figures(item: SourceFile, path: Path) -> list[dict[str, Any]] | None:
     """Points of the figures of the evaluation of 2020, as published and as corrected, by its
     importer, not again here; None where the file is another survey."""
     if not importer.recognises(item):

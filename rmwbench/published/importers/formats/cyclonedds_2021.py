@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Endpoint, Points, Published, known
+from rmwbench.published.importers.published import Points, Published, PublishedEndpoint, known
 from rmwbench.published.importers.source.plausible import (
     COUNT,
     LATENCY_MS,
@@ -20,8 +20,8 @@ from rmwbench.published.importers.source.plausible import (
     Plausible,
     Range,
 )
-from rmwbench.published.importers.source.sheet import Once, Row, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.sheet import Once, SheetRow, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 MB = 1000 * 1024
 """Bytes in what the tables call MB, for they divide getrusage's KiB by 1000: every value is a whole
@@ -78,7 +78,7 @@ SECONDS = 25
 EPSILON = 1e-6
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     return {"rmw", "LATENCY_MEAN COMPARE", "JITTER_MEAN WIN"} <= set(header_of(item.data[:65536]))
 
 
@@ -89,7 +89,7 @@ def read(source: Source, out: Published) -> None:
         _table(item, out)
 
 
-def _table(item: Item, out: Published) -> None:
+def _table(item: SourceFile, out: Published) -> None:
     wins: dict[str, list[str]] = {name: [] for name in COMPARED}
     host, pairs = "", 0
     once = Once("the same test")
@@ -113,7 +113,7 @@ def _table(item: Item, out: Published) -> None:
             out.figure(figure, series, who, "tests", shown, own, count=pairs, note=note)
 
 
-def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
+def _pairs(item: SourceFile) -> Iterator[tuple[SheetRow, SheetRow]]:
     """The pairs. After a line of dashes come a spreadsheet's formulas, which count what is counted
     here."""
     first = None
@@ -137,11 +137,11 @@ def _pairs(item: Item) -> Iterator[tuple[Row, Row]]:
         raise malformed(first.where, "a row without its pair", f"a row of {RMW[1]} after it")
 
 
-def _value(row: Row, column: str) -> float | None:
+def _value(row: SheetRow, column: str) -> float | None:
     return None if row[column] == FAILED else row.number(column)
 
 
-def _series(row: Row) -> tuple[str, str]:
+def _series(row: SheetRow) -> tuple[str, str]:
     rate = row.whole("rate")
     x = (
         f"{row['topic']}, {row['mode']}, {f'{rate} Hz' if rate else 'unlimited'}, "
@@ -150,7 +150,7 @@ def _series(row: Row) -> tuple[str, str]:
     return f"{row['rmw']} on {row['host']}", x
 
 
-def _trial(row: Row, out: Published) -> None:
+def _trial(row: SheetRow, out: Published) -> None:
     topic, two = (
         row.one_of("topic", tuple(SIZEOF)),
         row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess",
@@ -177,7 +177,9 @@ def _trial(row: Row, out: Published) -> None:
     )
     failed = row["#msg received"] == FAILED
     ends = [
-        Endpoint(kind, "perf_test", row["host"], topic, topic, SIZEOF[topic], middleware=row["rmw"])
+        PublishedEndpoint(
+            kind, "perf_test", row["host"], topic, topic, SIZEOF[topic], middleware=row["rmw"]
+        )
         for kind in ("publisher", "subscription")
     ]
     out.trial(
@@ -209,7 +211,11 @@ def _trial(row: Row, out: Published) -> None:
 
 
 def _figures(
-    row: Row, values: Mapping[str, float | None], restored: float | None, sent: str, point: Points
+    row: SheetRow,
+    values: Mapping[str, float | None],
+    restored: float | None,
+    sent: str,
+    point: Points,
 ) -> None:
     """`sent`: why the number of messages sent is not corrected."""
     why = "no data: the run failed" if row["#msg received"] == FAILED else None
@@ -228,7 +234,7 @@ def _figures(
     point("ram", "MB", ram, right, why or "published: KiB ÷ 1000; corrected: 10⁶ bytes")
 
 
-def _ratio(first: Row, second: Row, name: str, label: str, out: Published) -> str:
+def _ratio(first: SheetRow, second: SheetRow, name: str, label: str, out: Published) -> str:
     """Adds the pair's ratio; the winner as published."""
     column, title = COMPARED[name]
     winner = first.one_of(f"{title} WIN", WINNERS)

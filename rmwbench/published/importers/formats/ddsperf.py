@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Points, Published
+from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
 from rmwbench.published.importers.source.plausible import COUNT, Plausible, Range
 from rmwbench.published.importers.source.sheet import Once, malformed, number
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 _N = r"\d{1,15}(?:\.\d+)?"
 LINE = re.compile(r"\[(?P<pid>\d+)\] (?P<rest>.*)")
@@ -72,7 +72,7 @@ QUANTILES = {"p50": 0.5, "p90": 0.1, "p99": 0.01}
 class _Output:
     """One process's output: lists of (time in s, its values)."""
 
-    item: Item
+    item: SourceFile
     received: list[tuple[float, re.Match[str]]] = field(default_factory=list)
     latency: dict[tuple[str, bool], list[tuple[float, re.Match[str]]]] = field(default_factory=dict)
     sent: list[tuple[float, re.Match[str]]] = field(default_factory=list)
@@ -81,7 +81,7 @@ class _Output:
     errors: list[str] = field(default_factory=list)
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     lines = item.data[:8192].decode("utf-8", errors="replace").splitlines()[:20]
     return any(
         (m := LINE.fullmatch(line))
@@ -99,7 +99,7 @@ def read(source: Source, out: Published) -> None:
         _trial(_parse(item), out)
 
 
-def _parse(item: Item) -> _Output:
+def _parse(item: SourceFile) -> _Output:
     found = _Output(item)
     last = 0.0
     for line, text in enumerate(item.text().splitlines(), start=1):
@@ -188,7 +188,7 @@ def _trial(found: _Output, out: Published) -> None:
         factors={"role": role, "payload_bytes": size, "output": found.item.name},
     )
     ends = [
-        Endpoint(k, "ddsperf", "host", "DDSPerf", "ddsperf", size, middleware="cyclonedds")
+        PublishedEndpoint(k, "ddsperf", "host", "DDSPerf", "ddsperf", size, middleware="cyclonedds")
         for k in kinds
     ]
     times = [

@@ -8,7 +8,7 @@ carry no header of that kind.
 import re
 from collections.abc import Sequence
 
-from rmwbench.published.importers.published import Endpoint, Points, Published
+from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
 from rmwbench.published.importers.source import decimal_commas
 from rmwbench.published.importers.source.plausible import COUNT, RATE, Plausible, Range
 from rmwbench.published.importers.source.sheet import (
@@ -19,7 +19,7 @@ from rmwbench.published.importers.source.sheet import (
     rows,
     whole,
 )
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 FULL = ["Bytes", "Samples", "stdev", "mean", "min", "50%", "90%", "99%", "99", "99%", "max"]
 FULL_COMMA = [
@@ -93,7 +93,7 @@ it."""
 AMBIGUOUS = "no data: with commas as decimal points, the row can be read in more than one way"
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     return _form(header_of(item.data[:65536])) is not None
 
 
@@ -141,7 +141,7 @@ def read(source: Source, out: Published) -> None:
     _maxima(tables, best, out)
 
 
-def _place(item: Item) -> tuple[str, str]:
+def _place(item: SourceFile) -> tuple[str, str]:
     """(where, vendor) by the path, whole folder names only."""
     folders = item.folders
     vendor = next((f for f in reversed(folders) if f in VENDORS), None)
@@ -171,13 +171,15 @@ def _cell(out: Published, vendor: str, place: str, size: int, **factors: object)
 
 def _trial(out: Published, cell: int, vendor: str, size: int) -> None:
     ends = [
-        Endpoint(k, k, "host", "test", f"Bytes({size})", size, middleware=vendor)
+        PublishedEndpoint(k, k, "host", "test", f"Bytes({size})", size, middleware=vendor)
         for k in ("publisher", "subscription")
     ]
     out.trial(cell, ends)
 
 
-def _latency(item: Item, form: str, place: str, vendor: str, out: Published, once: Once) -> None:
+def _latency(
+    item: SourceFile, form: str, place: str, vendor: str, out: Published, once: Once
+) -> None:
     lines = [(line, [c.strip() for c in cells]) for line, cells in parsed(item) if cells][1:]
     if lines and ",".join(lines[-1][1]).endswith(STRAY):
         lines[-1][1][-1] = lines[-1][1][-1].removesuffix("t")
@@ -222,7 +224,7 @@ def _ordered(v: dict[str, float]) -> bool:
     return rising == sorted(rising) and v["min"] <= v["mean"] <= v.get("max", v["mean"])
 
 
-def _summary(item: Item, place: str, vendor: str, out: Published, once: Once) -> None:
+def _summary(item: SourceFile, place: str, vendor: str, out: Published, once: Once) -> None:
     for row in rows(item, SUMMARY, plausible=PLAUSIBLE):
         size, samples = row.whole("Bytes", least=1), row.whole("Samples", least=0)
         once((place, vendor, "latency", size), row.where)
@@ -238,7 +240,7 @@ def _summary(item: Item, place: str, vendor: str, out: Published, once: Once) ->
             point(name, "µs", value, value)
 
 
-def _is_grid(item: Item) -> bool:
+def _is_grid(item: SourceFile) -> bool:
     """Whether a throughput table has a size more than once: a grid of settings, not the best of
     each size."""
     sizes = [row["Payload [Bytes]"] for row in rows(item, (*DEMAND, *RECEIVED), at_least=True)]
@@ -246,7 +248,7 @@ def _is_grid(item: Item) -> bool:
 
 
 def _grid(
-    item: Item, place: str, vendor: str, out: Published, once: Once
+    item: SourceFile, place: str, vendor: str, out: Published, once: Once
 ) -> dict[int, tuple[float, float]]:
     """Size → the best throughput without loss (as printed, and from the sample rate), Mbit/s."""
     best: dict[int, tuple[float, float]] = {}
@@ -278,7 +280,7 @@ def _grid(
     return best
 
 
-def _best(item: Item) -> dict[int, tuple[float, str]]:
+def _best(item: SourceFile) -> dict[int, tuple[float, str]]:
     """Size → (throughput in Mbit/s, FILE:LINE) of the vendor's own table of maxima."""
     return {
         row.whole(DEMAND[0], least=0): (row.number(RECEIVED[2]), row.where)

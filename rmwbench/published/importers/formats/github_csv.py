@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.sheet import Row, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 PULLS = (
     "",
@@ -62,7 +62,7 @@ Closings = dict[int, tuple[datetime, float | None, str]]
 
 
 @dataclass
-class Repository:
+class GithubRepository:
     """One repository: its pull requests, and its issues likewise."""
 
     name: str = ""
@@ -81,11 +81,11 @@ class Repository:
         }
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     return _form(item) is not None
 
 
-def _form(item: Item) -> str | None:
+def _form(item: SourceFile) -> str | None:
     names = set(header_of(item.data[:65536]))
     return next((form for form, columns in FORMS.items() if names == set(columns)), None)
 
@@ -99,10 +99,10 @@ def read(source: Source, out: Published) -> None:
         _figures(stem, repository, until, out)
 
 
-def repositories(source: Source) -> dict[str, Repository]:
+def repositories(source: Source) -> dict[str, GithubRepository]:
     """The repositories of a directory of tables, by the stem of their files. Raises UserError for
     any other file."""
-    found: dict[str, Repository] = {}
+    found: dict[str, GithubRepository] = {}
     for item in source:
         form = _form(item)
         if form is None:
@@ -114,12 +114,12 @@ def repositories(source: Source) -> dict[str, Repository]:
                 first,
             )
         stem = item.name.rpartition("/")[2].removesuffix(".csv").removesuffix(f"_{form}")
-        repository = found.setdefault(stem, Repository())
+        repository = found.setdefault(stem, GithubRepository())
         {"pr": _pulls, "issue": _issues, "commit": _commits}[form](item, repository)
     return found
 
 
-def newest(found: Iterable[Repository]) -> float:
+def newest(found: Iterable[GithubRepository]) -> float:
     """The newest time in the data, s since 1970: until then at least it was watched. 0 without
     items."""
     return max(
@@ -132,18 +132,18 @@ def newest(found: Iterable[Repository]) -> float:
     )
 
 
-def _pulls(item: Item, repository: Repository) -> None:
+def _pulls(item: SourceFile, repository: GithubRepository) -> None:
     repository.has_pulls = True
     _take(rows(item, PULLS), repository, repository.pulls, "opened_on", "time_to_close")
 
 
-def _issues(item: Item, repository: Repository) -> None:
+def _issues(item: SourceFile, repository: GithubRepository) -> None:
     repository.has_issues = True
     _take(rows(item, ISSUES), repository, repository.issues, "created_at", "turn_round")
 
 
 def _take(
-    found: Iterable[Row], repository: Repository, into: Closings, opened: str, took: str
+    found: Iterable[SheetRow], repository: GithubRepository, into: Closings, opened: str, took: str
 ) -> None:
     """`opened` and `took` are the columns of opening and of seconds until closed."""
     for row in found:
@@ -155,11 +155,11 @@ def _take(
         into[row.whole("number")] = (opened_at, seconds, state)
 
 
-def _commits(item: Item, repository: Repository) -> None:
+def _commits(item: SourceFile, repository: GithubRepository) -> None:
     repository.commits = sum(_time(row, "last_modified") is not None for row in rows(item, COMMITS))
 
 
-def _identify(row: Row, repository: Repository) -> None:
+def _identify(row: SheetRow, repository: GithubRepository) -> None:
     match = URL.fullmatch(row["url"])
     if match is None or int(match[2]) != row.whole("number"):
         raise malformed(
@@ -173,12 +173,12 @@ def _identify(row: Row, repository: Repository) -> None:
     repository.name = match[1]
 
 
-def _once(row: Row, known: Mapping[int, Any]) -> None:
+def _once(row: SheetRow, known: Mapping[int, Any]) -> None:
     if row.whole("number") in known:
         raise malformed(row.where, "the same number twice", "once", row["number"])
 
 
-def _seconds(row: Row, column: str) -> float | None:
+def _seconds(row: SheetRow, column: str) -> float | None:
     seconds = row.number_or_none(column)
     if seconds is not None and seconds < 0:
         raise malformed(
@@ -187,7 +187,7 @@ def _seconds(row: Row, column: str) -> float | None:
     return seconds
 
 
-def _check_closing(row: Row, opened_at: datetime, seconds: float | None) -> None:
+def _check_closing(row: SheetRow, opened_at: datetime, seconds: float | None) -> None:
     """Raises UserError where something was closed before it was opened, after now, or in another
     time than it took."""
     closed_at = _time(row, "closed_at") if row["closed_at"].strip() else None
@@ -219,7 +219,7 @@ def _now() -> datetime:
     return datetime.now(UTC) + timedelta(days=1)
 
 
-def _time(row: Row, column: str) -> datetime:
+def _time(row: SheetRow, column: str) -> datetime:
     """Raises UserError for text that is not a time, or an impossible one."""
     time = _parsed(row, column)
     if not FIRST <= time <= _now():
@@ -232,7 +232,7 @@ def _time(row: Row, column: str) -> datetime:
     return time
 
 
-def _parsed(row: Row, column: str) -> datetime:
+def _parsed(row: SheetRow, column: str) -> datetime:
     try:
         return datetime.strptime(row[column], "%Y-%m-%d %H:%M:%S").replace(tzinfo=UTC)
     except ValueError:
@@ -241,7 +241,7 @@ def _parsed(row: Row, column: str) -> datetime:
         ) from None
 
 
-def _figures(stem: str, r: Repository, newest: float, out: Published) -> None:
+def _figures(stem: str, r: GithubRepository, newest: float, out: Published) -> None:
     series = r.name or stem
     if r.has_pulls:
         _counts(out, "github_pull_requests", series, r.pulls, r.pulls)

@@ -12,15 +12,15 @@ from itertools import pairwise
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Points, Published
+from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
 from rmwbench.published.importers.source.plausible import (
     BYTES_PER_SECOND,
     LATENCY_MS,
     Plausible,
     Range,
 )
-from rmwbench.published.importers.source.sheet import Row, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 SECOND = (
     *("timestamp", "width", "height", "fps", "byte_rate", "message_rate", "frame_loss_pct"),
@@ -73,7 +73,7 @@ SOURCE = "no data: nominal minus received rate, not sequence numbers: a slow sou
 
 
 @dataclass(frozen=True)
-class Test:
+class GscamTest:
     """One configuration with one middleware in one run: its seconds, shape (rows,)."""
 
     run: str
@@ -87,13 +87,13 @@ class Test:
     columns: dict[str, np.ndarray]
 
 
-def _shape(row: Row) -> tuple[int, int, int]:
+def _shape(row: SheetRow) -> tuple[int, int, int]:
     """Width and height of the picture, and fps."""
     width, height, fps = (row.whole(name, 1, 100_000) for name in ("width", "height", "fps"))
     return width, height, fps
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     header = header_of(item.data[:65536])
     return header == list(SECOND) or header == list(SUMMARY)
 
@@ -101,8 +101,8 @@ def recognises(item: Item) -> bool:
 def read(source: Source, out: Published) -> None:
     """A cell per configuration and middleware, a trial per run of it."""
     out.known("gscam")
-    tests: dict[tuple[str, str, str, str], Test] = {}
-    summaries: list[tuple[str, Row]] = []
+    tests: dict[tuple[str, str, str, str], GscamTest] = {}
+    summaries: list[tuple[str, SheetRow]] = []
     cells: dict[tuple[str, str], int] = {}
     for item in source:
         header = header_of(item.data[:65536])
@@ -126,7 +126,7 @@ def read(source: Source, out: Published) -> None:
     _figures(tests, summaries, out)
 
 
-def _test(item: Item) -> Test:
+def _test(item: SourceFile) -> GscamTest:
     name = NAME.fullmatch(item.name.rpartition("/")[2])
     folders = item.folders
     rmw = folders[-1] if folders else ""
@@ -157,10 +157,10 @@ def _test(item: Item) -> Test:
             raise malformed(row.where, "the time does not grow", expected, row["timestamp"])
     columns = {c: np.array([row.number(c) for row in found]) for c in SECOND[4:]}
     run = folders[-2] if len(folders) > 1 else ""
-    return Test(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)
+    return GscamTest(run, rmw, name["config"], name["stamp"], item.where, *shape, columns)
 
 
-def _trial(test: Test, out: Published, cells: dict[tuple[str, str], int]) -> None:
+def _trial(test: GscamTest, out: Published, cells: dict[tuple[str, str], int]) -> None:
     size = test.width * test.height * BYTES_PER_PIXEL
     if (test.rmw, test.config) not in cells:
         cells[test.rmw, test.config] = out.cell(
@@ -180,7 +180,7 @@ def _trial(test: Test, out: Published, cells: dict[tuple[str, str], int]) -> Non
             },
         )
     ends = [
-        Endpoint(
+        PublishedEndpoint(
             kind, process, "host", "image", "sensor_msgs/Image", size, middleware=RMW[test.rmw]
         )
         for kind, process in (("publisher", "gscam"), ("subscription", "container"))
@@ -205,7 +205,7 @@ def _trial(test: Test, out: Published, cells: dict[tuple[str, str], int]) -> Non
         out.window(1, begin, end, metric, unit, values)
 
 
-_FORMULAS: tuple[tuple[str, Callable[[Test], str]], ...] = (
+_FORMULAS: tuple[tuple[str, Callable[[GscamTest], str]], ...] = (
     ("avg_frame_loss_pct", lambda t: f"{t.columns['frame_loss_pct'].mean():.2f}"),
     ("max_frame_loss_pct", lambda t: f"{t.columns['frame_loss_pct'].max():.2f}"),
     ("avg_latency_ms", lambda t: f"{t.columns['latency_avg_ms'].mean():.3f}"),
@@ -217,17 +217,17 @@ _FORMULAS: tuple[tuple[str, Callable[[Test], str]], ...] = (
 """How the original's summary came about: checked on every row of both published runs."""
 
 
-def nominal_mib_s(test: Test) -> float:
+def nominal_mib_s(test: GscamTest) -> float:
     """Frames of the configured size at the configured rate, MiB/s."""
     return test.width * test.height * BYTES_PER_PIXEL * test.fps / MIB
 
 
 def _figures(
-    tests: dict[tuple[str, str, str, str], Test],
-    summaries: Iterable[tuple[str, Row]],
+    tests: dict[tuple[str, str, str, str], GscamTest],
+    summaries: Iterable[tuple[str, SheetRow]],
     out: Published,
 ) -> None:
-    published: dict[tuple[str, str, str, str], Row] = {}
+    published: dict[tuple[str, str, str, str], SheetRow] = {}
     for run, row in summaries:
         key = (run, row.one_of("rmw_type", tuple(RMW)), row["config"], row["timestamp"])
         if key not in tests:
@@ -253,7 +253,7 @@ def _figures(
         _test_figures(out, test, shown)
 
 
-def _test_figures(out: Published, test: Test, shown: dict[str, float]) -> None:
+def _test_figures(out: Published, test: GscamTest, shown: dict[str, float]) -> None:
     c = test.columns
     series, count = " ".join(x for x in (RMW[test.rmw], test.run) if x), len(c["byte_rate"])
     steady = slice(START_UP_S, None) if count > START_UP_S else slice(None)

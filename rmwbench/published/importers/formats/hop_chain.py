@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Points, Published
+from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
 from rmwbench.published.importers.source.plausible import Range
 from rmwbench.published.importers.source.sheet import malformed, whole
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 NAME = re.compile(
     r"(?P<sensor>[a-z]+)_cpp_results_(?P<rmw>rmw_[a-z0-9_]+?)_nr_(?P<run>[1-9][0-9]{0,4})\.txt"
@@ -49,7 +49,7 @@ SENSORS = {
 
 
 @dataclass(frozen=True)
-class Run:
+class HopChainRun:
     """One file: the latencies of the messages in the order in which they came, ns, shape
     (messages,)."""
 
@@ -62,7 +62,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Session:
+class HopChainSession:
     """What a `metadata.yaml` says was to run."""
 
     name: str
@@ -75,7 +75,7 @@ class Session:
     versions: dict[str, str]
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     if item.name.rpartition("/")[2] == METADATA:
         return item.data.lstrip().startswith(f"{ROOT}:".encode())
     first = item.data[:64].partition(b"\n")[0].strip()
@@ -84,8 +84,8 @@ def recognises(item: Item) -> bool:
 
 def read(source: Source, out: Published) -> None:
     """A cell per sensor and RMW, a trial per run."""
-    runs: dict[tuple[str, str, str, int], Run] = {}
-    sessions: dict[str, Session] = {}
+    runs: dict[tuple[str, str, str, int], HopChainRun] = {}
+    sessions: dict[str, HopChainSession] = {}
     contents: dict[bytes, str] = {}
     for item in source:
         name = item.name.rpartition("/")[2]
@@ -117,7 +117,7 @@ def read(source: Source, out: Published) -> None:
     _known_errors(runs, sessions, out)
 
 
-def _run(item: Item, folder: str) -> Run:
+def _run(item: SourceFile, folder: str) -> HopChainRun:
     found = NAME.fullmatch(item.name.rpartition("/")[2])
     assert found is not None
     if found["sensor"] not in SENSORS:
@@ -139,7 +139,7 @@ def _run(item: Item, folder: str) -> Run:
         raise malformed(
             item.where, "too few messages", f"more than the {WARM_UP} of the warm-up", len(values)
         )
-    return Run(
+    return HopChainRun(
         folder,
         found["sensor"],
         found["rmw"],
@@ -149,7 +149,7 @@ def _run(item: Item, folder: str) -> Run:
     )
 
 
-def _session(item: Item, folder: str) -> Session:
+def _session(item: SourceFile, folder: str) -> HopChainSession:
     # here, since every import of any source looks at this module first
     from ruamel.yaml import YAML
     from ruamel.yaml.error import YAMLError
@@ -162,7 +162,7 @@ def _session(item: Item, folder: str) -> Session:
             whole(str(parameters[name]), item.where, name, least=0)
             for name in ("num_runs", "measurement_count", "node_count")
         )
-        session = Session(
+        session = HopChainSession(
             folder,
             item.where,
             runs,
@@ -186,7 +186,9 @@ def _session(item: Item, folder: str) -> Session:
     return session
 
 
-def _check(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session]) -> None:
+def _check(
+    runs: dict[tuple[str, str, str, int], HopChainRun], sessions: dict[str, HopChainSession]
+) -> None:
     """Raises UserError where a run is not what its session's metadata says was run."""
     for run in runs.values():
         session = sessions.get(run.session)
@@ -214,7 +216,9 @@ def _check(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Sessi
 
 
 def _trials(
-    runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session], out: Published
+    runs: dict[tuple[str, str, str, int], HopChainRun],
+    sessions: dict[str, HopChainSession],
+    out: Published,
 ) -> None:
     cells: dict[tuple[str, str], int] = {}
     for run in runs.values():
@@ -239,7 +243,7 @@ def _trials(
                 },
             )
         ends = [
-            Endpoint(
+            PublishedEndpoint(
                 kind,
                 kind,
                 "host",
@@ -257,15 +261,15 @@ def _trials(
             out.window(1, None, None, f"end_to_end_latency_{name}", "ns", float(value))
 
 
-def _figures(runs: Sequence[Run], out: Published) -> None:
-    by_cell: dict[tuple[str, str], list[Run]] = defaultdict(list)
+def _figures(runs: Sequence[HopChainRun], out: Published) -> None:
+    by_cell: dict[tuple[str, str], list[HopChainRun]] = defaultdict(list)
     for run in runs:
         by_cell[run.sensor, run.rmw].append(run)
     for (sensor, rmw), found in by_cell.items():
         _cell_figures(sensor, rmw, found, out)
 
 
-def _cell_figures(sensor: str, rmw: str, runs: Sequence[Run], out: Published) -> None:
+def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Published) -> None:
     kept = [run.latency_ns[WARM_UP:] / 1e6 for run in runs]
     every = np.concatenate(kept)
     chain = published_chain_ms(runs)
@@ -317,7 +321,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[Run], out: Published) ->
     )
 
 
-def published_chain_ms(runs: Sequence[Run]) -> float:
+def published_chain_ms(runs: Sequence[HopChainRun]) -> float:
     """The original's mean over the chain: the mean over sessions of all latencies summed ÷ the mean
     number of them."""
     totals: dict[str, float] = defaultdict(float)
@@ -328,7 +332,7 @@ def published_chain_ms(runs: Sequence[Run]) -> float:
     return float(np.mean(list(totals.values())) / np.mean(list(counts.values())))
 
 
-def _spread(runs: Sequence[Run]) -> tuple[float | None, float | None]:
+def _spread(runs: Sequence[HopChainRun]) -> tuple[float | None, float | None]:
     """(coefficient of variation of the sessions' sums, half of the interval of the sessions'
     means), %; None for what too few sessions cannot say."""
     from scipy import special
@@ -359,14 +363,18 @@ def _cutoff(values: np.ndarray) -> float:
 
 
 def _known_errors(
-    runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session], out: Published
+    runs: dict[tuple[str, str, str, int], HopChainRun],
+    sessions: dict[str, HopChainSession],
+    out: Published,
 ) -> None:
     out.known("hop-chain-2026")
     if missing := _missing(runs, sessions):
         out.error("combinations without runs", f"planned and not in the data: {missing}")
 
 
-def _missing(runs: dict[tuple[str, str, str, int], Run], sessions: dict[str, Session]) -> str:
+def _missing(
+    runs: dict[tuple[str, str, str, int], HopChainRun], sessions: dict[str, HopChainSession]
+) -> str:
     """`camera with rmw_connextdds (90 of 90 runs)`, …"""
     asked: dict[tuple[str, str], int] = defaultdict(int)
     there: dict[tuple[str, str], int] = defaultdict(int)

@@ -9,10 +9,10 @@ from itertools import groupby
 
 import numpy as np
 
-from rmwbench.published.importers.published import Endpoint, Points, Published
+from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
 from rmwbench.published.importers.source.plausible import COUNT, PERCENT, Plausible, Range
-from rmwbench.published.importers.source.sheet import Once, Row, malformed
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.sheet import Once, SheetRow, malformed
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 ALL = (
     *(
@@ -66,7 +66,7 @@ PLAUSIBLE = Plausible(
 FORMS = {ALL: "latency_all", TOTAL: "latency_total", RESOURCES: "resources", EVENTS: "events"}
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     return _form(item.data) is not None
 
 
@@ -82,8 +82,8 @@ def read(source: Source, out: Published) -> None:
         _run(directory, list(group), out)
 
 
-def _run(directory: str, items: list[Item], out: Published) -> None:
-    found: dict[str, Item] = {}
+def _run(directory: str, items: list[SourceFile], out: Published) -> None:
+    found: dict[str, SourceFile] = {}
     for item in items:
         form = _form(item.data)
         if form is None:
@@ -121,7 +121,7 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
         factors={"topology": name},
     )
     ends = [
-        Endpoint(
+        PublishedEndpoint(
             "subscription",
             "topology",
             "host",
@@ -152,7 +152,7 @@ def _run(directory: str, items: list[Item], out: Published) -> None:
         point("late_events", "messages", float(len(late)), float(settled), note)
 
 
-def _subscription(place: int, row: Row, out: Published) -> None:
+def _subscription(place: int, row: SheetRow, out: Published) -> None:
     end = row.whole("duration[s]", 1, DAY_S) * 1_000_000_000
     received = row.whole("received[#]", least=0)
     for column, metric, unit, factor in (
@@ -176,7 +176,9 @@ def _subscription(place: int, row: Row, out: Published) -> None:
         )
 
 
-def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Published) -> None:
+def _totals(
+    series: str, subscriptions: list[SheetRow], total: SourceFile | None, out: Published
+) -> None:
     """latency_total as printed (cut to whole µs and four digits), and recomputed from the
     subscriptions."""
     received = np.array([row.number("received[#]") for row in subscriptions])
@@ -213,7 +215,7 @@ def _totals(series: str, subscriptions: list[Row], total: Item | None, out: Publ
         point(f"{name}_share", "%", f"{name}[%]", share, "of those received" if wanted else empty)
 
 
-def _resources(series: str, item: Item, out: Published) -> None:
+def _resources(series: str, item: SourceFile, out: Published) -> None:
     table = list(_rows(item, RESOURCES))
     values = {c: np.array([row.number(c) for row in table]) for c in RESOURCES}
     if (np.diff(values["time[ms]"]) <= 0).any():
@@ -241,7 +243,7 @@ def _resources(series: str, item: Item, out: Published) -> None:
         point(name, unit, float(values[column].mean()), right, note)
 
 
-def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:
+def _rows(item: SourceFile, columns: tuple[str, ...]) -> Iterator[SheetRow]:
     found = False
     for line, text in enumerate(item.text().splitlines(), start=1):
         if line == 1 or not text.strip():
@@ -255,7 +257,7 @@ def _rows(item: Item, columns: tuple[str, ...]) -> Iterator[Row]:
                 len(cells),
             )
         found = True
-        row = Row(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
+        row = SheetRow(f"{item.where}:{line}", dict(zip(columns, cells, strict=True)))
         PLAUSIBLE.check_row(row)
         yield row
     if not found:

@@ -18,7 +18,7 @@ import pyarrow.csv as pa_csv
 from rmwbench.published.importers.source import plausible
 from rmwbench.published.importers.source.plausible import Plausible, Range
 from rmwbench.published.importers.source.sheet import malformed
-from rmwbench.published.importers.source.source import Item
+from rmwbench.published.importers.source.source import SourceFile
 
 MARKER = b"---EXPERIMENT-START---"
 LAST_LINE = b"Maximum runtime reached. Exiting."
@@ -105,20 +105,20 @@ class Log:
 
 @dataclass(frozen=True)
 class _Raw:
-    item: Item
+    item: SourceFile
     header: dict[str, str]
     names: tuple[str, ...]
     first_line: int
     rows: bytes
 
 
-def is_log(item: Item) -> bool:
+def is_log(item: SourceFile) -> bool:
     """Whether a file has the marker on a line of its own and the tool's columns after it."""
     at = _marker(item.data)
     return at >= 0 and item.data[at + len(MARKER) :].lstrip(b"\r\n").startswith(b"T_experiment")
 
 
-def read_logs(items: Iterable[Item]) -> Iterator[Log]:
+def read_logs(items: Iterable[SourceFile]) -> Iterator[Log]:
     """The logs of these files, in order, a batch in memory at a time. UserError with file and line
     for a broken one."""
     batch: list[_Raw] = []
@@ -171,7 +171,7 @@ def require_header(log: Log, wanted: Mapping[str, str]) -> None:
             )
 
 
-def header_of(item: Item) -> dict[str, str]:
+def header_of(item: SourceFile) -> dict[str, str]:
     """The header lines of a log as KEY → VALUE."""
     at = _marker(item.data)
     return _header(item.data[: max(at, 0)].decode("utf-8", errors="replace"))
@@ -204,7 +204,7 @@ def _marker(data: bytes) -> int:
     return at + 1 if at >= 0 else -1
 
 
-def _split(item: Item) -> _Raw:
+def _split(item: SourceFile) -> _Raw:
     data = item.data
     at = _marker(data)
     if at < 0:

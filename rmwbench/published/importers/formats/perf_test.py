@@ -18,7 +18,7 @@ from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
 from rmwbench.published.importers.published import Points, Published, known
 from rmwbench.published.importers.source.sheet import Once, malformed
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 _JSON_HEADER = {
     "com_mean_str": "Communication mean",
@@ -64,7 +64,7 @@ CUT_RATES = (
 _OPTIONAL = ("latency_n", "ru_", "cpu_", "latency_variance")
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     return perf_log.is_log(item) or _is_json(item.data)
 
 
@@ -204,7 +204,7 @@ def _ends(log: Log, which: str) -> int:
 
 
 def _logs(source: Source) -> Iterator[Log]:
-    text: list[Item] = []
+    text: list[SourceFile] = []
     once = Once("the same log")
     for item in source:
         once(hashlib.sha256(item.data).digest(), item.where)
@@ -228,7 +228,7 @@ def _is_json(data: bytes) -> bool:
     )
 
 
-def _json(item: Item) -> Log:
+def _json(item: SourceFile) -> Log:
     text = item.text()
     try:
         document = json.loads(text)
@@ -278,7 +278,7 @@ def _json(item: Item) -> Log:
     return Log(item.name, item.where, header | {"QOS": " ".join(qos)}, columns)
 
 
-def _value(item: Item, i: int, row: dict[str, Any], key: str) -> float:
+def _value(item: SourceFile, i: int, row: dict[str, Any], key: str) -> float:
     value = row.get(key)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
         where = f"{item.where} (analysis_results[{i}])"

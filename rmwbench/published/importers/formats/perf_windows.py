@@ -11,7 +11,7 @@ import re
 import numpy as np
 
 from rmwbench.published.importers.formats.perf_log import Log, restored_counts, whole_counts
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Published, PublishedEndpoint
 
 LATENCY = {"min": 1e6, "max": 1e6, "mean": 1e6, "variance": 1e15}
 """Statistic → factor from the log's unit to ns (ns² for the variance)."""
@@ -115,10 +115,10 @@ def window(
 
 def endpoint(
     log: Log, kind: str, process: str, host: str, middleware: str, size: int | None
-) -> Endpoint:
+) -> PublishedEndpoint:
     """An endpoint as the log's header describes it."""
     h = log.header
-    return Endpoint(
+    return PublishedEndpoint(
         kind=kind,
         process=process,
         host=host,

@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.importers.published import Published
 from rmwbench.published.importers.source.plausible import Range
 from rmwbench.published.importers.source.sheet import Once, malformed, parsed
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 DOCUMENTED = {"Strongly Agree": 5, "Agree": 4, "Neutral": 3, "Disagree": 2, "Strongly Disagree": 1}
 APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2, "Disagree": 1}
@@ -55,7 +55,7 @@ TEXT_RESPONSES = {"All": 96.0, "Cyclone": 31.0, "Fast": 60.0}
 """Responses that the report's text speaks of."""
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     try:
         found = next((cells for _, cells in parsed(item)), [])
     except UserError:
@@ -73,7 +73,7 @@ def read(source: Source, out: Published) -> None:
         _survey(item, out)
 
 
-def _survey(item: Item, out: Published) -> None:
+def _survey(item: SourceFile, out: Published) -> None:
     lines = parsed(item)
     try:
         _, header = next(lines)

@@ -17,7 +17,7 @@ from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
 from rmwbench.published.importers.published import Points, Published, known
 from rmwbench.published.importers.source.sheet import Once, malformed
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 VERSION = "Performance Test Version"
 NAME = re.compile(r"(?P<rmw>[fc])-(?P<end>[ps])-(?P<rate>\d+)-(?P<run>\d+)\.txt")
@@ -42,7 +42,7 @@ class _Cell:
     sent: list[np.ndarray] = field(default_factory=list)
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     """A log of one end of a 60 kB topic that leaves out the first second, sent at a rate of the
     test."""
     if not perf_log.is_log(item):

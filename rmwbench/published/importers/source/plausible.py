@@ -10,7 +10,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from rmwbench.published.importers.source.sheet import Row, malformed
+from rmwbench.published.importers.source.sheet import SheetRow, malformed
 
 SLACK = 1e-6
 """Relative: of an order between values that were printed with six digits."""
@@ -47,7 +47,7 @@ class Plausible:
     orders: Sequence[tuple[str, ...]] = ()
     absent: tuple[str, ...] = field(default=("",))
 
-    def check_row(self, row: Row) -> None:
+    def check_row(self, row: SheetRow) -> None:
         """Raises UserError for a cell that is not a number, out of range or out of order. Columns
         that the row lacks are passed over.
         """

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.published.importers.source.source import Item
+from rmwbench.published.importers.source.source import SourceFile
 
 
 def malformed(
@@ -49,7 +49,7 @@ def whole(text: str, where: str, what: str, least: int = -MOST, most: int = MOST
 
 
 @dataclass(frozen=True)
-class Row:
+class SheetRow:
     """One row: `where` is FILE:LINE."""
 
     where: str
@@ -88,16 +88,16 @@ class Row:
 class Checked(Protocol):
     """What says whether the values of a row are possible (plausible.py)."""
 
-    def check_row(self, row: "Row") -> None: ...
+    def check_row(self, row: "SheetRow") -> None: ...
 
 
 def rows(
-    item: Item,
+    item: SourceFile,
     columns: Sequence[str] | None = None,
     *,
     at_least: bool = False,
     plausible: Checked | None = None,
-) -> Iterator[Row]:
+) -> Iterator[SheetRow]:
     """The rows of a file whose first line names its columns. `columns` are those that must be
     there, in any order; others are an error unless `at_least`; `plausible` checks every row.
     UserError for anything else, and for no row.
@@ -151,7 +151,7 @@ def rows(
                 len(cells),
             )
         found = True
-        row = Row(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
+        row = SheetRow(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
         if plausible is not None:
             plausible.check_row(row)
         yield row
@@ -159,7 +159,7 @@ def rows(
         raise malformed(item.where, "a table without rows", "a row after the line of column names")
 
 
-def parsed(item: Item) -> Iterator[tuple[int, list[str]]]:
+def parsed(item: SourceFile) -> Iterator[tuple[int, list[str]]]:
     """(line, cells) for every row, the number being that of the line that it begins in. UserError
     for broken quotes."""
     reader = csv.reader(io.StringIO(item.text(), newline=""), strict=True)

@@ -36,7 +36,7 @@ _SPECIAL = {
 
 
 @dataclass(frozen=True)
-class Item:
+class SourceFile:
     """One file: `name` relative to the source, `where` for errors, its content; `above` are the
     folders that the source itself lies in.
     """
@@ -97,7 +97,7 @@ class Source:
         resolved = self.path.resolve()
         self._above = (resolved if self._is_directory else resolved.parent).parts[1:]
 
-    def __iter__(self) -> Iterator[Item]:
+    def __iter__(self) -> Iterator[SourceFile]:
         """Every file in a fixed order: by name in a directory, as stored in an archive."""
         digest, files = hashlib.sha256(), 0
         self.skipped = []
@@ -133,7 +133,7 @@ class Source:
             fix="fetch it again",
         )
 
-    def _items(self) -> Iterator[Item]:
+    def _items(self) -> Iterator[SourceFile]:
         self.checked = 0
         found = checksums.above(self.path)
         listed, relative = found if found else (None, "")
@@ -149,7 +149,7 @@ class Source:
             yield item
         self.checked += len(listed.checked) if listed is not None else 0
 
-    def _of_directory(self, listed: Checksums | None, relative: str) -> Iterator[Item]:
+    def _of_directory(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
         prefix = f"{relative}/" if relative else ""
         for path, name in sorted(_walk(self.path, self.skipped), key=lambda found: found[0]):
             if listed is None and not _is_data(path):
@@ -173,7 +173,7 @@ class Source:
         if listed is not None:
             listed.must_be_whole(relative)
 
-    def _of_archive(self, listed: Checksums | None, relative: str) -> Iterator[Item]:
+    def _of_archive(self, listed: Checksums | None, relative: str) -> Iterator[SourceFile]:
         archive = Archive(self.path)
         digests: dict[str, str] = {}
         inside: dict[str, Checksums] = {}
@@ -211,7 +211,7 @@ class Source:
             own.must_be_whole("")
             self.checked += len(own.checked)
 
-    def _item(self, name: str, where: str, data: bytes) -> Item:
+    def _item(self, name: str, where: str, data: bytes) -> SourceFile:
         if not is_text(name):
             raise UserError(
                 "the name of this file is not text",
@@ -220,7 +220,7 @@ class Source:
                 actual=repr(os.fsencode(name)[:200]),
                 fix="rename it",
             )
-        return Item(name, where, data, self._above)
+        return SourceFile(name, where, data, self._above)
 
 
 def _mode(path: Path) -> int:

@@ -14,7 +14,7 @@ from typing import Any
 
 from rmwbench.published.importers.formats.build_farm import figures
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Endpoint, Published
+from rmwbench.published.importers.published import Published, PublishedEndpoint
 from rmwbench.published.importers.source.plausible import (
     LATENCY_MS,
     MIB,
@@ -24,7 +24,7 @@ from rmwbench.published.importers.source.plausible import (
     Range,
 )
 from rmwbench.published.importers.source.sheet import header_of, malformed, number, parsed, rows
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 _NODE = tuple(
     f"{statistic}{metric}"
@@ -133,7 +133,7 @@ OF_2021 = ("bars of other middlewares",)
 """Known errors of that year alone."""
 
 
-def year(item: Item) -> int | None:
+def year(item: SourceFile) -> int | None:
     """2020 or 2021 for a file of either build, None for any other: Connext's package was renamed in
     between."""
     header = header_of(item.data[:65536])
@@ -147,7 +147,7 @@ def year(item: Item) -> int | None:
     return _connext_of(item) or (2021 if raw else None)
 
 
-def _connext_of(item: Item) -> int | None:
+def _connext_of(item: SourceFile) -> int | None:
     return next(
         (
             year
@@ -208,14 +208,14 @@ def _merged_kind(header: Sequence[str]) -> str | None:
     return None
 
 
-def _merged(item: Item, kind: str) -> Iterator[Result]:
+def _merged(item: SourceFile, kind: str) -> Iterator[Result]:
     columns = _COLUMNS["one_process" if kind == "pubsub" else kind]
     for row in rows(item, (*_BESIDE[kind], *columns)):
         name = row["file_name"].rpartition("/")[2]
         yield _result(name, {c: row.number(c) for c in columns}, row.where, kind)
 
 
-def _raw(item: Item) -> Result:
+def _raw(item: SourceFile) -> Result:
     lines = [(line, cells) for line, cells in parsed(item) if cells]
     if len(lines) != 2:
         raise malformed(
@@ -309,7 +309,7 @@ def _trial(out: Published, r: Result, year: int) -> None:
             else ("subscription",)
         )
         ends = [
-            Endpoint(kind, "perf_test", "host", r.type, r.type, size, middleware=r.rmw)
+            PublishedEndpoint(kind, "perf_test", "host", r.type, r.type, size, middleware=r.rmw)
             for kind in kinds
         ]
     seconds = 30 if r.experiment == "node" else 27

@@ -2,12 +2,12 @@
 
 from rmwbench.published.importers.formats.build_farm import build_farm
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 YEAR = 2020
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     return build_farm.year(item) == YEAR
 
 

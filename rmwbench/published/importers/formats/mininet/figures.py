@@ -17,7 +17,7 @@ POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
 
 
 @dataclass(frozen=True)
-class Condition:
+class MininetCell:
     """A cell, as its configuration names it. `loss` is in percent per interface, `bandwidth` in
     Mb/s, `delay` in ms."""
 
@@ -68,12 +68,12 @@ class Seconds:
 
 
 @dataclass(frozen=True)
-class Run:
+class MininetRun:
     """One run: sums of the cut rates as the original took them, and what the seconds tell where
     there are any. `shown_latency_ms` is over the seconds that have a rate, 0 without any, as the
     original took it; `latency_ms` over those that have bytes, None where nothing came."""
 
-    condition: Condition
+    condition: MininetCell
     name: str
     shown_latency_ms: float
     latency_ms: float | None
@@ -104,9 +104,9 @@ def restored_rates(rates: np.ndarray, loop_s: np.ndarray) -> np.ndarray:
     return np.where(least == most, least / loop_s, np.nan)
 
 
-def add(out: Published, runs: list[Run], *, raw: bool) -> None:
+def add(out: Published, runs: list[MininetRun], *, raw: bool) -> None:
     """All figures of these runs."""
-    cells: dict[Condition, list[Run]] = {}
+    cells: dict[MininetCell, list[MininetRun]] = {}
     for run in runs:
         cells.setdefault(run.condition, []).append(run)
     for condition, of in cells.items():
@@ -121,7 +121,7 @@ def add(out: Published, runs: list[Run], *, raw: bool) -> None:
     _conditions(out, cells)
 
 
-def _cell(out: Published, condition: Condition, of: list[Run], raw: bool) -> None:
+def _cell(out: Published, condition: MininetCell, of: list[MininetRun], raw: bool) -> None:
     series = f"{condition.arm}, {condition.message_type}, {condition.bandwidth} Mb/s"
     delivering = [run.latency_ms for run in of if run.latency_ms is not None]
     shown = [run.shown_latency_ms for run in of]
@@ -154,7 +154,7 @@ LOSS_NOTE = (
 )
 
 
-def _loss(point: Points, of: list[Run], why_none: str) -> None:
+def _loss(point: Points, of: list[MininetRun], why_none: str) -> None:
     """The cell's loss with its least and greatest run, and between which two the mean must be."""
     after = [run.lost_after_first for run in of if run.lost_after_first is not None]
     least, most = (
@@ -209,7 +209,7 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
             point(name, unit, float(means[row]), right_mean, None if n else why)
 
 
-def _counts(point: Points, of: list[Run], raw: bool) -> None:
+def _counts(point: Points, of: list[MininetRun], raw: bool) -> None:
     sent = [x for run in of if (x := run.sent_restored) is not None]
     why = "no data: seconds with a rate of 0 leave open whether one message was sent"
     note = None if len(sent) == len(of) else why if raw else NO_SECONDS
@@ -228,7 +228,7 @@ def _counts(point: Points, of: list[Run], raw: bool) -> None:
         replace(point, count=len(first))("first_reception", "s", None, right, note)
 
 
-def _run(out: Published, run: Run) -> None:
+def _run(out: Published, run: MininetRun) -> None:
     c = run.condition
     series = (
         f"{c.rmw_implementation}_{c.async_pub}_{c.message_type}@{c.message_rate}_{c.reliability}_{c.durability}_"
@@ -246,14 +246,14 @@ def _run(out: Published, run: Run) -> None:
         point("loss", "%", run.lost_percent, after.percent, note)
 
 
-def _resources(out: Published, runs: list[Run], raw: bool) -> None:
+def _resources(out: Published, runs: list[MininetRun], raw: bool) -> None:
     """The bars. Published `async` bars: the rows of Fast RTPS sync at the positions that the async
     cell has in its own table, in the order of the summary file.
     """
-    tables: dict[str, list[Run]] = {}
+    tables: dict[str, list[MininetRun]] = {}
     for run in runs:
         tables.setdefault(run.condition.arm, []).append(run)
-    measures: tuple[tuple[str, str, Callable[[Run], float]], ...] = (
+    measures: tuple[tuple[str, str, Callable[[MininetRun], float]], ...] = (
         ("mininet_cpu publisher", "% of the machine", lambda run: run.publisher_cpu),
         ("mininet_cpu subscriber", "% of the machine", lambda run: run.subscriber_cpu),
         ("mininet_rss publisher", "MiB", lambda run: run.publisher_rss_kib / 1024),
@@ -284,9 +284,9 @@ def _resources(out: Published, runs: list[Run], raw: bool) -> None:
                 )
 
 
-def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
+def _conditions(out: Published, cells: dict[MininetCell, list[MininetRun]]) -> None:
     """Which conditions were drawn, and in how many Cyclone was fastest."""
-    by_network: dict[tuple[str, int, int], dict[str, list[Run]]] = {}
+    by_network: dict[tuple[str, int, int], dict[str, list[MininetRun]]] = {}
     for condition, of in cells.items():
         by_network.setdefault(condition.network, {})[condition.arm] = of
     degraded = wins_filled = wins = 0
@@ -315,7 +315,7 @@ def _conditions(out: Published, cells: dict[Condition, list[Run]]) -> None:
         point("cyclone_fastest", "fraction of conditions", *shares, note)
 
 
-def _poor(of: list[Run]) -> bool:
+def _poor(of: list[MininetRun]) -> bool:
     loss, latency = (
         np.mean([run.lost_percent for run in of]),
         np.mean([run.shown_latency_ms for run in of]),
@@ -323,7 +323,7 @@ def _poor(of: list[Run]) -> bool:
     return bool(loss > POOR_LOSS_PERCENT or latency > POOR_LATENCY_MS)
 
 
-def _latency(of: list[Run], filled: bool) -> float:
+def _latency(of: list[MininetRun], filled: bool) -> float:
     """Mean latency in ms, `filled` as published; without the zeros, a cell that delivered nothing
     is the slowest."""
     if filled:

@@ -18,12 +18,12 @@ from rmwbench.errors import UserError
 from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.mininet import figures
 from rmwbench.published.importers.formats.mininet import loss as mininet_loss
-from rmwbench.published.importers.formats.mininet.figures import Condition, Run
+from rmwbench.published.importers.formats.mininet.figures import MininetCell, MininetRun
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
 from rmwbench.published.importers.published import Published
 from rmwbench.published.importers.source.plausible import LATENCY_MS, PERCENT, Plausible, Range
-from rmwbench.published.importers.source.sheet import Once, Row, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Item, Source
+from rmwbench.published.importers.source.sheet import Once, SheetRow, header_of, malformed, rows
+from rmwbench.published.importers.source.source import Source, SourceFile
 
 CONFIG = {
     "rmw_implementation": str,
@@ -78,7 +78,7 @@ SUMMARY = (
 )
 
 
-def recognises(item: Item) -> bool:
+def recognises(item: SourceFile) -> bool:
     header = header_of(item.data[:65536])
     return _is_config(item.data) or ("sub_effective_latency" in header and "lost_prct" in header)
 
@@ -87,8 +87,8 @@ def read(source: Source, out: Published) -> None:
     """Raw runs or the summary table, whichever the source holds."""
     out.known("tsc-2020-mininet")
     out.known("perf-test")
-    found: list[Run] = []
-    cells: dict[Condition, int] = {}
+    found: list[MininetRun] = []
+    cells: dict[MininetCell, int] = {}
     summary = None
     once = Once("the same log")
     for directory, runs in _batches(source):
@@ -105,9 +105,9 @@ def read(source: Source, out: Published) -> None:
         figures.add(out, found, raw=summary is None)
 
 
-def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
+def _batches(source: Source) -> Iterator[tuple[str | None, list[SourceFile]]]:
     """Whole runs, about `RUNS_AT_ONCE` together; (None, [the table]) for a summary."""
-    batch: list[Item] = []
+    batch: list[SourceFile] = []
     count = 0
     for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
         items = list(group)
@@ -128,12 +128,12 @@ def _batches(source: Source) -> Iterator[tuple[str | None, list[Item]]]:
 
 
 def _raw(
-    items: list[Item], out: Published, cells: dict[Condition, int], once: Once
-) -> Iterator[Run]:
-    configs: list[tuple[str, Condition]] = []
-    logs_of: dict[str, dict[str, Item]] = {}
+    items: list[SourceFile], out: Published, cells: dict[MininetCell, int], once: Once
+) -> Iterator[MininetRun]:
+    configs: list[tuple[str, MininetCell]] = []
+    logs_of: dict[str, dict[str, SourceFile]] = {}
     for directory, group in groupby(items, key=lambda item: item.name.rpartition("/")[0]):
-        parts: dict[str, Item] = {}
+        parts: dict[str, SourceFile] = {}
         for item in group:
             part = _part(item)
             if part in parts:
@@ -168,7 +168,7 @@ def _raw(
         yield _run(out, cell, condition, directory.rpartition("/")[2], publisher, subscriber)
 
 
-def _part(item: Item) -> str:
+def _part(item: SourceFile) -> str:
     if _is_config(item.data) or item.data.lstrip()[:1] == b"{":
         return "configuration"
     if not perf_log.is_log(item):
@@ -193,7 +193,7 @@ def _is_config(data: bytes) -> bool:
     return data.lstrip()[:1] == b"{" and b'"async_pub"' in data and b'"bandwidth"' in data
 
 
-def _config(item: Item) -> Condition:
+def _config(item: SourceFile) -> MininetCell:
     try:
         document = json.loads(item.text())
     except (ValueError, RecursionError) as error:
@@ -217,17 +217,17 @@ def _config(item: Item) -> Condition:
     return _condition({key: document[key] for key in CONFIG}, item.where)
 
 
-def _condition(config: dict[str, Any], where: str) -> Condition:
+def _condition(config: dict[str, Any], where: str) -> MininetCell:
     kind = config["message_type"]
     if kind not in SIZEOF:
         raise malformed(where, "an unknown message_type", ", ".join(SIZEOF), kind)
     PLAUSIBLE.check_values(
         {key: config[key] for key, type_ in CONFIG.items() if type_ is int}, where
     )
-    return Condition(**config)
+    return MininetCell(**config)
 
 
-def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> int:
+def _cell(out: Published, condition: MininetCell, known: dict[MininetCell, int]) -> int:
     if condition not in known:
         known[condition] = out.cell(
             workload=f"{condition.message_type} at {condition.message_rate} Hz, "
@@ -254,8 +254,8 @@ def _cell(out: Published, condition: Condition, known: dict[Condition, int]) -> 
 
 
 def _run(
-    out: Published, cell: int, condition: Condition, name: str, publisher: Log, subscriber: Log
-) -> Run:
+    out: Published, cell: int, condition: MininetCell, name: str, publisher: Log, subscriber: Log
+) -> MininetRun:
     size = SIZEOF[condition.message_type]
     rmw = condition.rmw_implementation
     for log in (publisher, subscriber):
@@ -275,7 +275,7 @@ def _run(
     return _measured(condition, name, publisher, subscriber, size)
 
 
-def _check_header(condition: Condition, log: Log) -> None:
+def _check_header(condition: MininetCell, log: Log) -> None:
     """Raises UserError where a log was made in another condition than the configuration beside it
     says."""
     perf_log.require_header(
@@ -299,7 +299,9 @@ def _check_header(condition: Condition, log: Log) -> None:
         )
 
 
-def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, size: int) -> Run:
+def _measured(
+    condition: MininetCell, name: str, publisher: Log, subscriber: Log, size: int
+) -> MininetRun:
     for log in (publisher, subscriber):
         perf_log.require(log, ("ru_maxrss", "cpu_usage (%)", "latency_variance (ms)"))
     p, s = publisher.columns, subscriber.columns
@@ -323,7 +325,7 @@ def _measured(condition: Condition, name: str, publisher: Log, subscriber: Log, 
             f"{restored:.0f}",
         )
     first = mininet_loss.first_reception(subscriber)
-    return Run(
+    return MininetRun(
         condition=condition,
         name=name,
         shown_latency_ms=float(mean[shown].mean()) if shown.any() else 0.0,
@@ -361,7 +363,9 @@ def _seconds(publisher: Log, subscriber: Log, size: int) -> figures.Seconds:
     )
 
 
-def _summary(item: Item, out: Published, cells: dict[Condition, int]) -> Iterable[Run]:
+def _summary(
+    item: SourceFile, out: Published, cells: dict[MininetCell, int]
+) -> Iterable[MininetRun]:
     once = Once("the same run")
     for row in rows(item, SUMMARY, at_least=True, plausible=PLAUSIBLE):
         config = {key: row[key] if kind is str else row.whole(key) for key, kind in CONFIG.items()}
@@ -376,10 +380,10 @@ def _summary(item: Item, out: Published, cells: dict[Condition, int]) -> Iterabl
         yield _summary_run(row, condition, out)
 
 
-def _summary_run(row: Row, condition: Condition, out: Published) -> Run:
+def _summary_run(row: SheetRow, condition: MininetCell, out: Published) -> MininetRun:
     sent, received = row.number("pub_sum_sent"), row.number("sub_sum_recv")
     latency = row.number("sub_effective_latency")
-    run = Run(
+    run = MininetRun(
         condition=condition,
         name=row["run"],
         shown_latency_ms=latency if received > 0 else 0.0,
