@@ -97,7 +97,7 @@ def _answer(directory: Path, no_report: bool) -> int:
     if no_report and (nothing or not limits(bundle)):
         say(directory)
         return nothing
-    from rmwbench.published.beside import evaluated
+    from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.render.terminal import print_view
     from rmwbench.report.show.files import write_html
     from rmwbench.report.show.view import view

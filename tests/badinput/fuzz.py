@@ -569,7 +569,7 @@ def warm() -> None:
     import rmwbench.bundle.query
     import rmwbench.campaign.start
     import rmwbench.cli.main
-    import rmwbench.published.claims.ledger
+    import rmwbench.published.claims.claims_ledger
     import rmwbench.published.importers
     import rmwbench.report.render.html
     import rmwbench.report.render.markdown

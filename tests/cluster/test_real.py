@@ -17,8 +17,8 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.cluster.fleet import SHARED
 from rmwbench.lab.host.marker import VARIABLE
+from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.committee.sections import ReportSection, costs, share
-from rmwbench.published.committee.session import begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.cluster.nodes import Nodes, why_not
 from tests.lab import tools

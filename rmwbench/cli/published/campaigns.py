@@ -20,7 +20,7 @@ def campaigns_in(
     if not directories:
         return []  # and nothing is imported that reads a campaign
     from rmwbench.published.campaign import of_shown
-    from rmwbench.published.claims.campaign.session import campaigns, is_session
+    from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
     from rmwbench.results.measured import measured
 
     found = []

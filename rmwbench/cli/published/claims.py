@@ -99,7 +99,7 @@ def show(
     ] = False,
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.claims.ledger import document, ledger
+    from rmwbench.published.claims.claims_ledger import document, ledger
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
@@ -148,7 +148,7 @@ def show(
 
 def _save(files: "list[Claims]", given: "list[MeasuredCampaign]", directory: Path) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.claims.suites import is_of
+    from rmwbench.published.claims.claim_suites import is_of
     from rmwbench.published.claims.summary import file_name, measured, text
     from rmwbench.published.figures.figures_file import drawn_of
     from rmwbench.published.summaries import FOLDER

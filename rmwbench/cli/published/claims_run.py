@@ -13,10 +13,10 @@ from rmwbench.cli.runs import NoReport, guarded
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
-    from rmwbench.published.claims.campaign.plan import ClaimsPlan
-    from rmwbench.published.claims.campaign.session import ClaimsSession
+    from rmwbench.published.claims.campaign.claims_plan import ClaimsPlan
+    from rmwbench.published.claims.campaign.claims_session import ClaimsSession
     from rmwbench.published.claims.claims_file import Claims
-    from rmwbench.published.claims.ledger import ClaimsLedger
+    from rmwbench.published.claims.claims_ledger import ClaimsLedger
 
 DEFAULT_BUDGET = "30m"
 Source = Annotated[
@@ -47,7 +47,7 @@ def plan(
     ] = False,
 ) -> None:
     from rmwbench.cli.verbs.plan import parse_duration_s
-    from rmwbench.published.claims.campaign.plan import lines
+    from rmwbench.published.claims.campaign.claims_plan import lines
 
     _, files, only = _asked(source, verdict or ())
     made = _plan(files, only, _settled_here(files), parse_duration_s(budget))
@@ -78,7 +78,7 @@ def run(
 ) -> None:
     from rmwbench.bundle.newest import CAMPAIGNS
     from rmwbench.cli.verbs.plan import parse_duration_s
-    from rmwbench.published.claims.campaign.session import begin
+    from rmwbench.published.claims.campaign.claims_session import begin
 
     budget_s = parse_duration_s(budget)
     names, files, only = _asked(source, verdict or ())
@@ -98,8 +98,8 @@ def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoRet
 
 def _carry_out(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> NoReturn:
     """Ends the verb: exit code 0 where a trial was done, 130 where it was stopped, 2 otherwise."""
-    from rmwbench.published.claims.campaign.plan import lines
-    from rmwbench.published.claims.campaign.run import ClaimCampaigns
+    from rmwbench.published.claims.campaign.claim_campaigns import ClaimCampaigns
+    from rmwbench.published.claims.campaign.claims_plan import lines
 
     console = stderr_console()
     left_s = session.budget_s - session.used_s
@@ -137,7 +137,7 @@ def _asked(
     """What to keep of the sources' names (paths made absolute), their claims, and the ids of those
     alone that are asked for: the one that was named, or those of such a verdict in the shipped
     ledger; none for all of them."""
-    from rmwbench.published.claims.ledger import ledger
+    from rmwbench.published.claims.claims_ledger import ledger
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
@@ -168,8 +168,8 @@ def _asked(
 def _resumed(directory: Path, budget_s: float | None) -> "tuple[ClaimsSession, list[Claims]]":
     """The session to go on with. A new budget is a new round: what is open by now, in new
     campaigns; without one it is what the old budget still has."""
-    from rmwbench.published.claims.campaign.run import settled_in
-    from rmwbench.published.claims.campaign.session import load
+    from rmwbench.published.claims.campaign.claim_campaigns import settled_in
+    from rmwbench.published.claims.campaign.claims_session import load
     from rmwbench.published.claims.claims_file import load as load_claims
 
     session = load(directory)
@@ -197,9 +197,9 @@ def _plan(
     budget_s: float,
     without: set[str] | frozenset[str] = frozenset(),
 ) -> "ClaimsPlan":
-    from rmwbench.published.claims.campaign.gather import Gathered, gather
-    from rmwbench.published.claims.campaign.plan import make_claims_plan, undecidable
-    from rmwbench.published.claims.campaign.run import open_claims
+    from rmwbench.published.claims.campaign.claim_campaigns import open_claims
+    from rmwbench.published.claims.campaign.claims_plan import make_claims_plan, undecidable
+    from rmwbench.published.claims.campaign.offers import Gathered, gather
 
     asked = [
         one
@@ -217,7 +217,7 @@ def _plan(
 def _settled_here(files: "list[Claims]") -> dict[str, str]:
     """Claims that a shipped measurement of this very machine decides: id -> its date."""
     from rmwbench.lab import machine
-    from rmwbench.published.claims.campaign.run import settled_by
+    from rmwbench.published.claims.campaign.claim_campaigns import settled_by
     from rmwbench.published.summaries import expanded, shipped
 
     here = machine.describe()["summary"]
@@ -233,10 +233,10 @@ def _settled_here(files: "list[Claims]") -> dict[str, str]:
 def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) -> bool:
     """Shows and writes what was found; whether any trial was done."""
     from rmwbench.bundle import Bundle
-    from rmwbench.published.beside import evaluated
     from rmwbench.published.campaign import of_shown
-    from rmwbench.published.claims.campaign.session import campaigns
-    from rmwbench.published.claims.ledger import ledger
+    from rmwbench.published.campaign_section import evaluated
+    from rmwbench.published.claims.campaign.claims_session import campaigns
+    from rmwbench.published.claims.claims_ledger import ledger
     from rmwbench.published.claims.view import REPORT, link_to_reports, view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.show.files import write_html as write_report

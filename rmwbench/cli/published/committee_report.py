@@ -19,10 +19,10 @@ from rmwbench.words.numbers import counted
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from rmwbench.published.committee.parts import CommunityPart, Report
-    from rmwbench.published.committee.run import Sections
+    from rmwbench.published.committee.evaluation_session import CommitteeSession
+    from rmwbench.published.committee.report_parts import CommunityPart, Report
+    from rmwbench.published.committee.section_runs import Sections
     from rmwbench.published.committee.sections import BudgetShare
-    from rmwbench.published.committee.session import CommitteeSession
     from rmwbench.report.view import View
     from rmwbench.suite.file.candidates import Choice
 
@@ -85,8 +85,8 @@ def report(
         typer.Option("--json", help="Print the plan, or with -o what was found, as one document."),
     ] = False,
 ) -> None:
+    from rmwbench.published.committee.evaluation_session import check_place, is_session
     from rmwbench.published.committee.sections import EVALUATIONS, costs, share
-    from rmwbench.published.committee.session import check_place, is_session
 
     if evaluation not in EVALUATIONS:
         raise UserError(
@@ -155,8 +155,8 @@ def _new(
     asked: "Choice",
     machines: int | None,
 ) -> "CommitteeSession":
+    from rmwbench.published.committee.evaluation_session import begin
     from rmwbench.published.committee.sections import EVALUATIONS
-    from rmwbench.published.committee.session import begin
 
     if not any(one.blocks for one in shares):
         raise UserError(
@@ -186,7 +186,7 @@ def _new(
 def go_on(directory: Path, cluster: str | None) -> NoReturn:
     """Goes on with the evaluation that was begun in a directory; ends the verb. For `rmwbench
     resume`."""
-    from rmwbench.published.committee.session import load
+    from rmwbench.published.committee.evaluation_session import load
 
     _carry_out(_begun(directory, load(directory).evaluation, {}, cluster), False, cluster)
 
@@ -195,7 +195,7 @@ def _begun(
     directory: Path, evaluation: str, given: "Mapping[str, Any]", cluster: str | None
 ) -> "CommitteeSession":
     """The evaluation to go on with. Raises UserError for what would change its plan."""
-    from rmwbench.published.committee.session import load
+    from rmwbench.published.committee.evaluation_session import load
 
     session = load(directory)
     if session.evaluation != evaluation:
@@ -225,7 +225,7 @@ def _begun(
 
 def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) -> NoReturn:
     """Runs what is left and writes the report; ends the verb."""
-    from rmwbench.published.committee.run import Sections
+    from rmwbench.published.committee.section_runs import Sections
 
     further = f"rmwbench resume {session.directory}" + f" --cluster {cluster}" * bool(cluster)
     console = stderr_console()
@@ -250,7 +250,7 @@ def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) 
 
 def _on(address: str, session: "CommitteeSession") -> "Sections":
     from rmwbench.cluster.start import new_campaign, resumed_campaign
-    from rmwbench.published.committee.run import Sections
+    from rmwbench.published.committee.section_runs import Sections
 
     begin = functools.partial(new_campaign, address, None, None)
     return Sections(session, begin, functools.partial(resumed_campaign, address))
@@ -259,8 +259,9 @@ def _on(address: str, session: "CommitteeSession") -> "Sections":
 def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     """Writes the document of what has been measured so far, and says where no PDF could be made:
     the report, and its files."""
-    from rmwbench.published.committee import markdown, page
-    from rmwbench.published.committee.parts import gather
+    from rmwbench.published.committee import report_page as page
+    from rmwbench.published.committee import report_text as markdown
+    from rmwbench.published.committee.report_parts import gather
 
     report = gather(session, TITLE, _beside(session))
     written = markdown.write(report)[0]
@@ -287,9 +288,9 @@ def say_files(files: "Sequence[Path]") -> None:
 def _beside(session: "CommitteeSession") -> "list[CommunityPart]":
     """The parts in which nothing runs: ours of the admission, and what was put into
     DIR/community."""
-    from rmwbench.published.committee.parts import CommunityPart
+    from rmwbench.published.committee.report_parts import CommunityPart
     from rmwbench.published.community import admission
-    from rmwbench.published.community.shown import replaceable, shipped, view_of
+    from rmwbench.published.community.community_views import replaceable, shipped, view_of
 
     place = session.directory / "community"
     bar = admission.view(admission.document(admission.OURS))

@@ -83,7 +83,8 @@ def github(
     as_json: Json = False,
 ) -> None:
     from rmwbench.errors import UserError
-    from rmwbench.published.community.github import measure, show
+    from rmwbench.published.community.github import engagement as measure
+    from rmwbench.published.community.github import view as show
 
     path = page(out, report)
     begin = None if since is None else _since(since)
@@ -241,7 +242,7 @@ def rep2004(
     from datetime import date as Date
 
     from rmwbench.errors import UserError
-    from rmwbench.published.community.rep2004 import compare
+    from rmwbench.published.community.rep2004 import side_by_side as compare
 
     sources: list[tuple[str | None, Path]] = []
     for text in documents:
@@ -309,7 +310,9 @@ def survey(
         return
     if file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
-    from rmwbench.published.community.survey import analyse, read, show
+    from rmwbench.published.community.survey import analyse
+    from rmwbench.published.community.survey import answers_file as read
+    from rmwbench.published.community.survey import view as show
     from rmwbench.published.community.survey.scale import told
 
     item = read.item_of(file)

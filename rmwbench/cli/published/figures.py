@@ -75,7 +75,7 @@ def figures(
     from rmwbench.errors import UserError
     from rmwbench.published.figures import versions as redrawn
     from rmwbench.published.figures.figures_file import load, sources
-    from rmwbench.published.figures.measured import shipped_summaries
+    from rmwbench.published.figures.measured_points import shipped_summaries
 
     path = page(out, html)
     names = [source] if source else sources()

@@ -52,7 +52,7 @@ def compare(
     out: Out = None,
     html: Html = None,
 ) -> None:
-    from rmwbench.published.committee.session import is_session
+    from rmwbench.published.committee.evaluation_session import is_session
     from rmwbench.report.compare import view
     from rmwbench.results.compare.document import compare as compared
     from rmwbench.results.model import document
@@ -94,9 +94,9 @@ def _check_plain(margin: str | None, metric: list[str] | None) -> None:
 def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoReturn:
     """Whether two runs of an evaluation come to the same verdicts; ends the verb."""
     from rmwbench.published.committee import agreement
-    from rmwbench.published.committee.page import render
-    from rmwbench.published.committee.parts import gather
-    from rmwbench.published.committee.session import load
+    from rmwbench.published.committee.evaluation_session import load
+    from rmwbench.published.committee.report_page import render
+    from rmwbench.published.committee.report_parts import gather
     from rmwbench.whole_file import write_whole
 
     document = agreement.document(

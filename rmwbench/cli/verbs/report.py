@@ -59,7 +59,7 @@ def report(
         bool, typer.Option("--open", help="Open it in the browser or viewer.")
     ] = False,
 ) -> None:
-    from rmwbench.published.committee.session import is_session
+    from rmwbench.published.committee.evaluation_session import is_session
     from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.selection import opened, refuse_selection
 
@@ -83,7 +83,7 @@ def report(
 def _of_evaluation(directory: Path, out: Path | None, *, open_it: bool) -> None:
     """The committee's report of what has been measured so far."""
     from rmwbench.cli.published.committee_report import say_files, write
-    from rmwbench.published.committee.session import load
+    from rmwbench.published.committee.evaluation_session import load
 
     if out is not None:
         raise UserError(
@@ -143,7 +143,7 @@ def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
 
 
 def _write(kind: ReportFormat, bundle: "Bundle", path: Path, selection: "Selection | None") -> None:
-    from rmwbench.published.beside import evaluated
+    from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.show.files import write_html, write_markdown
     from rmwbench.results.show import summarise
 

@@ -45,8 +45,8 @@ def resume(
     ] = None,
     no_report: NoReport = False,
 ) -> None:
-    from rmwbench.published.claims.campaign.session import is_session as is_of_claims
-    from rmwbench.published.committee.session import is_session as is_evaluation
+    from rmwbench.published.claims.campaign.claims_session import is_session as is_of_claims
+    from rmwbench.published.committee.evaluation_session import is_session as is_evaluation
 
     if is_of_claims(directory):
         from rmwbench.cli.published.claims_run import resume_claims

@@ -77,7 +77,7 @@ def show(
     if as_json:
         print_json(document(shown))
     else:
-        from rmwbench.published.beside import evaluated
+        from rmwbench.published.campaign_section import evaluated
         from rmwbench.report.render.terminal import print_view
         from rmwbench.report.show.view import view
 

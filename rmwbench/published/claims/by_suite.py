@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
 from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.claim_suites import untested
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.ledger import ClaimsLedger, SourceLedger
-from rmwbench.published.claims.proxies import AS_LONG
-from rmwbench.published.claims.suites import untested
+from rmwbench.published.claims.claims_ledger import ClaimsLedger, SourceLedger
+from rmwbench.published.claims.judging.proxies import AS_LONG
 from rmwbench.suite.cells import Cell, cells, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import Levels

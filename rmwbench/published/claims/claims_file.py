@@ -2,7 +2,7 @@
 (docs/formats/claims.md).
 
 A file per source, `suites/published/SOURCE/claims.yaml`. What a claim's words mean is checked here;
-whether it holds is decided in `published/claims/judge.py`, and what it says of the source's own
+whether it holds is decided in `published/claims/judging/`, and what it says of the source's own
 data in `published/claims/original_data.py`.
 """
 
@@ -67,7 +67,7 @@ class Judged(Strict):
         return self
 
 
-class Check(Strict):
+class OriginalCheck(Strict):
     """One comparison of two points of an importer's figures, or of a point with a number: `of`
     relation `factor` × `than`. `within`: the ratio lies between 1 ÷ factor and factor; `differs`:
     it does not.
@@ -87,7 +87,7 @@ class Check(Strict):
     answers: str | None = None
 
     @model_validator(mode="after")
-    def _of_two_groups(self) -> "Check":
+    def _of_two_groups(self) -> "OriginalCheck":
         key = "counts" if self.counts else "answers" if self.answers is not None else None
         if key is not None and isinstance(self.than, float):
             raise Fault(
@@ -105,7 +105,7 @@ class Data(Strict):
 
     kind: Text
     """One of `rmwbench published import --list`."""
-    checks: Annotated[tuple[Check, ...], Field(strict=False, min_length=1)]
+    checks: Annotated[tuple[OriginalCheck, ...], Field(strict=False, min_length=1)]
 
 
 class Cells(Strict):
@@ -502,7 +502,7 @@ class Claims(Strict):
                         raise unknown("side", side, list(self.sides), at=(*at, key))
                 if test.topic or test.right_topic:
                     # reads suites, which most files need not
-                    from rmwbench.published.claims.topics import check
+                    from rmwbench.published.claims.topic_names import check
 
                     check(test, at)
         return self

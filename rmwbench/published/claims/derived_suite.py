@@ -16,10 +16,10 @@ from ruamel.yaml import YAML
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.intervals import BURST
-from rmwbench.published.claims.cells import CellPlace
+from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
-from rmwbench.published.claims.topics import steady_messages
-from rmwbench.published.claims.words import unit_of
+from rmwbench.published.claims.needed_cells import CellPlace
+from rmwbench.published.claims.topic_names import steady_messages
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.file.short import KEY as SHORT
 from rmwbench.suite.percentiles import messages_needed

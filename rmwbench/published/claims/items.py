@@ -7,13 +7,13 @@ from typing import Any
 
 from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.amounts import title_of, unit_of
 from rmwbench.published.claims.claims_file import Claims, ClaimTest, load
-from rmwbench.published.claims.ledger import JudgedClaim, SourceLedger, ledger
+from rmwbench.published.claims.claims_ledger import JudgedClaim, SourceLedger, ledger
+from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.published.claims.picture import picture
 from rmwbench.published.claims.sentences import experiment
 from rmwbench.published.claims.state import OF_THE_DATA, STATES
-from rmwbench.published.claims.today import CellAnswer, Today
-from rmwbench.published.claims.words import title_of, unit_of
 from rmwbench.suite.file.places import CLAIMS_FILE
 from rmwbench.words import numbers as fmt
 

@@ -6,7 +6,7 @@ from typing import Literal
 from scipy.stats import fisher_exact
 
 from rmwbench.analysis.stats.ordinal import mann_whitney
-from rmwbench.published.claims.claims_file import RANGES, SIGNIFICANT, Check, Data
+from rmwbench.published.claims.claims_file import RANGES, SIGNIFICANT, Data, OriginalCheck
 
 Column = Literal["as_published", "as_corrected"]
 Points = Mapping[tuple[str, str, str], Mapping[str, float | None]]
@@ -28,7 +28,7 @@ def settled(data: Data, points: Points, column: Column) -> str:
     return "undecided" if "undecided" in found else "contradicted"
 
 
-def holds(check: Check, points: Points, column: Column) -> Answer:
+def holds(check: OriginalCheck, points: Points, column: Column) -> Answer:
     """What one comparison says."""
     left = _value(points, check.figure, check.of, column)
     right = (
@@ -43,14 +43,14 @@ def holds(check: Check, points: Points, column: Column) -> Answer:
     return "holds" if _is_so(check, left, right) else "does not hold"
 
 
-def _is_so(check: Check, left: float, right: float) -> bool:
+def _is_so(check: OriginalCheck, left: float, right: float) -> bool:
     if check.relation in RANGES:
         low, high = sorted((right / check.factor, right * check.factor))
         return (low <= left <= high) == (check.relation == "within")
     return left < check.factor * right if check.relation == "less" else left > check.factor * right
 
 
-def _told(check: Check, points: Points, column: Column) -> bool:
+def _told(check: OriginalCheck, points: Points, column: Column) -> bool:
     """Whether a test tells the two groups apart."""
     if check.answers is not None and column == "as_published":
         return True
@@ -58,7 +58,7 @@ def _told(check: Check, points: Points, column: Column) -> bool:
     return found is not None and found < SIGNIFICANT
 
 
-def fisher(check: Check, points: Points, column: Column) -> float | None:
+def fisher(check: OriginalCheck, points: Points, column: Column) -> float | None:
     """p of two counts of so many runs; None where a number is not known."""
     table = []
     for at in _groups(check):
@@ -69,7 +69,7 @@ def fisher(check: Check, points: Points, column: Column) -> float | None:
     return float(fisher_exact(table).pvalue)
 
 
-def ranks(check: Check, points: Points, column: Column) -> float | None:
+def ranks(check: OriginalCheck, points: Points, column: Column) -> float | None:
     """p of the answers of two groups; None where they are not known or all alike."""
     groups = []
     for series, x in _groups(check):
@@ -79,7 +79,7 @@ def ranks(check: Check, points: Points, column: Column) -> float | None:
     return None if found is None else found[0]
 
 
-def _groups(check: Check) -> tuple[tuple[str, str], tuple[str, str]]:
+def _groups(check: OriginalCheck) -> tuple[tuple[str, str], tuple[str, str]]:
     assert not isinstance(check.than, float), "checked when the file was read"
     return check.of, check.than
 

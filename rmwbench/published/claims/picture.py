@@ -7,10 +7,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, amount, unit_of
 from rmwbench.published.claims.claims_file import RANGES, ClaimTest
-from rmwbench.published.claims.rules import bar_of
-from rmwbench.published.claims.today import CellAnswer
-from rmwbench.published.claims.words import POINTS, RATIO, UNITLESS, amount, unit_of
+from rmwbench.published.claims.judging.decision_rules import bar_of
+from rmwbench.published.claims.judging.today import CellAnswer
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
 MOST_ROWS = 8

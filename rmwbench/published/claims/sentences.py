@@ -4,10 +4,10 @@ Pure; the ledger's view and the section of a campaign's report are made of it.""
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, interval, title_of, unit_of
 from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, ClaimTest, Judged
-from rmwbench.published.claims.ledger import JudgedClaim
-from rmwbench.published.claims.today import CellAnswer, Today
-from rmwbench.published.claims.words import POINTS, UNITLESS, amount, interval, title_of, unit_of
+from rmwbench.published.claims.claims_ledger import JudgedClaim
+from rmwbench.published.claims.judging.today import CellAnswer, Today
 from rmwbench.words import numbers as fmt
 
 NO_LETTERS: Mapping[str, str] = {}

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.claims.claims_file import Claim
-from rmwbench.published.claims.today import CellAnswer, Today
+from rmwbench.published.claims.judging.today import CellAnswer, Today
 
 if TYPE_CHECKING:
-    from rmwbench.published.claims.ledger import JudgedClaim, LedgerSummary
+    from rmwbench.published.claims.claims_ledger import JudgedClaim, LedgerSummary
 
 STATES = {
     "holds": "the whole interval lies on the claimed side, in every cell",

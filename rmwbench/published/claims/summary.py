@@ -16,9 +16,9 @@ from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.published.about import OVER_RMWS, is_suite
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign, Seconds, Values
+from rmwbench.published.claims.claim_suites import is_of
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.judge import compared
-from rmwbench.published.claims.suites import is_of
+from rmwbench.published.claims.judging.judge import compared
 from rmwbench.published.summaries import METHOD, SCHEMA, VERSION, expanded, shipped
 from rmwbench.results.model import document
 
@@ -155,7 +155,9 @@ def _over_rmws(source: Claims, campaign: MeasuredCampaign) -> Iterator[tuple[str
 
 def _cells_of(one: "Drawn", campaign: MeasuredCampaign) -> Iterator[tuple[str, str]]:
     """(workload, arm) of the cells of a campaign that a figure draws."""
-    from rmwbench.published.figures import cells  # which only those who save a summary need
+    from rmwbench.published.figures import (
+        figure_cells as cells,  # which only those who save a summary need
+    )
 
     if not is_suite(one.suite, str(campaign.suite)):
         return

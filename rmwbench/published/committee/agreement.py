@@ -13,7 +13,7 @@ from typing import Any
 
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.errors import UserError
-from rmwbench.published.committee.parts import Report, SectionPart, candidate
+from rmwbench.published.committee.report_parts import Report, SectionPart, candidate
 from rmwbench.report.render.markdown import escape, table
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.model import Ratio

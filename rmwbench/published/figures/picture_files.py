@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rmwbench.published.figures.charts import for_export, specs
-from rmwbench.published.figures.words import origins, words
+from rmwbench.published.figures.figure_charts import for_export, specs
+from rmwbench.published.figures.figure_words import origins, words
 from rmwbench.report.chart.drawing import svg_of
 from rmwbench.whole_file import make_directory, write_whole
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.figures.figures_file import Figure, FigurePart, Figures, Points, fill
-from rmwbench.published.figures.measured import measured
+from rmwbench.published.figures.measured_points import measured
 
 Rows = list[dict[str, Any]]
 VERSIONS = ("published", "corrected", "measured")

@@ -4,7 +4,7 @@ it has and has not beside it."""
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rmwbench.published.figures.words import line, words
+from rmwbench.published.figures.figure_words import line, words
 from rmwbench.report.view import (
     Block,
     Facts,
@@ -90,7 +90,7 @@ def _figure(figure: Mapping[str, Any], anchor: str) -> Section:
 
 
 def _part(part: Mapping[str, Any], title: str) -> Iterator[Block]:
-    from rmwbench.published.figures.charts import axis_title, legend_of, specs
+    from rmwbench.published.figures.figure_charts import axis_title, legend_of, specs
     from rmwbench.report.page import fragment
 
     if part["note"]:

@@ -3,7 +3,7 @@ own formats, with the limits of the original kept visible and every figure both 
 corrected.
 """
 
+from rmwbench.published.importers.imported_bundle import import_published
 from rmwbench.published.importers.kinds import KINDS, Kind
-from rmwbench.published.importers.run import import_published
 
 __all__ = ["KINDS", "Kind", "import_published"]

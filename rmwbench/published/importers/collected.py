@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.published.importers.kinds import KINDS, NotRecognised, recognise
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.source import Source
+from rmwbench.published.importers.source.data_source import Source
 
 DEEPEST = 3
 """Folders below a path that are looked through for data."""

@@ -12,8 +12,8 @@ from itertools import islice
 from types import ModuleType
 
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.importers.source.names import shown
-from rmwbench.published.importers.source.source import Source, SourceFile, encoding_of
+from rmwbench.published.importers.source.data_source import Source, SourceFile, encoding_of
+from rmwbench.published.importers.source.file_names import shown
 
 LOOKED_AT = 40
 """Files that are read to recognise a directory or an archive."""

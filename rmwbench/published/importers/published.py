@@ -56,7 +56,7 @@ def known(kind: str) -> Known:
 
 
 @dataclass(frozen=True)
-class Points:
+class SeriesPoints:
     """What one series has at one place `x` of several figures, whose names begin with `prefix`."""
 
     out: "Published"

@@ -4,7 +4,6 @@ import functools
 
 import pytest
 
-from rmwbench.published.claims.cells import CellPlace, Need, Refusal, needed
 from rmwbench.published.claims.derived_suite import (
     LEAST_BLOCKS,
     MOST_BLOCKS,
@@ -12,6 +11,7 @@ from rmwbench.published.claims.derived_suite import (
     longer,
     place_of,
 )
+from rmwbench.published.claims.needed_cells import CellPlace, Need, Refusal, needed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import find, read

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.published.claims.by_suite import by_suite
-from rmwbench.published.claims.ledger import document, ledger
+from rmwbench.published.claims.claims_ledger import document, ledger
 from rmwbench.published.claims.summary import shipped_of
 from rmwbench.published.claims.view import suite_table
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS

@@ -9,7 +9,7 @@ from functools import cache
 import pytest
 
 from rmwbench.published.claims.claims_file import Claim
-from rmwbench.published.claims.proxies import of_class
+from rmwbench.published.claims.judging.proxies import of_class
 from rmwbench.results.model import Fact
 from rmwbench.suite.file.load import load as load_suite
 from tests.published.claims.shipped import FILES

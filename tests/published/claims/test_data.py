@@ -5,7 +5,7 @@ import csv
 import pytest
 from scipy.stats import mannwhitneyu
 
-from rmwbench.published.claims.claims_file import Check, Data
+from rmwbench.published.claims.claims_file import Data, OriginalCheck
 from rmwbench.published.claims.original_data import fisher, settled
 from tests.published.claims.shipped import FILES
 from tests.published.importers import original
@@ -79,7 +79,7 @@ def test_two_counts_of_ten_runs_are_told_by_fishers_test():
     found = figures(TSC, "wifi")
     points = {(row["figure"], row["series"], row["x"]): row for row in found.rows}
     sides = [(f"rmw_{name}_cpp 100 Hz", "100") for name in ("cyclonedds", "fastrtps")]
-    check = Check(
+    check = OriginalCheck(
         figure="wifi_stalled_runs", of=sides[0], than=sides[1], relation="less", counts=True
     )
     p = fisher(check, points, "as_corrected")
@@ -126,7 +126,7 @@ def test_what_is_not_told_beside_what_holds_is_partly_supported():
 
 
 def _data(*checks):
-    return Data(kind="x", checks=[Check(**check) for check in checks])
+    return Data(kind="x", checks=[OriginalCheck(**check) for check in checks])
 
 
 def _points(**values):

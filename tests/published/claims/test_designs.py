@@ -6,14 +6,14 @@ import pytest
 
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.claims.by_suite import by_suite
-from rmwbench.published.claims.campaign.plan import undecidable
+from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
+from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.judge import answers
-from rmwbench.published.claims.ledger import ledger
+from rmwbench.published.claims.judging.judge import answers
+from rmwbench.published.claims.judging.today import Counted, Length
 from rmwbench.published.claims.sentences import answered
 from rmwbench.published.claims.summary import measured, text
-from rmwbench.published.claims.today import Counted, Length
 from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
 from tests.published.claims.shipped import FILES

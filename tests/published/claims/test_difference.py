@@ -9,8 +9,8 @@ from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.errors import UserError
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.claims_file import load
-from rmwbench.published.claims.judge import today
-from rmwbench.published.claims.ledger import ledger
+from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.sentences import here
 from tests.published.claims.test_predicates import arm, asked, campaign, one, renamed

@@ -8,12 +8,12 @@ import pytest
 
 from rmwbench.campaign.blocks import Dropped, Hold
 from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
-from rmwbench.published.claims.campaign.gather import Offer
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
-from rmwbench.published.claims.cells import CellPlace, Need
+from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
-from rmwbench.published.claims.judge import today
-from rmwbench.published.claims.rules import LOOKS
+from rmwbench.published.claims.judging.decision_rules import LOOKS
+from rmwbench.published.claims.judging.judge import today
+from rmwbench.published.claims.needed_cells import CellPlace, Need
 from tests.campaign.test_course import plan
 from tests.campaign.test_sequential import Virtual
 from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign

@@ -8,11 +8,11 @@ from collections import Counter
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.claims.judge import today
-from rmwbench.published.claims.ledger import ledger
-from rmwbench.published.claims.rules import LEAST_BLOCKS
+from rmwbench.published.claims.claim_suites import is_of
+from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.judging.decision_rules import LEAST_BLOCKS
+from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.sentences import answered
-from rmwbench.published.claims.suites import is_of
 from rmwbench.published.claims.summary import file_name, measured, text
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate, Fact

@@ -9,9 +9,9 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, name_of
-from rmwbench.published.claims.judge import answers, today
-from rmwbench.published.claims.values import Sides, left_values
-from rmwbench.published.claims.words import interval
+from rmwbench.published.claims.amounts import interval
+from rmwbench.published.claims.judging.judge import answers, today
+from rmwbench.published.claims.judging.values import Sides, left_values
 from rmwbench.results.model import Estimate, document
 from tests.published.claims.asking import one_claim
 

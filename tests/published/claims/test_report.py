@@ -7,14 +7,14 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
+from rmwbench.published.campaign_section import evaluated
 from rmwbench.published.claims.claims_file import ClaimTest
+from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.items import inside, of_campaign
-from rmwbench.published.claims.ledger import ledger
+from rmwbench.published.claims.judging.today import CellAnswer
 from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.summary import shipped_of
-from rmwbench.published.claims.today import CellAnswer
 from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue

@@ -12,9 +12,14 @@ from rmwbench.analysis.verdicts.sequential import RESERVE
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, MOST_BLOCKS
-from rmwbench.published.claims.judge import answers, today
-from rmwbench.published.claims.rules import LOOKS, ErrorFamily, ErrorShare, level_of
-from rmwbench.published.claims.values import between_half
+from rmwbench.published.claims.judging.decision_rules import (
+    LOOKS,
+    ErrorFamily,
+    ErrorShare,
+    level_of,
+)
+from rmwbench.published.claims.judging.judge import answers, today
+from rmwbench.published.claims.judging.values import between_half
 from rmwbench.results.model import Fact
 from tests.published.claims.test_predicates import BASE, FAST, SLOW, arm, asked, campaign, one
 

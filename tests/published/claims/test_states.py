@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.claims.claims_file import Conditions
-from rmwbench.published.claims.ledger import ledger
+from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.sentences import answered
 from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named
 from rmwbench.published.claims.summary import shipped_of

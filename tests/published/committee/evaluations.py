@@ -5,8 +5,8 @@ import dataclasses
 import shutil
 from pathlib import Path
 
+from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection, begin
 from rmwbench.published.committee.sections import RobotLimits
-from rmwbench.published.committee.session import CommitteeSession, PlannedSection, begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.support import network_bundle, synthetic_bundle
 

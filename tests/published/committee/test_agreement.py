@@ -8,7 +8,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.committee import agreement
 from rmwbench.published.committee.agreement import Agreement
-from rmwbench.published.committee.parts import gather
+from rmwbench.published.committee.report_parts import gather
 from tests.published.committee import evaluations
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code

@@ -10,10 +10,11 @@ import tempfile
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.committee import markdown, page
-from rmwbench.published.committee.parts import CommunityPart, candidate, gather, standings
+from rmwbench.published.committee import report_page as page
+from rmwbench.published.committee import report_text as markdown
+from rmwbench.published.committee.report_parts import CommunityPart, candidate, gather, standings
 from rmwbench.published.community import admission
-from rmwbench.published.community.shown import view_of
+from rmwbench.published.community.community_views import view_of
 from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import TopicAnswer
 from tests.published.committee import evaluations
@@ -243,7 +244,7 @@ def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
 @pytest.fixture
 def no_printer(monkeypatch):
     """Chromium would take longer than all the rest; one test above prints."""
-    monkeypatch.setattr("rmwbench.published.committee.page.browser", lambda: None)
+    monkeypatch.setattr("rmwbench.published.committee.report_page.browser", lambda: None)
 
 
 def error_of(capsys, *words):

@@ -10,9 +10,9 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign import here, pace
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine
-from rmwbench.published.committee.parts import gather
-from rmwbench.published.committee.run import Sections
-from rmwbench.published.committee.session import PlannedSection, begin, load
+from rmwbench.published.committee.evaluation_session import PlannedSection, begin, load
+from rmwbench.published.committee.report_parts import gather
+from rmwbench.published.committee.section_runs import Sections
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.lab import tools

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.campaign.plan.plan import blocks_within
+from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.committee.sections import (
     EVALUATIONS,
     MOST_BLOCKS,
@@ -20,7 +21,6 @@ from rmwbench.published.committee.sections import (
     SectionCost,
     share,
 )
-from rmwbench.published.committee.session import begin
 from rmwbench.suite.file.candidates import NO_CHOICE
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import load

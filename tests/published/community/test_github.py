@@ -11,7 +11,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.community.github import client as client_module
 from rmwbench.published.community.github.client import ApiClient
 from rmwbench.published.community.github.collect import collect
-from rmwbench.published.community.github.measure import document
+from rmwbench.published.community.github.engagement import document
 from rmwbench.published.community.github.project import digest
 from rmwbench.published.community.github.saved import load, save
 from rmwbench.published.importers.formats.github_csv import kaplan_meier
@@ -383,7 +383,7 @@ def test_the_verb_refuses_clearly(base, arguments, words, capsys):
 
 
 def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
-    from rmwbench.published.community.github.show import view
+    from rmwbench.published.community.github.view import view
     from rmwbench.report.render.html import render_html
 
     place = tmp_path / "x"

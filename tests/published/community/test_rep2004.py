@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.rep2004.compare import document, view
 from rmwbench.published.community.rep2004.declaration import classify, open_points, read
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, by_words, numbers
+from rmwbench.published.community.rep2004.side_by_side import document, view
 from tests.support.command import exit_code
 from tests.support.views import cells, heads, tables, texts
 

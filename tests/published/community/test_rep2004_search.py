@@ -6,8 +6,8 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.rep2004.compare import document, view
-from rmwbench.published.community.rep2004.search import DECLARATION, searched
+from rmwbench.published.community.rep2004.declaration_search import DECLARATION, searched
+from rmwbench.published.community.rep2004.side_by_side import document, view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import View
 from tests.published.community.git_repository import Git

@@ -7,8 +7,8 @@ import re
 import pytest
 
 from rmwbench.cli.published.committee_report import _beside
-from rmwbench.published.committee.session import begin
-from rmwbench.published.community.shown import SHIPPED, shipped, view_of
+from rmwbench.published.committee.evaluation_session import begin
+from rmwbench.published.community.community_views import SHIPPED, shipped, view_of
 from rmwbench.suite.file.candidates import NO_CHOICE
 from tests.support.views import texts
 

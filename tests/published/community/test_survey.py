@@ -7,8 +7,9 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.survey import analyse, form, show
-from rmwbench.published.community.survey.read import item_of, published_figures, read
+from rmwbench.published.community.survey import analyse, form
+from rmwbench.published.community.survey import view as show
+from rmwbench.published.community.survey.answers_file import item_of, published_figures, read
 from rmwbench.published.community.survey.scale import AGREEMENT, of, told
 from rmwbench.report.render.markdown import render_markdown
 from tests.published.importers.original import path as original

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.published.figures import versions
 from rmwbench.published.figures.figures_file import load, published_file
-from rmwbench.published.figures.measured import shipped_summaries
+from rmwbench.published.figures.measured_points import shipped_summaries
 from rmwbench.published.figures.points import read
 from rmwbench.published.figures.view import view
 from rmwbench.report.render.html import write_html

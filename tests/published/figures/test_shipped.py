@@ -11,11 +11,11 @@ import pytest
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.published.campaign import OVER_TIME
 from rmwbench.published.figures import versions
-from rmwbench.published.figures.charts import specs
+from rmwbench.published.figures.figure_charts import specs
+from rmwbench.published.figures.figure_words import line, words
 from rmwbench.published.figures.figures_file import load, published_file, sources
-from rmwbench.published.figures.measured import shipped_summaries
+from rmwbench.published.figures.measured_points import shipped_summaries
 from rmwbench.published.figures.points import read, written
-from rmwbench.published.figures.words import line, words
 from rmwbench.published.importers.collected import collect
 from rmwbench.published.importers.kinds import KINDS
 from rmwbench.published.summaries import shipped as summaries_of

@@ -5,7 +5,7 @@ import csv
 import pytest
 
 from rmwbench.published.importers.formats.gscam import _FORMULAS, _test
-from rmwbench.published.importers.source.source import SourceFile
+from rmwbench.published.importers.source.data_source import SourceFile
 from tests.published.importers.original import figures, path
 
 SOURCE = ("newslab-gscam-stress-2025",)

@@ -8,7 +8,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.query import run as query
 from rmwbench.errors import UserError
 from rmwbench.published.importers.formats.hop_chain import HOPS, WARM_UP
-from rmwbench.published.importers.run import import_published
+from rmwbench.published.importers.imported_bundle import import_published
 from tests.published.importers.samples import SAMPLES
 
 FILES = SAMPLES["hop-chain-2026"][1]

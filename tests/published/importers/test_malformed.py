@@ -17,7 +17,7 @@ from rmwbench.published.importers import KINDS, import_published
 from rmwbench.published.importers.formats.mininet.mininet import RUNS_AT_ONCE
 from rmwbench.published.importers.kinds import recognise
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.source import Source, SourceFile
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.results.imported import summarise
 from tests.published.importers import PATIENT
 from tests.published.importers.samples import SAMPLES

@@ -12,7 +12,7 @@ from rmwbench.bundle.query import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.formats import perf_log, perf_windows
-from rmwbench.published.importers.source.source import SourceFile
+from rmwbench.published.importers.source.data_source import SourceFile
 from tests.published.importers import PATIENT
 from tests.published.importers.logs import SIZE, Second, as_json, csv_new, text_2020
 

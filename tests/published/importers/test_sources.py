@@ -23,7 +23,7 @@ from rmwbench.published.importers import import_published
 from rmwbench.published.importers.collected import collect
 from rmwbench.published.importers.kinds import recognise
 from rmwbench.published.importers.source.archive import MOST_HEADER_BYTES
-from rmwbench.published.importers.source.source import Source
+from rmwbench.published.importers.source.data_source import Source
 from tests.published.importers.test_malformed import encoded, put, tree
 
 RMWBENCH = (sys.executable, "-c", "from rmwbench.cli.main import main; main()")

@@ -3,9 +3,9 @@ however many claims it serves. Pure."""
 
 from collections.abc import Mapping, Sequence
 
-from rmwbench.published.claims.campaign.gather import Offer
-from rmwbench.published.claims.cells import CellPlace
+from rmwbench.published.claims.campaign.offers import Offer
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
+from rmwbench.published.claims.needed_cells import CellPlace
 
 OVERHEAD_S = 5.0
 """What a campaign costs besides its trials: the machine's card, asking each arm's worker, the last

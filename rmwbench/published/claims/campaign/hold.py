@@ -14,10 +14,16 @@ from rmwbench.campaign.blocks import Dropped
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
-from rmwbench.published.claims.judge import today
-from rmwbench.published.claims.rules import LOOKS, ErrorShare, decided, level_of, unseen
-from rmwbench.published.claims.sides import arms_of
-from rmwbench.published.claims.today import CellAnswer, Today
+from rmwbench.published.claims.judging.decision_rules import (
+    LOOKS,
+    ErrorShare,
+    decided,
+    level_of,
+    unseen,
+)
+from rmwbench.published.claims.judging.judge import today
+from rmwbench.published.claims.judging.sides import arms_of
+from rmwbench.published.claims.judging.today import CellAnswer, Today
 
 DECIDED, TIME = "decided", "time"
 

@@ -14,7 +14,7 @@ import numpy as np
 from rmwbench.analysis.stats import ordinal
 from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.published.community.survey.read import Survey, SurveyQuestion, sizes
+from rmwbench.published.community.survey.answers_file import Survey, SurveyQuestion, sizes
 
 FEWEST = 5
 """People in a group that is shown: fewer could be recognised."""

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from itertools import chain
 
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Points, Published, PublishedEndpoint, known
+from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints, known
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import (
     COUNT,
     LATENCY_MS,
@@ -21,7 +22,6 @@ from rmwbench.published.importers.source.plausible import (
     Range,
 )
 from rmwbench.published.importers.source.sheet import Once, SheetRow, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 MB = 1000 * 1024
 """Bytes in what the tables call MB, for they divide getrusage's KiB by 1000: every value is a whole
@@ -207,7 +207,7 @@ def _trial(row: SheetRow, out: Published) -> None:
     restored = None if data is None else data / SIZEOF[topic]
     out.window(1, 5_000_000_000, 30_000_000_000, "received", "messages", restored)
     sent = "no data: 0 stands for absent" if two else "no data: sum of rates cut to whole numbers"
-    _figures(row, values, restored, sent, Points(out, "cyclone", series, x))
+    _figures(row, values, restored, sent, SeriesPoints(out, "cyclone", series, x))
 
 
 def _figures(
@@ -215,7 +215,7 @@ def _figures(
     values: Mapping[str, float | None],
     restored: float | None,
     sent: str,
-    point: Points,
+    point: SeriesPoints,
 ) -> None:
     """`sent`: why the number of messages sent is not corrected."""
     why = "no data: the run failed" if row["#msg received"] == FAILED else None

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
+from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import COUNT, Plausible, Range
 from rmwbench.published.importers.source.sheet import Once, malformed, number
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 _N = r"\d{1,15}(?:\.\d+)?"
 LINE = re.compile(r"\[(?P<pid>\d+)\] (?P<rest>.*)")
@@ -242,18 +242,18 @@ def _received(name: str, found: _Output, out: Published) -> None:
     seconds = np.diff(times, prepend=0.0)
     whole = _per_second(delta, seconds)
     note = "corrected: messages ÷ seconds" if whole is not None else NO_TIME
-    point = Points(out, "ddsperf", name, count=len(rate))
+    point = SeriesPoints(out, "ddsperf", name, count=len(rate))
     point("rate", "kS/s", float(rate.mean()), whole, note)
     for t, shown, i in zip(times, rate10, range(len(times)), strict=True):
         since = slice(max(0, i - 9), i + 1)
         right = _per_second(delta[since], seconds[since])
         note = None if right is not None else NO_TIME
-        at = Points(out, "ddsperf", name, f"{i + 1} ({t:g} s)", min(10, i + 1))
+        at = SeriesPoints(out, "ddsperf", name, f"{i + 1} ({t:g} s)", min(10, i + 1))
         at("rate_10s", "kS/s", float(shown), right, note)
     n, gone = float(total[-1]), float(total_lost[-1])
     note = "by sequence number; what never came at the end is not counted"
-    Points(out, "ddsperf", name, count=int(n))("lost", "messages", gone, gone, note)
-    Points(out, "ddsperf", name)("received", "messages", n, n)
+    SeriesPoints(out, "ddsperf", name, count=int(n))("lost", "messages", gone, gone, note)
+    SeriesPoints(out, "ddsperf", name)("received", "messages", n, n)
 
 
 def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
@@ -262,7 +262,7 @@ def _sent(name: str, found: _Output, endpoint: int, out: Published) -> None:
     rate = np.array([float(m["rate"]) * factor[m["unit"]] for _, m in found.sent])
     out.window(endpoint, begin, end, "sent_rate_rounded", "Hz", rate)
     note = "no data: three digits per second, and no count beside them"
-    point = Points(out, "ddsperf", name, count=len(rate))
+    point = SeriesPoints(out, "ddsperf", name, count=len(rate))
     point("sent_rate", "Hz", float(rate.mean()), None, note)
 
 
@@ -292,7 +292,7 @@ def _latency(
         if not sub
         else "weighted by messages; clocks of two hosts are subtracted where there are two"
     )
-    point = Points(out, "ddsperf_latency", series, count=n)
+    point = SeriesPoints(out, "ddsperf_latency", series, count=n)
     point("mean", "µs", float(mean.mean()), weighted, note)
     point("min", "µs", float(least.min()), float(least.min()))
     point("max", "µs", float(most.max()), float(most.max()))

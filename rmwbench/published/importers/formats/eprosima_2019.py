@@ -8,8 +8,9 @@ carry no header of that kind.
 import re
 from collections.abc import Sequence
 
-from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
+from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
 from rmwbench.published.importers.source import decimal_commas
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import COUNT, RATE, Plausible, Range
 from rmwbench.published.importers.source.sheet import (
     Once,
@@ -19,7 +20,6 @@ from rmwbench.published.importers.source.sheet import (
     rows,
     whole,
 )
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 FULL = ["Bytes", "Samples", "stdev", "mean", "min", "50%", "90%", "99%", "99", "99%", "max"]
 FULL_COMMA = [
@@ -211,7 +211,7 @@ def _latency(
         once((place, vendor, "latency", size), f"{item.where}:{line}")
         _trial(out, _cell(out, vendor, place, size), vendor, size)
         note = AMBIGUOUS if values is None else f"row {line}: {','.join(cells[lead:])}"
-        point = Points(out, "eprosima_latency", f"{vendor} {place}", size, samples)
+        point = SeriesPoints(out, "eprosima_latency", f"{vendor} {place}", size, samples)
         for k, name in enumerate(names):
             value = None if values is None else values[k]
             in_ns = None if value is None else value * 1e3
@@ -229,7 +229,7 @@ def _summary(item: SourceFile, place: str, vendor: str, out: Published, once: On
         size, samples = row.whole("Bytes", least=1), row.whole("Samples", least=0)
         once((place, vendor, "latency", size), row.where)
         _trial(out, _cell(out, vendor, place, size), vendor, size)
-        point = Points(out, "eprosima_latency", f"{vendor} {place}", size, samples)
+        point = SeriesPoints(out, "eprosima_latency", f"{vendor} {place}", size, samples)
         for column in SUMMARY[2:]:
             name = {"Median": "p50", "Stdev": "deviation"}.get(
                 column, column.lower().replace(" ", "_")
@@ -274,7 +274,7 @@ def _grid(
             )
         series = f"{vendor} {place}, demand {demand}, recovery {recovery} ms"
         note = "corrected: sample rate × payload × 8"
-        Points(out, "eprosima", series, size)("throughput", "Mbit/s", shown, right, note)
+        SeriesPoints(out, "eprosima", series, size)("throughput", "Mbit/s", shown, right, note)
         if lost == 0 and (size not in best or shown > best[size][0]):
             best[size] = (shown, right)
     return best
@@ -309,5 +309,5 @@ def _maxima(
                 if right is not None
                 else "no data: the grid is not here"
             )
-            point = Points(out, "eprosima_throughput", f"{vendor} {place}", size)
+            point = SeriesPoints(out, "eprosima_throughput", f"{vendor} {place}", size)
             point("max", "Mbit/s", shown, right, note)

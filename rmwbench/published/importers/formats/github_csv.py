@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 PULLS = (
     "",

@@ -12,7 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
+from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import (
     BYTES_PER_SECOND,
     LATENCY_MS,
@@ -20,7 +21,6 @@ from rmwbench.published.importers.source.plausible import (
     Range,
 )
 from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 SECOND = (
     *("timestamp", "width", "height", "fps", "byte_rate", "message_rate", "frame_loss_pct"),
@@ -260,7 +260,7 @@ def _test_figures(out: Published, test: GscamTest, shown: dict[str, float]) -> N
     rate, mean = c["message_rate"][steady], c["latency_avg_ms"][steady]
     weighted = float(np.average(mean, weights=rate)) if rate.sum() > 0 else None
 
-    point = Points(out, "gscam", series, test.config, count)
+    point = SeriesPoints(out, "gscam", series, test.config, count)
     point("loss", "%", shown["avg_frame_loss_pct"], None, SOURCE)
     point("loss_max", "%", shown["max_frame_loss_pct"], None, SOURCE)
     note = (

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
+from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import Range
 from rmwbench.published.importers.source.sheet import malformed, whole
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 NAME = re.compile(
     r"(?P<sensor>[a-z]+)_cpp_results_(?P<rmw>rmw_[a-z0-9_]+?)_nr_(?P<run>[1-9][0-9]{0,4})\.txt"
@@ -275,7 +275,7 @@ def _cell_figures(sensor: str, rmw: str, runs: Sequence[HopChainRun], out: Publi
     chain = published_chain_ms(runs)
     count = len(every)
 
-    point = Points(out, "hop_chain", sensor, rmw, count)
+    point = SeriesPoints(out, "hop_chain", sensor, rmw, count)
     point(
         "hop_mean",
         "ms",

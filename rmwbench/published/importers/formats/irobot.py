@@ -9,10 +9,10 @@ from itertools import groupby
 
 import numpy as np
 
-from rmwbench.published.importers.published import Points, Published, PublishedEndpoint
+from rmwbench.published.importers.published import Published, PublishedEndpoint, SeriesPoints
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import COUNT, PERCENT, Plausible, Range
 from rmwbench.published.importers.source.sheet import Once, SheetRow, malformed
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 ALL = (
     *(
@@ -147,7 +147,7 @@ def _run(directory: str, items: list[SourceFile], out: Published) -> None:
         for row in events:
             row.number("Time[ms]")
         settled = sum(row.number("Time[ms]") > 1000 for row in late)
-        point = Points(out, "irobot", series, count=len(events))
+        point = SeriesPoints(out, "irobot", series, count=len(events))
         note = "corrected: those after the first second"
         point("late_events", "messages", float(len(late)), float(settled), note)
 
@@ -199,7 +199,7 @@ def _totals(
         shown = lines[0]
     empty = "no data: nothing was received"
 
-    points = Points(out, "irobot", series, count=int(received.sum()))
+    points = SeriesPoints(out, "irobot", series, count=int(received.sum()))
 
     def point(name: str, unit: str, column: str, corrected: float | None, note: str) -> None:
         points(name, unit, shown.number(column) if shown else None, corrected, note)
@@ -232,7 +232,7 @@ def _resources(series: str, item: SourceFile, out: Published) -> None:
         ("mmap[KB]", "mapped", "bytes", 1024.0),
     ):
         out.window(0, begin, end, metric, unit, np.where(measured, values[column] * factor, np.nan))
-    point = Points(out, "irobot", series, count=int(measured.sum()))
+    point = SeriesPoints(out, "irobot", series, count=int(measured.sum()))
     for column, name, unit in (("cpu[%]", "cpu", "% of one processor"), ("rss[KB]", "rss", "KiB")):
         right = float(values[column][measured].mean()) if measured.any() else None
         note = (

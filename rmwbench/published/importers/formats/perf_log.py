@@ -16,9 +16,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from rmwbench.published.importers.source import plausible
+from rmwbench.published.importers.source.data_source import SourceFile
 from rmwbench.published.importers.source.plausible import Plausible, Range
 from rmwbench.published.importers.source.sheet import malformed
-from rmwbench.published.importers.source.source import SourceFile
 
 MARKER = b"---EXPERIMENT-START---"
 LAST_LINE = b"Maximum runtime reached. Exiting."

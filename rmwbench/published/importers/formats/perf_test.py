@@ -16,9 +16,9 @@ import numpy as np
 
 from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Points, Published, known
+from rmwbench.published.importers.published import Published, SeriesPoints, known
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.sheet import Once, malformed
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 _JSON_HEADER = {
     "com_mean_str": "Communication mean",
@@ -134,7 +134,7 @@ def _figures(
     c = log.columns
     counted = perf_windows.exact(log) or "latency_n" in c
     seconds = float(np.sum(c["T_loop"]))
-    point = Points(out, "", log.name, count=log.rows)
+    point = SeriesPoints(out, "", log.name, count=log.rows)
     if receives:
         counts = perf_windows.counts(log, size)
         _received_rate(point, log, float(np.sum(counts)) / seconds if counted else None, size)
@@ -148,7 +148,7 @@ def _figures(
         point("cpu", "% of the machine", cpu, cpu)
 
 
-def _received_rate(point: Points, log: Log, rate: float | None, size: int | None) -> None:
+def _received_rate(point: SeriesPoints, log: Log, rate: float | None, size: int | None) -> None:
     """`rate`: where the log has counts, messages per second."""
     c, note = log.columns, None
     if rate is None and size is None:
@@ -160,7 +160,7 @@ def _received_rate(point: Points, log: Log, rate: float | None, size: int | None
     point("received_rate", "Hz", float(np.mean(c["received"])), rate, note)
 
 
-def _latency_mean(point: Points, log: Log, counts: np.ndarray, mode: str) -> None:
+def _latency_mean(point: SeriesPoints, log: Log, counts: np.ndarray, mode: str) -> None:
     c = log.columns
     mean, some = c["latency_mean (ms)"], perf_windows.arrived(log)
     finite = np.isfinite(mean)
@@ -178,7 +178,7 @@ def _latency_mean(point: Points, log: Log, counts: np.ndarray, mode: str) -> Non
     replace(point, count=int(known_counts.sum()))(name, "ms", shown, weighted, note)
 
 
-def _lost_share(point: Points, log: Log, counts: np.ndarray) -> None:
+def _lost_share(point: SeriesPoints, log: Log, counts: np.ndarray) -> None:
     c = log.columns
     lost, sent = float(np.sum(c["lost"])), float(np.sum(c["sent"]))
     got = float(np.nansum(counts)) if np.isfinite(counts).any() else float(np.sum(c["received"]))

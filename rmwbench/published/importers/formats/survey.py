@@ -13,9 +13,9 @@ import numpy as np
 
 from rmwbench.errors import UserError
 from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import Range
 from rmwbench.published.importers.source.sheet import Once, malformed, parsed
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 DOCUMENTED = {"Strongly Agree": 5, "Agree": 4, "Neutral": 3, "Disagree": 2, "Strongly Disagree": 1}
 APPLIED = {"Agree": 5, "Strongly Agree": 4, "Neutral": 3, "Strongly Disagree": 2, "Disagree": 1}

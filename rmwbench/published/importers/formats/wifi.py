@@ -15,9 +15,9 @@ import numpy as np
 
 from rmwbench.published.importers.formats import perf_log, perf_windows
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
-from rmwbench.published.importers.published import Points, Published, known
+from rmwbench.published.importers.published import Published, SeriesPoints, known
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.sheet import Once, malformed
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 VERSION = "Performance Test Version"
 NAME = re.compile(r"(?P<rmw>[fc])-(?P<end>[ps])-(?P<rate>\d+)-(?P<run>\d+)\.txt")
@@ -162,7 +162,7 @@ def _run(
     cell.sent.append(publisher.columns["sent"])
     rates = subscriber.columns["data_received"] / SIZE
     for second, (cut, right) in enumerate(zip(received, rates, strict=True), start=1):
-        point = Points(out, "wifi", f"{rmw} {rate} Hz run {run}", second)
+        point = SeriesPoints(out, "wifi", f"{rmw} {rate} Hz run {run}", second)
         point("received", "messages/s", float(cut), float(right))
 
 
@@ -194,7 +194,7 @@ def _figures(out: Published, series: str, rate: int, cell: _Cell) -> None:
     received, sent = np.concatenate(cell.received), np.concatenate(cell.sent)
     restored = np.concatenate(cell.restored)
     seconds = float(sum(len(x) for x in cell.received))
-    point = Points(out, "wifi", series, rate, runs)
+    point = SeriesPoints(out, "wifi", series, rate, runs)
     of_rows = replace(point, count=len(received))
     no_bytes = "no data: the publisher's log has cut rates only"
     replace(point, count=len(sent))("mean_sent", "messages/s", sent.mean(), None, no_bytes)

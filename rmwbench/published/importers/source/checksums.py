@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from rmwbench.errors import UserError
-from rmwbench.published.importers.source.names import shown
+from rmwbench.published.importers.source.file_names import shown
 
 NAME = "SHA256SUMS"
 LINE = re.compile(r"(?P<sha256>[0-9a-fA-F]{64}) [ *](?P<name>.+)")

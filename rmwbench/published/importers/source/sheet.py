@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from rmwbench.errors import UserError, nearest
-from rmwbench.published.importers.source.source import SourceFile
+from rmwbench.published.importers.source.data_source import SourceFile
 
 
 def malformed(

@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.published.importers.formats.build_farm import figures
+from rmwbench.published.importers.formats.build_farm import farm_figures as figures
 from rmwbench.published.importers.formats.perf_log import SIZEOF
 from rmwbench.published.importers.published import Published, PublishedEndpoint
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import (
     LATENCY_MS,
     MIB,
@@ -24,7 +25,6 @@ from rmwbench.published.importers.source.plausible import (
     Range,
 )
 from rmwbench.published.importers.source.sheet import header_of, malformed, number, parsed, rows
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 _NODE = tuple(
     f"{statistic}{metric}"

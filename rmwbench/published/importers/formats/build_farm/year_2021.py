@@ -2,7 +2,7 @@
 
 from rmwbench.published.importers.formats.build_farm import build_farm
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.source import Source, SourceFile
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 
 YEAR = 2021
 

@@ -16,14 +16,14 @@ import numpy as np
 
 from rmwbench.errors import UserError
 from rmwbench.published.importers.formats import perf_log, perf_windows
-from rmwbench.published.importers.formats.mininet import figures
 from rmwbench.published.importers.formats.mininet import loss as mininet_loss
-from rmwbench.published.importers.formats.mininet.figures import MininetCell, MininetRun
+from rmwbench.published.importers.formats.mininet import mininet_figures as figures
+from rmwbench.published.importers.formats.mininet.mininet_figures import MininetCell, MininetRun
 from rmwbench.published.importers.formats.perf_log import SIZEOF, Log
 from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import LATENCY_MS, PERCENT, Plausible, Range
 from rmwbench.published.importers.source.sheet import Once, SheetRow, header_of, malformed, rows
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 CONFIG = {
     "rmw_implementation": str,

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Conditions
-from rmwbench.published.claims.today import CellAnswer, Counted, Length
+from rmwbench.published.claims.judging.today import CellAnswer, Counted, Length
 
 AS_LONG = 0.9
 """A trial of so much of the original's length is as long."""

@@ -23,13 +23,13 @@ from rmwbench.errors import UserError
 from rmwbench.published.campaign import MeasuredCampaign as Measured
 from rmwbench.published.campaign import RunningCampaign
 from rmwbench.published.claims.campaign.choose import chosen, shares_s
-from rmwbench.published.claims.campaign.gather import AskedClaim, Gathered, Offer
+from rmwbench.published.claims.campaign.claims_session import ClaimsSession
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
-from rmwbench.published.claims.campaign.session import ClaimsSession
-from rmwbench.published.claims.cells import Need, needed
+from rmwbench.published.claims.campaign.offers import AskedClaim, Gathered, Offer
 from rmwbench.published.claims.claims_file import Claims
 from rmwbench.published.claims.derived_suite import place_of
-from rmwbench.published.claims.judge import answers
+from rmwbench.published.claims.judging.judge import answers
+from rmwbench.published.claims.needed_cells import Need, needed
 from rmwbench.suite.file.load import plain
 
 FASTEST, SLOWEST = 0.7, 4.0

@@ -9,9 +9,9 @@ from typing import Any
 
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.claims.claims_file import Claim, Claims, Heading
-from rmwbench.published.claims.judge import answers
+from rmwbench.published.claims.judging.judge import answers
+from rmwbench.published.claims.judging.today import Today
 from rmwbench.published.claims.state import DECIDED, STATES, is_one_of, state_of, to_do
-from rmwbench.published.claims.today import Today
 
 SCHEMA, VERSION = "rmwbench/claims", 4
 

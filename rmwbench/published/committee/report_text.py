@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rmwbench.analysis.verdicts.unlike import MONTHS
 from rmwbench.published.committee import answers, ran
-from rmwbench.published.committee.parts import (
+from rmwbench.published.committee.report_parts import (
     ORDER,
     Answered,
     Report,

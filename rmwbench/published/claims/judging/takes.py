@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from rmwbench.analysis.stats.intervals import BURST
+from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
-from rmwbench.published.claims.rules import level_of, unseen
-from rmwbench.published.claims.words import unit_of
+from rmwbench.published.claims.judging.decision_rules import level_of, unseen
 from rmwbench.results.model import Estimate
 from rmwbench.words.numbers import significant_count
 

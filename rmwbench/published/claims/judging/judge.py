@@ -4,7 +4,7 @@ A claim speaks of one layer, of versions of its time, and of a machine. Where a 
 the answer is a proxy: it says what holds here, and never refutes the original. Campaigns of one
 machine are pooled by their blocks (values.py); each machine has its own answer, undecided ones too,
 and none is selected for what it says: the one with the most of its cells and blocks stands first.
-By which rules a cell is decided: rules.py.
+By which rules a cell is decided: decision_rules.py.
 """
 
 import math
@@ -16,16 +16,15 @@ from typing import Any
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
-from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
-from rmwbench.published.claims.proxies import (
-    class_text,
-    conditions_of,
-    lacking,
-    length_of,
-    of_class,
-    reasons,
+from rmwbench.published.claims.amounts import (
+    POINTS,
+    RATIO,
+    UNITLESS,
+    title_of,
+    unit_of,
 )
-from rmwbench.published.claims.rules import (
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Conditions
+from rmwbench.published.claims.judging.decision_rules import (
     LEAST_BLOCKS,
     Answer,
     Code,
@@ -37,23 +36,24 @@ from rmwbench.published.claims.rules import (
     together,
     whole,
 )
-from rmwbench.published.claims.sides import Side, layers_of, of_suite, sides_of
-from rmwbench.published.claims.takes import takes
-from rmwbench.published.claims.today import CellAnswer, Today
-from rmwbench.published.claims.values import (
+from rmwbench.published.claims.judging.proxies import (
+    class_text,
+    conditions_of,
+    lacking,
+    length_of,
+    of_class,
+    reasons,
+)
+from rmwbench.published.claims.judging.sides import Side, layers_of, of_suite, sides_of
+from rmwbench.published.claims.judging.takes import takes
+from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.published.claims.judging.values import (
     ClaimValue,
     Sides,
     found_of,
     left_values,
     per_trial,
     right_values,
-)
-from rmwbench.published.claims.words import (
-    POINTS,
-    RATIO,
-    UNITLESS,
-    title_of,
-    unit_of,
 )
 from rmwbench.words import numbers as fmt
 

@@ -2,7 +2,7 @@
 else.
 
 A section that was not measured is a row with its reason and the command that changes it. Rendering
-is elsewhere (markdown.py, page.py).
+is elsewhere (report_text.py, report_page.py).
 """
 
 import math
@@ -15,10 +15,10 @@ from typing import Any
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
-from rmwbench.published.beside import evaluated
 from rmwbench.published.campaign import of_shown
+from rmwbench.published.campaign_section import evaluated
+from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection
 from rmwbench.published.committee.sections import NEEDS, RobotLimits
-from rmwbench.published.committee.session import CommitteeSession, PlannedSection
 from rmwbench.published.questionnaire import responses as questionnaire
 from rmwbench.published.questionnaire.questions_file import load as load_questionnaire
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated

@@ -7,10 +7,10 @@ from typing import Any
 
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.published.claims.campaign.choose import OVERHEAD_S, chosen, shares_s
-from rmwbench.published.claims.campaign.gather import Gathered, Offer
+from rmwbench.published.claims.campaign.offers import Gathered, Offer
 from rmwbench.published.claims.claims_file import Claims
+from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS
-from rmwbench.published.claims.ledger import ledger
 from rmwbench.published.claims.summary import shipped_of
 
 SCHEMA, VERSION = "rmwbench/claims-plan", 1

@@ -16,7 +16,7 @@ from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.run import Ending, Runner, TrialSource
 from rmwbench.campaign.start import course_of, new_campaign, resumed_campaign
 from rmwbench.errors import UserError
-from rmwbench.published.committee.session import CommitteeSession, PlannedSection
+from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 
 

@@ -18,8 +18,8 @@ from rmwbench.published.community.rep2004.declaration import (
     open_points,
     read,
 )
+from rmwbench.published.community.rep2004.declaration_search import searched, sentence
 from rmwbench.published.community.rep2004.items import ITEMS, LEVELS, SECTIONS
-from rmwbench.published.community.rep2004.search import searched, sentence
 from rmwbench.report.view import Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 

@@ -4,7 +4,7 @@ from datetime import date
 from typing import Any
 
 from rmwbench.published.community.far_apart import FAR_APART_DAYS
-from rmwbench.published.community.github import pictures
+from rmwbench.published.community.github import engagement_charts as pictures
 from rmwbench.report.view import Picture, Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 

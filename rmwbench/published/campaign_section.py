@@ -67,6 +67,6 @@ def _write_figures(campaign: MeasuredCampaign, report: Path) -> str | None:
     an evaluation."""
     if not sources_about(str(campaign.suite), FIGURES_FILE):
         return None
-    from rmwbench.published.figures.beside import write_beside
+    from rmwbench.published.figures.campaign_figures import write_beside
 
     return write_beside(campaign, report)

@@ -12,7 +12,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.published.about import is_suite
 from rmwbench.published.campaign import OVER_TIME, CampaignArm, MeasuredCampaign
-from rmwbench.published.figures import cells as figure_cells
+from rmwbench.published.figures import figure_cells as figure_cells
 from rmwbench.published.figures.figures_file import FigurePart, MeasuredFigure
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate

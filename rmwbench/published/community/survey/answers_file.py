@@ -15,8 +15,8 @@ from typing import Any
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.published.community.survey.scale import KNOWN, Scale, is_no_opinion, of
 from rmwbench.published.importers.formats import survey as importer
+from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.sheet import malformed, parsed
-from rmwbench.published.importers.source.source import Source, SourceFile
 
 PUBLISHED = ("survey_mean", "survey_difference")
 """Figures of the evaluation of 2020."""

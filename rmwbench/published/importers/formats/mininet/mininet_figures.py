@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from rmwbench.published.importers.formats.mininet.loss import Loss, sent_counts
-from rmwbench.published.importers.published import Points, Published
+from rmwbench.published.importers.published import Published, SeriesPoints
 
 POOR_LOSS_PERCENT, POOR_LATENCY_MS = 1.0, 30.0
 
@@ -115,7 +115,7 @@ def add(out: Published, runs: list[MininetRun], *, raw: bool) -> None:
         _run(out, run)
     for loss in sorted({c.loss for c in cells}):
         right = round(100 * (1 - (1 - loss / 100) ** 2), 10)
-        point = Points(out, "mininet", "one way", loss)
+        point = SeriesPoints(out, "mininet", "one way", loss)
         point("link_loss", "%", loss, right, "two lossy queues per direction")
     _resources(out, runs, raw)
     _conditions(out, cells)
@@ -132,7 +132,7 @@ def _cell(out: Published, condition: MininetCell, of: list[MininetRun], raw: boo
     note = f"published with 0 ms for {zeros} of {len(of)} runs" if zeros else None
     if not delivering:
         note = empty
-    point = Points(out, "mininet", series, condition.loss, len(delivering))
+    point = SeriesPoints(out, "mininet", series, condition.loss, len(delivering))
     for name, reduce in _OVER_RUNS:
         right = float(reduce(delivering)) if delivering else None
         point(f"latency{name}", "ms", float(reduce(shown)), right, note)
@@ -154,7 +154,7 @@ LOSS_NOTE = (
 )
 
 
-def _loss(point: Points, of: list[MininetRun], why_none: str) -> None:
+def _loss(point: SeriesPoints, of: list[MininetRun], why_none: str) -> None:
     """The cell's loss with its least and greatest run, and between which two the mean must be."""
     after = [run.lost_after_first for run in of if run.lost_after_first is not None]
     least, most = (
@@ -205,11 +205,11 @@ def _seconds(out: Published, series: str, runs: list[Seconds]) -> None:
         for row in range(rows):
             n = int(known[row])
             right_mean = float(sums[row]) / n if n else None
-            point = Points(out, "mininet_second", series, row + 1, n)
+            point = SeriesPoints(out, "mininet_second", series, row + 1, n)
             point(name, unit, float(means[row]), right_mean, None if n else why)
 
 
-def _counts(point: Points, of: list[MininetRun], raw: bool) -> None:
+def _counts(point: SeriesPoints, of: list[MininetRun], raw: bool) -> None:
     sent = [x for run in of if (x := run.sent_restored) is not None]
     why = "no data: seconds with a rate of 0 leave open whether one message was sent"
     note = None if len(sent) == len(of) else why if raw else NO_SECONDS
@@ -234,7 +234,7 @@ def _run(out: Published, run: MininetRun) -> None:
         f"{c.rmw_implementation}_{c.async_pub}_{c.message_type}@{c.message_rate}_{c.reliability}_{c.durability}_"
         f"{c.history_kind}@{c.history_depth}_{c.bandwidth}bw_{c.loss}loss_{c.delay}delay"
     )
-    point, after = Points(out, "mininet_run", series, run.name), run.lost_after_first
+    point, after = SeriesPoints(out, "mininet_run", series, run.name), run.lost_after_first
     nothing = "no data: the run received nothing" if run.latency_ms is None else None
     point("latency", "ms", run.shown_latency_ms, run.latency_ms, nothing)
     if after is None:
@@ -297,7 +297,7 @@ def _conditions(out: Published, cells: dict[MininetCell, list[MininetRun]]) -> N
             "30 ms"
         )
         right = float(any(_poor(of) for of in arms.values()))
-        point = Points(out, "mininet", f"{kind}, {bandwidth} Mb/s", loss)
+        point = SeriesPoints(out, "mininet", f"{kind}, {bandwidth} Mb/s", loss)
         point(
             "selected", "1 drawn, 0 not", float(_poor(cyclone[0])) if cyclone else None, right, note
         )
@@ -309,7 +309,7 @@ def _conditions(out: Published, cells: dict[MininetCell, list[MininetRun]]) -> N
             wins_filled += all(_latency(cyclone[0], True) < _latency(of, True) for of in fast)
             wins += all(_latency(cyclone[0], False) < _latency(of, False) for of in fast)
     if degraded:
-        point = Points(out, "mininet", "Cyclone sync", "degraded for all", degraded)
+        point = SeriesPoints(out, "mininet", "Cyclone sync", "degraded for all", degraded)
         note = "published: runs without reception count as 0 ms"
         shares = (wins_filled / degraded, wins / degraded)
         point("cyclone_fastest", "fraction of conditions", *shares, note)

@@ -12,8 +12,8 @@ from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.published.importers.kinds import Kind, named, recognise
 from rmwbench.published.importers.published import Published
-from rmwbench.published.importers.source.names import shown
-from rmwbench.published.importers.source.source import Source
+from rmwbench.published.importers.source.data_source import Source
+from rmwbench.published.importers.source.file_names import shown
 
 PARSER = 2
 """Raised when the same data gives another bundle."""

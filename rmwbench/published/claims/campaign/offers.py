@@ -10,10 +10,10 @@ from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.lab.host import host_kind
 from rmwbench.lab.middleware import Worker, find_workers, names_here, why_not_ready
-from rmwbench.published.claims.cells import CellPlace, Need, Refusal, needed
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS, derived, longer, place_of
-from rmwbench.published.claims.rules import ErrorShare, level_of
+from rmwbench.published.claims.judging.decision_rules import ErrorShare, level_of
+from rmwbench.published.claims.needed_cells import CellPlace, Need, Refusal, needed
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import SUFFIXES, find, read

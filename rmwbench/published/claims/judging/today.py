@@ -5,16 +5,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from rmwbench.analysis.metrics.topics import unit
-from rmwbench.published.claims.rules import (
-    Answer,
-    Code,
-)
-from rmwbench.published.claims.takes import Takes
-from rmwbench.published.claims.words import (
+from rmwbench.published.claims.amounts import (
     RATIO,
     amount,
     interval,
 )
+from rmwbench.published.claims.judging.decision_rules import (
+    Answer,
+    Code,
+)
+from rmwbench.published.claims.judging.takes import Takes
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rmwbench.published.importers.formats.perf_log import SIZEOF
-from rmwbench.published.importers.published import Points, Published, known
+from rmwbench.published.importers.published import Published, SeriesPoints, known
 
 if TYPE_CHECKING:
     from rmwbench.published.importers.formats.build_farm.build_farm import Result
@@ -93,7 +93,7 @@ def add(out: Published, r: "Result") -> None:
 
 
 def _node(out: Published, r: "Result") -> None:
-    point = Points(out, "spin", r.arm)
+    point = SeriesPoints(out, "spin", r.arm)
     for statistic, prefix in _STATISTICS:
         cpu = r.values[f"{prefix}cpu_usage (%)"]
         right = None if statistic == "p95" else cpu
@@ -104,7 +104,7 @@ def _node(out: Published, r: "Result") -> None:
     _memory(point, r)
 
 
-def _memory(point: Points, r: "Result") -> None:
+def _memory(point: SeriesPoints, r: "Result") -> None:
     for name, factor in _MEMORY.items():
         short = name.split()[0].replace("resident", "anonymous")
         note = {"virtual": PAGES_NOTE, "anonymous": ANONYMOUS_NOTE}.get(short)
@@ -114,7 +114,7 @@ def _memory(point: Points, r: "Result") -> None:
 
 
 def _pubsub(out: Published, r: "Result") -> None:
-    v, point = r.values, Points(out, r.experiment, r.arm, r.type, 27)
+    v, point = r.values, SeriesPoints(out, r.experiment, r.arm, r.type, 27)
     data = v["mean data_received (Mb)"]
     received = data * MIB / SIZEOF[r.type]
     note = "bytes per second ÷ sizeof"
@@ -145,7 +145,7 @@ def _pubsub(out: Published, r: "Result") -> None:
 
 def _interop(out: Published, r: "Result") -> None:
     v, relay = r.values, r.side == "sub"
-    point = Points(out, "interop_relay" if relay else "interop", r.arm, r.to, 25)
+    point = SeriesPoints(out, "interop_relay" if relay else "interop", r.arm, r.to, 25)
     wrong = known("build-farm").errors
     for statistic in ("mean", "median"):
         value = v[f"{statistic} latency_mean (ms)"]

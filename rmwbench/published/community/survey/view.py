@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from rmwbench.published.community.survey.pictures import answers as picture
+from rmwbench.published.community.survey.answer_charts import answers as picture
 from rmwbench.report.view import Picture, Section, Table, Text, View, panel
 
 

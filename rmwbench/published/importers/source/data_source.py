@@ -21,7 +21,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.importers.source import checksums
 from rmwbench.published.importers.source.archive import Archive, is_archive
 from rmwbench.published.importers.source.checksums import Checksums
-from rmwbench.published.importers.source.names import is_text, shown
+from rmwbench.published.importers.source.file_names import is_text, shown
 
 MOST_BYTES = 256 * 1024 * 1024
 """The most bytes of one file. Published logs are kilobytes; what is larger is something else."""

@@ -24,9 +24,15 @@ from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
 from rmwbench.published.campaign import CampaignArm
+from rmwbench.published.claims.amounts import unit_of
 from rmwbench.published.claims.claims_file import ClaimTest
-from rmwbench.published.claims.rules import ALL_OF_IT, ErrorLevel, ErrorShare, level_of, unseen
-from rmwbench.published.claims.words import unit_of
+from rmwbench.published.claims.judging.decision_rules import (
+    ALL_OF_IT,
+    ErrorLevel,
+    ErrorShare,
+    level_of,
+    unseen,
+)
 from rmwbench.results.model import Estimate
 
 Block = tuple[int, int]
