@@ -58,7 +58,7 @@ class Topic:
     def limited_by(self) -> tuple[str, ...]:
         """The names under which it may have limits of its own; what a later one says counts."""
         called = (self.name, *self.members) if self.readers is None else (*self.members, self.name)
-        return (*called, *_of_readers(self.members, self.nodes))
+        return (*_together(self.members), *called, *_of_readers(self.members, self.nodes))
 
 
 def limited_by(endpoints: Sequence[Row], definition: Mapping[str, Any]) -> tuple[str, ...]:
@@ -66,11 +66,18 @@ def limited_by(endpoints: Sequence[Row], definition: Mapping[str, Any]) -> tuple
     topics, and of their readers."""
     judged = in_focus(endpoints, definition)
     topics = tuple(dict.fromkeys(row["topic"] for row in judged))
-    return (*topics, *_of_readers(topics, _nodes(judged)))
+    return (*_together(topics), *topics, *_of_readers(topics, _nodes(judged)))
 
 
 def _of_readers(topics: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
-    return (*nodes, *(f"{topic}{TO}{node}" for topic in topics for node in nodes))
+    called = (*_together(nodes), *nodes)
+    return (*called, *(f"{topic}{TO}{node}" for topic in topics for node in called))
+
+
+def _together(names: Sequence[str]) -> tuple[str, ...]:
+    """`scan_*` for each stem that several of them have."""
+    stems = Counter(map(_stem, names))
+    return tuple(f"{stem}_*" for stem, several in stems.items() if several > 1)
 
 
 def _nodes(rows: Iterable[Row]) -> tuple[str, ...]:

@@ -60,9 +60,12 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
     their order. `definition`: of the cell, which has how long a message is held, and the links."""
     held = {one.get("endpoint"): one.get("hold_ns", 0) for one in definition.get("endpoints") or ()}
     late = {(r["topic"], r["node"]) for r in rows if r.get("joins_ns") is not None}
+    writing: dict[str, list[Row]] = {}
+    for row in (r for r in rows if r["kind"] == "publisher"):
+        writing.setdefault(row["topic"], []).append(row)
     found: dict[NamedReader, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "subscription"):
-        writers = [r for r in rows if r["kind"] == "publisher" and r["topic"] == row["topic"]]
+        writers = writing.get(row["topic"], [])
         said = json.loads(row.get("asked") or "{}")
         host = _shared("host", row, writers)
         asked = NamedReader(
