@@ -135,10 +135,11 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """No cell is empty for something absent. `look`: what a page makes of it; `wide`: a table of
+    """No cell is empty for something absent. A column is a title alone where it has no numbers, or
+    (title, whether of numbers). `look`: what a page makes of it; `wide`: a table of
     thousands of lines, of which a terminal breaks none; `most`: so many rows a terminal has."""
 
-    columns: Sequence[TableColumn | tuple[str, bool]]
+    columns: Sequence[TableColumn | tuple[str, bool] | str]
     rows: Sequence[TableRow | Sequence[TableCell | str]]
     title: str = ""
     look: str = ""
@@ -233,7 +234,9 @@ def row(value: TableRow | Sequence[TableCell | str]) -> TableRow:
     return value if isinstance(value, TableRow) else TableRow(value)
 
 
-def column(value: TableColumn | tuple[str, bool]) -> TableColumn:
+def column(value: TableColumn | tuple[str, bool] | str) -> TableColumn:
+    if isinstance(value, str):
+        return TableColumn(value)
     return value if isinstance(value, TableColumn) else TableColumn(*value)
 
 

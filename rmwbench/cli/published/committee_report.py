@@ -371,7 +371,7 @@ def _view(doc: dict[str, Any]) -> "View":
             cells = (held, *counts, f"{fmt.significant(finds)}×")
         rows.append((one["title"], *cells))
     heads = ("conditions", "blocks", "time", "trials", "finds")
-    table = Table((("section", False), *((head, True) for head in heads)), rows)
+    table = Table(("section", *((head, True) for head in heads)), rows)
     estimated = (
         f"{fmt.duration(doc['estimated_s'])} of {fmt.duration(doc['budget_s'])}"
         f"{_on_machines(doc)}. A section finds ratios from the last column on, in 95 of 100 "

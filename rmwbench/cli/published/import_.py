@@ -121,6 +121,6 @@ def _print_kinds(as_json: bool) -> None:
         return
     from rmwbench.report.view import Table, View
 
-    heads = (("kind", False), ("what", False), ("path", False))
+    heads = ("kind", "what", "path")
     rows = [(kind.name, kind.title, kind.path) for kind in KINDS.values()]
     deliver(View(title="What can be imported", about=[Table(heads, rows)]))

@@ -163,8 +163,6 @@ class ClaimTest(Strict):
     `conditions`): one that is treated otherwise says nothing of it.
     """
 
-    __test__ = False  # pytest collects classes by this name
-
     suite: Text
     metric: Text
     left: Text

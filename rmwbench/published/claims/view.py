@@ -18,13 +18,7 @@ from rmwbench.published.claims.claims_ledger import ClaimsLedger, JudgedClaim, S
 from rmwbench.published.claims.items import Link, choices, inside, item
 from rmwbench.published.claims.items import counts as counts_of
 from rmwbench.published.claims.judging.today import Today
-from rmwbench.published.claims.sentences import (
-    as_published,
-    here,
-    in_brief,
-    in_full,
-    of_the_data,
-)
+from rmwbench.published.claims.sentences import as_published, here, in_brief, in_full, of_the_data
 from rmwbench.published.claims.state import STATES, counts
 from rmwbench.report.page import asset, environment
 from rmwbench.report.view import (
@@ -211,7 +205,7 @@ def _source(
     versions = f"; {', '.join(source.versions)}" if source.versions else ""
     blocks: list[Block] = [Text(f"Layer {source.layer}{versions}.", on=On.DOCUMENT)]
     for number, (heading, claims) in enumerate(_by_heading(source).items(), 1):
-        heads = [(head, False) for head in ("claim", "as published", "as corrected", "here")]
+        heads = ("claim", "as published", "as corrected", "here")
         rows = [_row(one, letters) for one in claims]
         inner: list[Block] = [_of_terminal(claims, source.run, depth)]
         inner.append(Table(heads, rows, on=On.MARKDOWN))
@@ -272,7 +266,7 @@ def _headings(ledger: ClaimsLedger) -> Section:
             )
             cells = (TableCell(heading, link=f"#h-{place}-{number}"), str(len(claims)), states)
             rows.append(cells)
-        columns = (("heading", False), ("statements", True), ("of which", False))
+        columns = ("heading", ("statements", True), "of which")
         folded = len(ledger.sources) > 1
         tables.append(Section(source.title, [Table(columns, rows)], folded=folded))
     return Section("Headings", tables, anchor="headings", nav="headings", on=On.PAGE)
@@ -286,7 +280,7 @@ def suite_table(suites: "Sequence[SuiteRow]") -> Table:
     rmws = list(suites[0].by_rmw) if suites else []
     numbers = ("conditions", "original", "measured", "original measured", "as long")
     numbers += (*(f"with {rmw}" for rmw in rmws), "statements", *states, "minutes")
-    columns = [("source", False), ("suite", False), *((name, True) for name in numbers)]
+    columns = ["source", "suite", *((name, True) for name in numbers)]
     return Table(columns, [_of_suite(row, rmws, states) for row in suites])
 
 

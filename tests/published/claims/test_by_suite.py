@@ -7,6 +7,7 @@ from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claim_suites import is_of, untested
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.view import suite_table
+from rmwbench.report.view import column
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, arm, campaign
 
@@ -71,7 +72,7 @@ def test_an_original_of_a_level_that_the_suite_has_not_is_an_error(levels):
 )
 def test_a_time_that_campaigns_do_not_tell_is_absent_and_not_zero(campaigns, measured, minutes):
     table = suite_table(rows(CHAIN, *campaigns))
-    told = dict(zip((name for name, _ in table.columns), table.rows[0], strict=True))
+    told = dict(zip((column(one).title for one in table.columns), table.rows[0], strict=True))
     assert (told["measured"], told["minutes"]) == (measured, minutes)
 
 

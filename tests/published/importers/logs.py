@@ -5,44 +5,17 @@ import json
 from dataclasses import dataclass
 
 SIZE = 1040
-COLUMNS_2020 = [
-    "T_experiment",
-    "T_loop",
-    "received",
-    "sent",
-    "lost",
-    "relative_loss",
-    "data_received",
-    "latency_min_(ms)",
-    "latency_max_(ms)",
-    "latency_mean_(ms)",
-    "latency_variance_(ms)",
-    "pub_loop_res_min_(ms)",
-    "pub_loop_res_max_(ms)",
-    "pub_loop_res_mean_(ms)",
-    "pub_loop_res_variance_(ms)",
-    "sub_loop_res_min_(ms)",
-    "sub_loop_res_max_(ms)",
-    "sub_loop_res_mean_(ms)",
-    "sub_loop_res_variance_(ms)",
-    "ru_utime",
-    "ru_stime",
-    "ru_maxrss",
-    "ru_ixrss",
-    "ru_idrss",
-    "ru_isrss",
-    "ru_minflt",
-    "ru_majflt",
-    "ru_nswap",
-    "ru_inblock",
-    "ru_oublock",
-    "ru_msgsnd",
-    "ru_msgrcv",
-    "ru_nsignals",
-    "ru_nvcsw",
-    "ru_nivcsw",
-    "cpu_usage_(%)",
-]
+NAMES = (
+    "T_experiment T_loop received sent lost relative_loss data_received latency_min_(ms) "
+    "latency_max_(ms) latency_mean_(ms) latency_variance_(ms) pub_loop_res_min_(ms) "
+    "pub_loop_res_max_(ms) pub_loop_res_mean_(ms) pub_loop_res_variance_(ms) sub_loop_res_min_(ms) "
+    "sub_loop_res_max_(ms) sub_loop_res_mean_(ms) sub_loop_res_variance_(ms) ru_utime ru_stime "
+    "ru_maxrss ru_ixrss ru_idrss ru_isrss ru_minflt ru_majflt ru_nswap ru_inblock ru_oublock "
+    "ru_msgsnd ru_msgrcv ru_nsignals ru_nvcsw ru_nivcsw cpu_usage_(%)"
+)
+COLUMNS_2020 = NAMES.split()
+RESOURCES = "0.1 0.1 19408 0 0 0 2855 0 0 0 8 0 0 0 191 4 0.1655"
+LOOPS = "inf -inf 0 0 0 0 0 0"
 COLUMNS_NEW = [c for c in COLUMNS_2020 if "loop_res" not in c]
 
 
@@ -84,52 +57,19 @@ def text_2020(seconds: list[Second], **of: int) -> str:
     for i, s in enumerate(seconds):
         time += s.length_s
         interval = seconds[max(0, i - 1)].length_s
-        latency = (
-            ["inf", "-inf", "0", "-nan"]
-            if s.latency_ms is None
-            else [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
-        )
-        cells = [
-            f"{time:.6f}",
-            f"{s.length_s:.6f}",
-            str(int(s.received / interval)),
-            "0",
-            "0",
-            "-nan",
-        ]
-        cells += [
-            str(int(s.received * SIZE / interval)),
-            *latency,
-            "inf",
-            "-inf",
-            "0",
-            "0",
-            "0",
-            "0",
-            "0",
-            "0",
-        ]
-        cells += [
-            "0.1",
-            "0.1",
-            "19408",
-            "0",
-            "0",
-            "0",
-            "2855",
-            "0",
-            "0",
-            "0",
-            "8",
-            "0",
-            "0",
-            "0",
-            "191",
-            "4",
-            "0.1655",
-        ]
-        lines.append(",\t\t".join(cells) + ",\t\t")
+        cells = _cells(time, s, int(s.received / interval), int(s.received * SIZE / interval))
+        lines.append(",\t\t".join([*cells, *LOOPS.split(), *RESOURCES.split()]) + ",\t\t")
     return "\n".join(lines) + "\n"
+
+
+def _cells(time: float, s: Second, received: int, data: int) -> list[str]:
+    latency = ["inf", "-inf", "0", "-nan"]
+    if s.latency_ms is not None:
+        latency = [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
+    return [
+        *(f"{time:.6f}", f"{s.length_s:.6f}", str(received), "0", "0", "-nan", str(data)),
+        *latency,
+    ]
 
 
 def csv_new(seconds: list[Second]) -> str:
@@ -138,41 +78,8 @@ def csv_new(seconds: list[Second]) -> str:
     time = 0.0
     for s in seconds:
         time += s.length_s
-        latency = (
-            ["inf", "-inf", "0", "-nan"]
-            if s.latency_ms is None
-            else [f"{s.latency_ms:.4g}"] * 3 + ["1e-06"]
-        )
-        cells = [
-            f"{time:.6f}",
-            f"{s.length_s:.6f}",
-            str(s.received),
-            "0",
-            "0",
-            "-nan",
-            str(s.received * SIZE),
-            *latency,
-        ]
-        cells += [
-            "0.1",
-            "0.1",
-            "19408",
-            "0",
-            "0",
-            "0",
-            "2855",
-            "0",
-            "0",
-            "0",
-            "8",
-            "0",
-            "0",
-            "0",
-            "191",
-            "4",
-            "0.1655",
-        ]
-        lines.append(",\t\t".join(cells))
+        cells = _cells(time, s, s.received, s.received * SIZE)
+        lines.append(",\t\t".join([*cells, *RESOURCES.split()]))
     return "\n".join(lines) + "\n"
 
 
@@ -201,23 +108,12 @@ def as_json(seconds: list[Second]) -> str:
                 "cpu_info_cpu_usage": 0.1655,
             }
         )
-    document = {
-        "id": "0",
-        "perf_test_version": "2.3.0",
-        "com_mean_str": "ROS2",
-        "rmw_implementation": "rmw_cyclonedds_cpp",
-    }
-    document |= {
-        "qos_reliability": "RELIABLE",
-        "qos_history_depth": 10,
-        "rate": 30,
-        "topic_name": "/t",
-        "msg_name": "Array1k",
-    }
-    document |= {
-        "number_of_publishers": 0,
-        "number_of_subscribers": 1,
-        "roundtrip_mode": "NONE",
-        "analysis_results": rows,
-    }
-    return json.dumps(document)
+    return json.dumps(json.loads(HEADER_JSON) | {"analysis_results": rows})
+
+
+HEADER_JSON = (
+    '{"id": "0", "perf_test_version": "2.3.0", "com_mean_str": "ROS2", "rmw_implementation": '
+    '"rmw_cyclonedds_cpp", "qos_reliability": "RELIABLE", "qos_history_depth": 10, "rate": 30, '
+    '"topic_name": "/t", "msg_name": "Array1k", "number_of_publishers": 0, '
+    '"number_of_subscribers": 1, "roundtrip_mode": "NONE"}'
+)

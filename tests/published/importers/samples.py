@@ -1,6 +1,8 @@
 """A small valid source of every kind, invented: name of file → text. What stands in them was never
 measured."""
 
+import json
+
 from rmwbench.published.importers.formats import (
     cyclonedds_2021,
     eprosima_2019,
@@ -23,15 +25,8 @@ def csv(columns, *rows) -> str:
 def _build_farm(rmw: str) -> dict[str, str]:
     node = ("", "vendor", "config", "file_name", *build_farm._NODE)
     pubsub = ("", "file_name", "data_type", "flavor", "vendor", *build_farm._PUBSUB)
-    interop = (
-        "",
-        "file_name",
-        "to_rmw_flavor",
-        "to_rmw",
-        "from_rmw_flavor",
-        "from_rmw",
-        *build_farm._INTEROP,
-    )
+    beside = ("", "file_name", "to_rmw_flavor", "to_rmw", "from_rmw_flavor", "from_rmw")
+    interop = (*beside, *build_farm._INTEROP)
     values = [f"{0.5 + i}" for i in range(30)]
     one, two = "performance_test_results", "performance_test_two_process_results"
     return {
@@ -47,15 +42,7 @@ def _build_farm(rmw: str) -> dict[str, str]:
         ),
         "pub_perf.csv": csv(
             interop,
-            [
-                0,
-                f"./overhead_test_results_{rmw}_sync_{rmw}_ROS2_pub.csv",
-                "",
-                "",
-                "",
-                "",
-                *values[:21],
-            ],
+            [0, f"./overhead_test_results_{rmw}_sync_{rmw}_ROS2_pub.csv", *[""] * 4, *values[:21]],
         ),
     }
 
@@ -106,28 +93,9 @@ def _mininet() -> dict[str, str]:
 
 
 def _mininet_summary() -> dict[str, str]:
-    values = dict.fromkeys(mininet.SUMMARY, "1.5") | {
-        **{
-            "rmw_implementation": "rmw_fastrtps_cpp",
-            "async_pub": "async",
-            "bandwidth": 54,
-            "loss": 10,
-            "delay": 0,
-        },
-        **{
-            "message_rate": 30,
-            "message_type": "Array1k",
-            "reliability": "reliable",
-            "durability": "volatile",
-        },
-        **{
-            "history_kind": "keep_last",
-            "history_depth": 10,
-            "run": "run01",
-            "experiment": "x",
-            "json_fname": "y",
-        },
-    }
+    values = dict.fromkeys(mininet.SUMMARY, "1.5") | json.loads(CONFIG)
+    values |= {"rmw_implementation": "rmw_fastrtps_cpp", "async_pub": "async"}
+    values |= {"run": "run01", "experiment": "x", "json_fname": "y"}
     rows = [values, values | {"run": "run02"}, values | {"async_pub": "sync"}]
     return {
         "MininetResults.csv": csv(
@@ -149,37 +117,14 @@ def _wifi() -> dict[str, str]:
 
 def _github() -> dict[str, str]:
     api = "https://api.github.com/repos/a/b"
-    pull = [
-        0,
-        "closed",
-        "2020-10-01 10:00:00",
-        "",
-        "3600.0",
-        2,
-        7,
-        '"one, two"',
-        f"{api}/pulls/7",
-        "2020-10-01 11:00:00",
-    ]
-    opened = [1, "open", "2020-10-02 10:00:00", "", "", 2, 8, "three", f"{api}/pulls/8", ""]
-    issue = [
-        0,
-        "",
-        "2020-10-01 10:00:00",
-        "[]",
-        1,
-        7,
-        "closed",
-        "one",
-        f"{api}/issues/7",
-        "",
-        0,
-        "3600.0",
-    ]
-    true = [1, "", "2020-10-03 10:00:00", "[]", 2, 9, "open", "four", f"{api}/issues/9", "", 0, ""]
+    first, closed = "2020-10-01 10:00:00", "2020-10-01 11:00:00"
+    pull = f'0,closed,{first},,3600.0,2,7,"one, two",{api}/pulls/7,{closed}'
+    opened = f"1,open,2020-10-02 10:00:00,,,2,8,three,{api}/pulls/8,"
+    issue = f"0,,{first},[],1,7,closed,one,{api}/issues/7,,0,3600.0"
+    true = f"1,,2020-10-03 10:00:00,[],2,9,open,four,{api}/issues/9,,0,"
     return {
-        "b_pr.csv": csv(github_csv.PULLS, pull, opened),
-        "b_issue.csv": csv(github_csv.ISSUES, issue, true),
+        "b_pr.csv": csv(github_csv.PULLS, [pull], [opened]),
+        "b_issue.csv": csv(github_csv.ISSUES, [issue], [true]),
         "b_commit.csv": csv(github_csv.COMMITS, [0, "2020-10-01 10:00:00", "x", "abc", 3, "y"]),
     }
 
@@ -190,102 +135,40 @@ def _survey() -> dict[str, str]:
         *(f'"… {words} …?"' for words in survey.PROFILE.values()),
         *(f"Please. [Question {n}.]" for n in range(6)),
     ]
-    profile = ["Foxy", "one robot", "research", "7", "2.5", "4", "5", "Yes"]
+    profile = "t,Foxy,one robot,research,7,2.5,4,5,Yes"
+    fast = survey.GROUPS["Fast"]
     rows = [
-        [
-            "t",
-            *profile,
-            "ADLink CycloneDDS",
-            "Agree",
-            "Strongly Agree",
-            "Neutral",
-            "Disagree",
-            "Strongly Disagree",
-            "",
-        ],
-        [
-            "t",
-            *profile,
-            survey.GROUPS["Fast"],
-            "Strongly Agree",
-            "Agree",
-            "Agree",
-            "Neutral",
-            survey.NO_OPINION,
-            "Agree",
-        ],
-        [
-            "t",
-            *profile,
-            survey.GROUPS["Fast"],
-            "Disagree",
-            "Agree",
-            "Agree",
-            "Neutral",
-            "Neutral",
-            "Agree",
-        ],
+        f"{profile},ADLink CycloneDDS,Agree,Strongly Agree,Neutral,Disagree,Strongly Disagree,",
+        f"{profile},{fast},Strongly Agree,Agree,Agree,Neutral,{survey.NO_OPINION},Agree",
+        f"{profile},{fast},Disagree,Agree,Agree,Neutral,Neutral,Agree",
     ]
-    return {"survey.csv": csv(header, *rows)}
+    return {"survey.csv": csv(header, *([row] for row in rows))}
 
 
 def _cyclonedds() -> dict[str, str]:
     def row(rmw, values, compared, rate=20):
-        return [
-            rmw,
-            "Ubuntu",
-            "MultiProcess",
-            "Array16k",
-            rate,
-            1,
-            "False",
-            "True",
-            "False",
-            *values,
-            *compared,
-        ]
+        test = f"Ubuntu,MultiProcess,Array16k,{rate},1,False,True,False"
+        return [rmw, test, *values, *compared]
 
     a, b = ([475, 0, 0, 8198958, 0.06, 0.4, x, 1e-7, x, 20 * x] for x in (0.1, 0.2))
     ratio = [0.2 / (0.1 + 1e-6), 4.0 / (2.0 + 1e-6)]
     compared = ["CYCLONE", ratio[0], "CYCLONE", ratio[1], "CYCLONE", ratio[0], "CYCLONE", 1.0]
-    columns = (*cyclonedds_2021.COLUMNS[:19], *cyclonedds_2021.COLUMNS[19:])
     rows = [row(cyclonedds_2021.RMW[0], a, compared), row(cyclonedds_2021.RMW[1], b, [" "] * 8)]
     failed = [
         row(cyclonedds_2021.RMW[0], a, ["CYCLONE BYDEF", 0] * 4, 100),
         row(cyclonedds_2021.RMW[1], ["FAIL"] * 10, [" "] * 8, 100),
     ]
-    return {"ubuntu-limited.csv": csv(columns, *rows, *failed, ["-"] * 27, [" "] * 27)}
+    return {
+        "ubuntu-limited.csv": csv(cyclonedds_2021.COLUMNS, *rows, *failed, ["-"] * 27, [" "] * 27)
+    }
 
 
 def _gscam() -> dict[str, str]:
     def second(n, rate):
-        return [
-            f"2025-10-22_14-01-{n:02d}",
-            640,
-            480,
-            15,
-            rate * 921600,
-            rate,
-            100 * (15 - rate) / 15,
-            0.7,
-            0.5,
-            1.5,
-        ]
+        shape = f"2025-10-22_14-01-{n:02d},640,480,15"
+        return [shape, rate * 921600, rate, 100 * (15 - rate) / 15, 0.7, 0.5, 1.5]
 
-    summary = [
-        "zenoh",
-        "low",
-        "640x480",
-        15,
-        13.1,
-        0.0,
-        6.67,
-        0.7,
-        0.5,
-        14.5,
-        60,
-        "2025-10-22_14-01-17",
-    ]
+    summary = ["zenoh,low,640x480,15,13.1,0.0,6.67,0.7,0.5,14.5,60,2025-10-22_14-01-17"]
     return {
         "run/summary.csv": csv(gscam.SUMMARY, summary),
         "run/zenoh/low_2025-10-22_14-01-17.csv": csv(gscam.SECOND, second(18, 14), second(19, 15)),

@@ -82,12 +82,7 @@ def _from_git(found: list[dict[str, Any]]) -> Section:
                 f"{repository['name']}: commits without a date in the past, in no window: "
                 f"{undated}."
             )
-    columns = (
-        ("repository", False),
-        ("branch", False),
-        ("commit", False),
-        ("newest commit of", False),
-    )
+    columns = ("repository", "branch", "commit", "newest commit of")
     return panel("Where it was read", text, Table(columns, rows))
 
 
@@ -126,7 +121,7 @@ def _reading(asked: bool, git: bool) -> Section:
 
 def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
     pull = kind == "pulls"
-    columns = [("repository", False), ("opened", True), ("open", True)]
+    columns = ["repository", ("opened", True), ("open", True)]
     columns += [("merged", True), ("closed unmerged", True)] if pull else [("closed", True)]
     columns += [
         ("median days to close", True),
@@ -185,8 +180,13 @@ def _answers(found: list[dict[str, Any]], draw: bool) -> Section:
             text = [str(answer["count"]), str(answer["answered"]), median_text(answer["median"])]
             rows.append([repository["name"], name, *text, within.get(1, "–"), within.get(7, "–")])
     columns = (
-        *(("repository", False), ("", False), ("opened", True), ("answered", True)),
-        *(("median days to first response", True), ("in 1 day", True), ("in 7 days", True)),
+        "repository",
+        "",
+        ("opened", True),
+        ("answered", True),
+        ("median days to first response", True),
+        ("in 1 day", True),
+        ("in 7 days", True),
     )
     drawn = []
     if draw:
@@ -206,13 +206,7 @@ def _authors(found: list[dict[str, Any]]) -> Section:
                 if group["opened"]:
                     shown = [str(group["opened"]), median_text(group["median"])]
                     rows.append([repository["name"], name, who, *shown])
-    columns = (
-        ("repository", False),
-        ("", False),
-        ("by", False),
-        ("opened", True),
-        ("median days to close", True),
-    )
+    columns = ("repository", "", "by", ("opened", True), ("median days to close", True))
     if not rows:
         return panel("Who opened them", ["no data: the authors' standing is not in these files"])
     return panel("Who opened them", [], Table(columns, rows))
@@ -237,7 +231,7 @@ def _facts(found: list[dict[str, Any]]) -> Section:
     known = {fact for r in found for fact, value in r["facts"].items() if "value" in value}
     shown = [fact for fact in _FACTS if fact in known]
     rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in found]
-    columns = (("repository", False), ("window", False), *((_FACTS[fact], True) for fact in shown))
+    columns = ("repository", "window", *((_FACTS[fact], True) for fact in shown))
     return panel("Size and activity", _reasons(found), Table(columns, rows) if shown else None)
 
 
@@ -292,11 +286,7 @@ def _months(found: list[dict[str, Any]], draw: bool) -> Section:
         for r in found
         for m in r["months"]
     ]
-    columns = (
-        ("repository", False),
-        ("month", False),
-        *((n.replace("_", " "), True) for n in names),
-    )
+    columns = ("repository", "month", *((n.replace("_", " "), True) for n in names))
     drawn = []
     if draw:
         for what in ("pulls_opened", "issues_opened", "commits"):

@@ -128,7 +128,7 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
             sections=[_searched(looked)],
             card=[" · ".join(lead)],
         )
-    columns = (("requirement", False), ("", False), *((p["package"], False) for p in packages))
+    columns = ("requirement", "", *(p["package"] for p in packages))
     rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
     for place, item in enumerate(doc["items"]):
         rows.append([item["number"], item["name"], *(_cell(p["items"][place]) for p in packages)])
@@ -157,7 +157,7 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
         panel(
             "How many",
             [f"{status}: {text}." for status, text in STATUSES.items()],
-            Table((("status", False), *((p["package"], True) for p in packages)), summary),
+            Table(("status", *((p["package"], True) for p in packages)), summary),
             listed=True,
         ),
         panel(
@@ -165,16 +165,7 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
             []
             if open_rows
             else ["Nothing: every requirement of the claimed levels is marked or stated."],
-            Table(
-                (
-                    ("package", False),
-                    ("level", True),
-                    ("", False),
-                    ("requirement", False),
-                    ("status", False),
-                ),
-                open_rows,
-            )
+            Table(("package", ("level", True), "", "requirement", "status"), open_rows)
             if open_rows
             else None,
         ),
@@ -185,16 +176,7 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
                 "against their code."
             ],
             Table(
-                (
-                    *(
-                        ("package", False),
-                        ("", False),
-                        ("status", False),
-                        ("line", True),
-                        ("changed", False),
-                    ),
-                    *(("in its words", False), ("links", False)),
-                ),
+                ("package", "", "status", ("line", True), "changed", "in its words", "links"),
                 words,
             ),
         ),
@@ -235,12 +217,7 @@ def _searched(looked: list[dict[str, Any]]) -> Section:
             "One that was found is read by its own: `git show BRANCH:PATH > FILE`, and FILE for "
             "this verb."
         )
-    columns = (
-        ("repository", False),
-        ("declaration", False),
-        ("looked at", False),
-        ("only elsewhere", False),
-    )
+    columns = ("repository", "declaration", "looked at", "only elsewhere")
     return panel("Whether there is one", text, Table(columns, rows))
 
 

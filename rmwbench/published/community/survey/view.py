@@ -19,13 +19,7 @@ def view(doc: dict[str, Any], *, draw: bool = False) -> View:
         f"{doc['not_shown']['columns']} other columns are not shown "
         f"({doc['not_shown']['reason']}).",
     ]
-    columns = [
-        ("", False),
-        ("question", False),
-        ("group", False),
-        ("n", True),
-        ("median [95 %]", False),
-    ]
+    columns = ["", "question", "group", ("n", True), "median [95 %]"]
     columns.append(("above the middle", True))
     rows = []
     for question in doc["questions"]:
@@ -96,18 +90,8 @@ def _comparison(doc: dict[str, Any]) -> Section:
         f"before it). Test: Mann-Whitney, two-sided, {' or '.join(methods)}."
     ]
     columns = (
-        *(
-            ("", False),
-            ("question", False),
-            (f"n {found['groups'][0]}", True),
-            (f"n {found['groups'][1]}", True),
-        ),
-        *(
-            ("Cliff's delta [95 %]", False),
-            ("p", True),
-            ("p corrected", True),
-            (found["groups"][0], False),
-        ),
+        *("", "question", *((f"n {name}", True) for name in found["groups"])),
+        *("Cliff's delta [95 %]", ("p", True), ("p corrected", True), found["groups"][0]),
     )
     return panel(f"{found['groups'][0]} against {found['groups'][1]}", text, Table(columns, rows))
 
@@ -124,13 +108,7 @@ def _published(points: list[dict[str, Any]]) -> Section:
         for p in means
         if p["series"] != "All"
     ]
-    columns = (
-        ("", False),
-        ("group", False),
-        ("n", True),
-        ("mean as published", True),
-        ("as documented", True),
-    )
+    columns = ("", "group", ("n", True), ("mean as published", True), ("as documented", True))
     text = [
         "This is the survey of 2020. Its figure has means, scored Agree 5, Strongly Agree 4, "
         "Neutral 3, Strongly Disagree 2, Disagree 1, and not the scale that its text documents.",

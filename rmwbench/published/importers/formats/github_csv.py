@@ -8,13 +8,13 @@ what is open being censored at the newest time in the data).
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import numpy as np
 
-from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.published import Published, SeriesPoints
 from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.sheet import SheetRow, header_of, malformed, rows
 
@@ -243,35 +243,23 @@ def _parsed(row: SheetRow, column: str) -> datetime:
 
 def _figures(stem: str, r: GithubRepository, newest: float, out: Published) -> None:
     series = r.name or stem
+    point = SeriesPoints(out, "github", series)
     if r.has_pulls:
         _counts(out, "github_pull_requests", series, r.pulls, r.pulls)
         merged = [s / DAY_S for _, s, _ in r.pulls.values() if s is not None]
         closed = sum(state == "closed" for *_, state in r.pulls.values())
-        out.figure(
-            "github_closed_unmerged",
-            series,
-            "",
-            "pull requests",
-            None,
-            float(closed - len(merged)),
-            count=closed,
-        )
-        _curve(out, "github_pull_request", series, merged, len(r.pulls), r.closings(), newest)
+        unmerged = float(closed - len(merged))
+        replace(point, count=closed)("closed_unmerged", "pull requests", None, unmerged)
+        curve = SeriesPoints(out, "github_pull_request", series)
+        _curve(curve, merged, len(r.pulls), r.closings(), newest)
     if r.has_issues:
         true = {n: v for n, v in r.issues.items() if n not in r.pulls} if r.has_pulls else None
         _counts(out, "github_issues", series, r.issues, true)
         days = [s / DAY_S for _, s, _ in r.issues.values() if s is not None]
-        _curve(out, "github_issue", series, days, len(r.issues), true, newest)
+        _curve(SeriesPoints(out, "github_issue", series), days, len(r.issues), true, newest)
     if r.commits is not None:
-        out.figure(
-            "github_commits",
-            series,
-            "",
-            "commits",
-            float(r.commits),
-            None,
-            note="no data: the counts are whole pages (multiples of 60), so paging cut them",
-        )
+        note = "no data: the counts are whole pages (multiples of 60), so paging cut them"
+        point("commits", "commits", float(r.commits), None, note)
 
 
 NO_PULLS = "no data: without the table of pull requests they cannot be told from issues"
@@ -284,30 +272,23 @@ def _counts(
     shown: Mapping[int, Any],
     right: Mapping[int, Any] | None,
 ) -> None:
+    note = NO_PULLS if right is None else None
+    if right is not None and shown is not right:
+        note = "corrected: without pull requests"
     for state in ("open", "closed"):
-        published, corrected = (
+        found = [
             None if d is None else float(sum(s == state for *_, s in d.values()))
             for d in (shown, right)
-        )
-        note = (
-            NO_PULLS
-            if corrected is None
-            else None
-            if shown is right
-            else "corrected: without pull requests"
-        )
-        out.figure(
-            figure, series, state, "items", published, corrected, count=len(shown), note=note
-        )
+        ]
+        point = SeriesPoints(out, "", series, state, len(shown))
+        point(figure, "items", found[0], found[1], note)
 
 
 def _curve(
-    out: Published,
-    figure: str,
-    series: str,
+    point: SeriesPoints,
     published_days: list[float],
     published_items: int,
-    items: dict[int, tuple[datetime, float | None, str]] | None,
+    items: Closings | None,
     newest: float,
 ) -> None:
     """Share closed within some days, and the median: published with 180 days for what has no time,
@@ -316,64 +297,42 @@ def _curve(
     shown = np.array(published_days + [FILL_DAYS] * (published_items - len(published_days)))
     filled = float(np.median(shown)) if len(shown) else None
     median = float(np.median(published_days)) if published_days else None
-    out.figure(
-        f"{figure}_median_of_closed",
-        series,
-        "",
-        "days",
-        median,
-        _median_of(items),
-        note=None
-        if items is not None and _median_of(items) is not None
-        else NO_PULLS
-        if items is None
-        else "no data: nothing was closed",
-    )
+    right = _median_of(items)
+    why = NO_PULLS if items is None else "no data: nothing was closed" if right is None else None
+    point("median_of_closed", "days", median, right, why)
     if items is None:
-        out.figure(f"{figure}_median", series, "", "days", filled, None, note=NO_PULLS)
-        return
+        point("median", "days", filled, None, NO_PULLS)
+    elif not items:
+        replace(point, count=0)("median", "days", filled, None, "no data: no item")
+    else:
+        _survival(replace(point, count=len(items)), shown, filled, items, newest)
+
+
+def _survival(
+    point: SeriesPoints,
+    shown: np.ndarray,
+    filled: float | None,
+    items: Closings,
+    newest: float,
+) -> None:
     days = np.array(
         [(newest - t.timestamp() if s is None else s) / DAY_S for t, s, _ in items.values()]
     )
     happened = np.array([s is not None for _, s, _ in items.values()])
-    if not len(days):
-        out.figure(
-            f"{figure}_median", series, "", "days", filled, None, count=0, note="no data: no item"
-        )
-        return
     survival = kaplan_meier(days, happened)
     half = next((float(t) for t, left in survival if left <= 0.5), None)
-    out.figure(
-        f"{figure}_median",
-        series,
-        "",
-        "days",
-        filled,
-        half,
-        count=len(days),
-        note="published: 180 days for what has no time; corrected: open items censored"
-        if half is not None
-        else "no data: fewer than half are closed",
-    )
+    note = "published: 180 days for what has no time; corrected: open items censored"
+    why = "no data: fewer than half are closed"
+    point("median", "days", filled, half, why if half is None else note)
     for within in WITHIN_DAYS:
         left = [s for t, s in survival if t <= within]
         share = float(np.mean(shown <= within)) * 100 if len(shown) else None
-        out.figure(
-            f"{figure}_closed_within",
-            series,
-            within,
-            "%",
-            share,
-            100 * (1 - (left[-1] if left else 1.0)),
-            count=len(days),
-        )
-
-    _steps(out, f"{figure}_curve", series, shown, survival)
+        closed = 100 * (1 - (left[-1] if left else 1.0))
+        replace(point, x=within)("closed_within", "%", share, closed)
+    _steps(replace(point, count=len(shown)), shown, survival)
 
 
-def _steps(
-    out: Published, figure: str, series: str, shown: np.ndarray, survival: list[tuple[float, float]]
-) -> None:
+def _steps(point: SeriesPoints, shown: np.ndarray, survival: list[tuple[float, float]]) -> None:
     """The cumulative histogram at the right edge of each of its 180 bins, as far as its axis goes
     (80 days)."""
     edges = np.linspace(shown.min(), shown.max(), BINS + 1)[1:]
@@ -382,12 +341,10 @@ def _steps(
     for edge in edges[edges <= AXIS_DAYS]:
         closed = 1 - left[int(np.searchsorted(times, edge, side="right"))]
         share = float((shown <= edge).mean())
-        out.figure(
-            figure, series, f"{edge:.4g}", "fraction", share, float(closed), count=len(shown)
-        )
+        replace(point, x=f"{edge:.4g}")("curve", "fraction", share, float(closed))
 
 
-def _median_of(items: dict[int, tuple[datetime, float | None, str]] | None) -> float | None:
+def _median_of(items: Closings | None) -> float | None:
     known = [s / DAY_S for _, s, _ in (items or {}).values() if s is not None]
     return float(np.median(known)) if known else None
 

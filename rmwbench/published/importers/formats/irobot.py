@@ -78,41 +78,20 @@ def _form(data: bytes) -> str | None:
 def read(source: Source, out: Published) -> None:
     """A cell and a trial per directory; an endpoint per subscription."""
     out.known("irobot")
-    for directory, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
-        _run(directory, list(group), out)
+    for _, group in groupby(source, key=lambda item: item.name.rpartition("/")[0]):
+        _run(list(group), out)
 
 
-def _run(directory: str, items: list[SourceFile], out: Published) -> None:
-    found: dict[str, SourceFile] = {}
-    for item in items:
-        form = _form(item.data)
-        if form is None:
-            raise malformed(
-                f"{item.where}:1",
-                "not a result of ros2-performance",
-                "one of its four tables",
-                item.data[:60].decode(errors="replace"),
-            )
-        if form in found:
-            raise malformed(
-                item.where, f"a second {form} in one run", "one of each", found[form].where
-            )
-        found[form] = item
-    if "latency_all" not in found:
-        raise malformed(
-            items[0].where.rpartition("/")[0] or items[0].where,
-            "the run has no latency_all.txt",
-            "a table of subscriptions",
-        )
+def _run(items: list[SourceFile], out: Published) -> None:
+    found = _tables(items)
     subscriptions = list(_rows(found["latency_all"], ALL))
     once = Once("the same subscription")
     for row in subscriptions:
         once((row["node"], row["topic"]), row.where)
     folders = items[0].folders
     name = folders[-1] if folders else ""
-    rmw = next(
-        (f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext")), "unknown"
-    )
+    rmws = (f for f in reversed(folders) if f in ("fastrtps", "cyclonedds", "connext"))
+    rmw = next(rmws, "unknown")
     cell = out.cell(
         workload=f"topology {name}",
         arm=rmw,
@@ -120,20 +99,8 @@ def _run(directory: str, items: list[SourceFile], out: Published) -> None:
         version="2019",
         factors={"topology": name},
     )
-    ends = [
-        PublishedEndpoint(
-            "subscription",
-            "topology",
-            "host",
-            row["topic"],
-            f"Bytes({row.whole('size[b]')})",
-            row.whole("size[b]", least=0),
-            asked={"node": row["node"], "rate_hz": row.whole("freq[hz]")},
-            middleware=rmw,
-        )
-        for row in subscriptions
-    ]
     seconds = max(row.whole("duration[s]", 1, DAY_S) for row in subscriptions)
+    ends = [_endpoint(row, rmw) for row in subscriptions]
     out.trial(cell, ends, duration_ns=seconds * 1_000_000_000)
     for place, row in enumerate(subscriptions):
         _subscription(place, row, out)
@@ -142,14 +109,49 @@ def _run(directory: str, items: list[SourceFile], out: Published) -> None:
     if "resources" in found:
         _resources(series, found["resources"], out)
     if "events" in found:
-        events = list(_rows(found["events"], EVENTS))
-        late = [row for row in events if row.whole("Code") in (1, 2)]
-        for row in events:
-            row.number("Time[ms]")
-        settled = sum(row.number("Time[ms]") > 1000 for row in late)
-        point = SeriesPoints(out, "irobot", series, count=len(events))
-        note = "corrected: those after the first second"
-        point("late_events", "messages", float(len(late)), float(settled), note)
+        _events(series, list(_rows(found["events"], EVENTS)), out)
+
+
+def _tables(items: list[SourceFile]) -> dict[str, SourceFile]:
+    """The tables of a run by their forms."""
+    found: dict[str, SourceFile] = {}
+    for item in items:
+        form = _form(item.data)
+        if form is None:
+            begin = item.data[:60].decode(errors="replace")
+            what = "not a result of ros2-performance"
+            raise malformed(f"{item.where}:1", what, "one of its four tables", begin)
+        if form in found:
+            what = f"a second {form} in one run"
+            raise malformed(item.where, what, "one of each", found[form].where)
+        found[form] = item
+    if "latency_all" not in found:
+        where = items[0].where.rpartition("/")[0] or items[0].where
+        raise malformed(where, "the run has no latency_all.txt", "a table of subscriptions")
+    return found
+
+
+def _endpoint(row: SheetRow, rmw: str) -> PublishedEndpoint:
+    return PublishedEndpoint(
+        "subscription",
+        "topology",
+        "host",
+        row["topic"],
+        f"Bytes({row.whole('size[b]')})",
+        row.whole("size[b]", least=0),
+        asked={"node": row["node"], "rate_hz": row.whole("freq[hz]")},
+        middleware=rmw,
+    )
+
+
+def _events(series: str, events: list[SheetRow], out: Published) -> None:
+    late = [row for row in events if row.whole("Code") in (1, 2)]
+    for row in events:
+        row.number("Time[ms]")
+    settled = sum(row.number("Time[ms]") > 1000 for row in late)
+    point = SeriesPoints(out, "irobot", series, count=len(events))
+    note = "corrected: those after the first second"
+    point("late_events", "messages", float(len(late)), float(settled), note)
 
 
 def _subscription(place: int, row: SheetRow, out: Published) -> None:

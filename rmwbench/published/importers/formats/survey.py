@@ -8,11 +8,12 @@ scrambled scale.
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from rmwbench.errors import UserError
-from rmwbench.published.importers.published import Published
+from rmwbench.published.importers.published import Published, SeriesPoints
 from rmwbench.published.importers.source.data_source import Source, SourceFile
 from rmwbench.published.importers.source.plausible import Range
 from rmwbench.published.importers.source.sheet import Once, malformed, parsed
@@ -79,11 +80,8 @@ def _survey(item: SourceFile, out: Published) -> None:
         _, header = next(lines)
     except StopIteration:
         raise malformed(item.where, "an empty file", "a line of questions") from None
-    questions = [
-        (i, m["text"].strip())
-        for i, m in ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header))
-        if m
-    ]
+    matches = ((i, QUESTION.fullmatch(name)) for i, name in enumerate(header))
+    questions = [(i, found["text"].strip()) for i, found in matches if found]
     middleware = _find(header, PROFILE["middleware"])
     if not questions or middleware is None:
         raise malformed(
@@ -92,32 +90,14 @@ def _survey(item: SourceFile, out: Published) -> None:
             "questions in [brackets] and the primary middleware",
             ", ".join(header)[:120],
         )
-    numbers = {
-        name: found for name in ANSWERS if (found := _find(header, PROFILE[name])) is not None
-    }
     answers: list[list[str]] = []
     once = Once("the same response")
     for line, cells in lines:
-        if not cells:
-            continue
-        where = f"{item.where}:{line}"
-        if len(cells) != len(header):
-            raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
-        for i, text in questions:
-            if cells[i] not in DOCUMENTED and cells[i] not in (NO_OPINION, ""):
-                raise malformed(
-                    where,
-                    f"an unknown answer to [{text}]",
-                    ", ".join((*DOCUMENTED, NO_OPINION)),
-                    cells[i][:40],
-                )
-        for name, column in numbers.items():
-            value = _number(cells[column])
-            if value is not None and not ANSWERS[name].holds(np.float64(value)):
-                expected = f"a value from {ANSWERS[name].least:g} to {ANSWERS[name].most:g}"
-                raise malformed(where, f"an impossible answer on {name}", expected, cells[column])
-        once(tuple(cells), where)
-        answers.append(cells)
+        if cells:
+            where = f"{item.where}:{line}"
+            _check(cells, header, questions, where)
+            once(tuple(cells), where)
+            answers.append(cells)
     if not answers:
         raise malformed(item.where, "no responses", "a row per respondent")
     groups = {
@@ -131,6 +111,25 @@ def _survey(item: SourceFile, out: Published) -> None:
         _question(f"Q{n}", text, i, groups, out)
 
 
+def _check(
+    cells: list[str], header: list[str], questions: Sequence[tuple[int, str]], where: str
+) -> None:
+    """Raises UserError for an answer that nobody can have given."""
+    if len(cells) != len(header):
+        raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
+    known = (*DOCUMENTED, NO_OPINION, "")
+    for i, text in questions:
+        if cells[i] not in known:
+            expected = ", ".join(known[:-1])
+            raise malformed(where, f"an unknown answer to [{text}]", expected, cells[i][:40])
+    for name, allowed in ANSWERS.items():
+        column = _find(header, PROFILE[name])
+        value = None if column is None else _number(cells[column])
+        if column is not None and value is not None and not allowed.holds(np.float64(value)):
+            expected = f"a value from {allowed.least:g} to {allowed.most:g}"
+            raise malformed(where, f"an impossible answer on {name}", expected, cells[column])
+
+
 def _question(
     x: str, text: str, i: int, groups: dict[str, list[list[str]]], out: Published
 ) -> None:
@@ -139,64 +138,37 @@ def _question(
     for name, found in groups.items():
         given = [row[i] for row in found if row[i] in DOCUMENTED]
         scores[name] = [DOCUMENTED[a] for a in given]
-        applied, documented = ([scale[a] for a in given] for scale in (APPLIED, DOCUMENTED))
-        means[name] = (_mean(applied), _mean(documented))
-        empty = None if given else "no data: nobody answered"
-        out.figure(
-            "survey_mean", name, x, "1 to 5", *means[name], count=len(given), note=empty or text
-        )
-        deviations = (_deviation(applied), _deviation(documented))
-        out.figure(
-            "survey_deviation",
-            name,
-            x,
-            "1 to 5",
-            *deviations,
-            count=len(given),
-            note=text if deviations[1] is not None else "no data: fewer than two answers",
-        )
-        for score, label in LABELS.items() if given else ():
-            shares = [
-                100 * sum(scale[a] == score for a in given) / len(given)
-                for scale in (APPLIED, DOCUMENTED)
-            ]
-            out.figure("survey_sentiment", f"{x} {name}", label, "%", *shares, count=len(given))
-        for answer, votes in Counter(row[i] for row in found if row[i]).items():
-            out.figure(
-                "survey_answers",
-                f"{x} {name}",
-                answer,
-                "responses",
-                None,
-                float(votes),
-                count=len(found),
-            )
+        applied = [APPLIED[a] for a in given]
+        means[name] = (_mean(applied), _mean(scores[name]))
+        point = SeriesPoints(out, "survey", name, x, len(given))
+        point("mean", "1 to 5", *means[name], text if given else "no data: nobody answered")
+        deviations = (_deviation(applied), _deviation(scores[name]))
+        note = text if deviations[1] is not None else "no data: fewer than two answers"
+        point("deviation", "1 to 5", *deviations, note)
+        _distribution(replace(point, series=f"{x} {name}"), given, [row[i] for row in found])
     (fast_shown, fast), (cyclone_shown, cyclone) = means["Fast"], means["Cyclone"]
     if fast is None or cyclone is None or fast_shown is None or cyclone_shown is None:
         return
-    flips = (cyclone - fast) * (cyclone_shown - fast_shown) < 0
-    out.figure(
-        "survey_difference",
-        "Cyclone − Fast",
-        x,
-        "1 to 5",
-        cyclone_shown - fast_shown,
-        cyclone - fast,
-        note="the sign flips" if flips else None,
-    )
+    differences = (cyclone_shown - fast_shown, cyclone - fast)
+    note = "the sign flips" if differences[0] * differences[1] < 0 else None
+    SeriesPoints(out, "survey", "Cyclone − Fast", x)("difference", "1 to 5", *differences, note)
     p = mann_whitney(scores["Cyclone"], scores["Fast"])
-    out.figure(
-        "survey_p_value",
-        "Cyclone against Fast",
-        x,
-        "",
-        None,
-        p,
-        count=len(scores["Cyclone"]) + len(scores["Fast"]),
-        note="Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
-        if p is not None
-        else "no data: all answers are the same",
-    )
+    note = "Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
+    both = len(scores["Cyclone"]) + len(scores["Fast"])
+    point = SeriesPoints(out, "survey", "Cyclone against Fast", x, both)
+    point("p_value", "", None, p, note if p is not None else "no data: all answers are the same")
+
+
+def _distribution(point: SeriesPoints, given: Sequence[str], answers: Sequence[str]) -> None:
+    """`given`: those of the answers that are on the scale."""
+    for score, label in LABELS.items() if given else ():
+        shares = [
+            100 * sum(scale[a] == score for a in given) / len(given)
+            for scale in (APPLIED, DOCUMENTED)
+        ]
+        replace(point, x=label)("sentiment", "%", *shares)
+    for answer, votes in Counter(filter(None, answers)).items():
+        replace(point, x=answer, count=len(answers))("answers", "responses", None, float(votes))
 
 
 def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
@@ -213,37 +185,20 @@ def mann_whitney(a: Sequence[float], b: Sequence[float]) -> float | None:
 def _profile(
     header: list[str], groups: dict[str, list[list[str]]], out: Published, original: bool
 ) -> None:
+    note = "published: the report's text" if original else None
     for name, found in groups.items():
         shown = TEXT_RESPONSES[name] if original else None
-        out.figure(
-            "survey_responses",
-            name,
-            "",
-            "responses",
-            shown,
-            float(len(found)),
-            note="published: the report's text" if original else None,
-        )
+        SeriesPoints(out, "survey", name)("responses", "responses", shown, float(len(found)), note)
     for name, words in PROFILE.items():
         column = _find(header, words)
-        if column is None:
-            continue
-        for group, found in groups.items():
+        for group, found in groups.items() if column is not None else ():
             votes = Counter(row[column].strip() for row in found if row[column].strip())
             folded = Counter({answer: n for answer, n in votes.items() if n > 1})
-            alone = sum(n for n in votes.values() if n == 1)
-            if alone:
+            if alone := sum(n for n in votes.values() if n == 1):
                 folded["other"] += alone
             for answer, n in folded.items():
-                out.figure(
-                    f"survey_{name}",
-                    group,
-                    answer,
-                    "responses",
-                    float(n),
-                    float(n),
-                    count=len(found),
-                )
+                point = SeriesPoints(out, "survey", group, answer, len(found))
+                point(name, "responses", float(n), float(n))
 
 
 def _skills(header: list[str], answers: list[list[str]], out: Published) -> None:
@@ -266,26 +221,12 @@ def _skills(header: list[str], answers: list[list[str]], out: Published) -> None
         }
         whole = Counter(f"{int(v)}" for v in values)
         for x in sorted({*shown, *whole}, key=float):
-            right = (
-                100 * whole[x] / len(values)
-                if x in whole
-                else 0.0
-                if float(x) == int(float(x))
-                else None
-            )
-            note = (
-                "no data: a bin of the published histogram begins here" if right is None else None
-            )
-            out.figure(
-                f"survey_skill_{name}",
-                "All",
-                x,
-                "%",
-                shown.get(x),
-                right,
-                count=len(values),
-                note=note,
-            )
+            right = 0.0 if float(x) == int(float(x)) else None
+            if x in whole:
+                right = 100 * whole[x] / len(values)
+            begins_here = "no data: a bin of the published histogram begins here"
+            point = SeriesPoints(out, "survey_skill", "All", x, len(values))
+            point(name, "%", shown.get(x), right, begins_here if right is None else None)
 
 
 def _number(text: str) -> float | None:

@@ -107,56 +107,41 @@ def rows(
         _, header = next(lines)
     except StopIteration:
         raise malformed(item.where, "an empty file", "a line of column names") from None
-    if len(header) == 1 and header[0].count(";") >= 2:
-        fix = "save it with commas between the cells"
-        raise malformed(
-            f"{item.where}:1",
-            "semicolons between the cells",
-            "comma-separated values",
-            header[0],
-            fix,
-        )
-    doubled = next((name for name in header if header.count(name) > 1), None)
-    if doubled is not None:
-        raise malformed(
-            f"{item.where}:1", "a column is named twice", "distinct column names", doubled
-        )
-    for name in columns or ():
-        if name not in header:
-            raise malformed(
-                f"{item.where}:1",
-                f"column {name!r} is missing",
-                ", ".join(columns or ()),
-                ", ".join(header),
-            )
-    extra = [
-        name for name in header if columns is not None and not at_least and name not in columns
-    ]
-    if extra:
-        raise malformed(
-            f"{item.where}:1",
-            f"column {extra[0]!r} is unknown",
-            ", ".join(columns or ()),
-            ", ".join(header),
-        )
+    _check_header(f"{item.where}:1", header, columns, at_least)
     found = False
     for line, cells in lines:
         if not cells:
             continue
+        where = f"{item.where}:{line}"
         if len(cells) != len(header):
-            raise malformed(
-                f"{item.where}:{line}",
-                "a row of another length",
-                f"{len(header)} cells",
-                len(cells),
-            )
+            raise malformed(where, "a row of another length", f"{len(header)} cells", len(cells))
         found = True
-        row = SheetRow(f"{item.where}:{line}", dict(zip(header, cells, strict=True)))
+        row = SheetRow(where, dict(zip(header, cells, strict=True)))
         if plausible is not None:
             plausible.check_row(row)
         yield row
     if not found:
         raise malformed(item.where, "a table without rows", "a row after the line of column names")
+
+
+def _check_header(
+    where: str, header: list[str], columns: Sequence[str] | None, at_least: bool
+) -> None:
+    if len(header) == 1 and header[0].count(";") >= 2:
+        what, fix = "semicolons between the cells", "save it with commas between the cells"
+        raise malformed(where, what, "comma-separated values", header[0], fix)
+    doubled = next((name for name in header if header.count(name) > 1), None)
+    if doubled is not None:
+        raise malformed(where, "a column is named twice", "distinct column names", doubled)
+    if columns is None:
+        return
+    wanted, there = ", ".join(columns), ", ".join(header)
+    missing = next((name for name in columns if name not in header), None)
+    if missing is not None:
+        raise malformed(where, f"column {missing!r} is missing", wanted, there)
+    extra = next((name for name in header if name not in columns), None)
+    if extra is not None and not at_least:
+        raise malformed(where, f"column {extra!r} is unknown", wanted, there)
 
 
 def parsed(item: SourceFile) -> Iterator[tuple[int, list[str]]]:
