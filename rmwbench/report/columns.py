@@ -108,7 +108,15 @@ def of(part: Part) -> tuple[Column, ...]:
     there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
     beside += _writing(part)
-    return (*own, MEDIAN, TAIL, *beside, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
+    found = (*own, MEDIAN, TAIL, *beside, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
+    return tuple(one for one in found if one in own or not _is_of_parts(one, part))
+
+
+def _is_of_parts(column: Column, part: Part) -> bool:
+    """Whether its topics or readers have it, and the workload has not."""
+    if not isinstance(part, WorkloadAnswer) or not part.topics:
+        return False
+    return all(arm.value(name) is None for arm in part.arms for name in column.metrics)
 
 
 def _fates(part: Part) -> list[Column]:

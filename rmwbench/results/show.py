@@ -200,7 +200,11 @@ def _expected(
 ) -> Mapping[str, Mapping[str, best.Verdict]]:
     """Without what has no data of readers that come late, beside others: they may be there for too
     few messages, which leaves no arm open."""
-    late = {one.name for one in topics.topics(arms) if one.readers and one.readers.asked.joins}
+    late = {
+        one.name
+        for one in topics.topics(arms)
+        if one.readers and one.readers.asked.joins != "start"
+    }
     if not by_topic.keys() - late:
         return by_topic
     return {

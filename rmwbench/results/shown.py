@@ -11,7 +11,7 @@ from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.topics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
-from rmwbench.analysis.records.readers import DiffersIn, Shared
+from rmwbench.analysis.records.readers import DiffersIn, Joins, Shared
 from rmwbench.analysis.verdicts.gains import Gain
 from rmwbench.analysis.verdicts.limits import (
     ArmOutcome,
@@ -420,8 +420,9 @@ class Charts(LatencyCharts):
 @dataclass(frozen=True, kw_only=True)
 class Readers:
     """Readers of a topic that are alike, and not as its others: in what, `differ` says. `qos`: as
-    asked; `hold_ns`: how long they keep each message; `joins`: whether they come late; `process`: with how many of
-    those who write to them they share it."""
+    asked; `hold_ns`: how long they keep each message; `joins`: whether they are there from the
+    start, come late, or come again; `process`: with how many of those who write to them they share
+    it."""
 
     nodes: tuple[str, ...]
     hosts: tuple[str, ...]
@@ -429,7 +430,7 @@ class Readers:
     qos: str
     process: Shared
     hold_ns: int
-    joins: bool
+    joins: Joins
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -28,6 +28,10 @@ NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 POOLED = frozenset(m.name for m in METRICS if m.topics is TopicScope.APART)
 """Metrics whose value over unlike topics or readers together is the value of none of them."""
+_OF_SENDERS = frozenset(
+    m.name for m in METRICS if m.source in ("publish_call", "writing", "publisher_period")
+)
+"""What a writer does is the same for all its readers."""
 OF_TOPICS = tuple(m.name for m in METRICS if m.topics is not TopicScope.WHOLE)
 """What is measured of each topic."""
 
@@ -228,8 +232,16 @@ def noun(parts: Sequence[Any]) -> Noun:
     return "reader" if parts and all(one.readers for one in parts) else "topic"
 
 
+def apart(parts: Sequence[Topic]) -> frozenset[str]:
+    """Metrics that the whole workload has no value of, beside these parts."""
+    if not parts:
+        return frozenset()
+    one_topic = noun(parts) == "reader" and len({one.members for one in parts}) == 1
+    return POOLED - _OF_SENDERS if one_topic else POOLED
+
+
 def why_not_pooled(parts: Sequence[Any]) -> str:
-    """Why the whole workload has no value of a metric of `POOLED`."""
+    """Why the whole workload has no value of the metrics that are `apart`."""
     return f"the workload has unlike {noun(parts)}s: each has a value of its own"
 
 

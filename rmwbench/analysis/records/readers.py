@@ -13,6 +13,7 @@ from typing import Any, Literal, get_args
 
 Row = Mapping[str, Any]
 Shared = Literal["all", "some", "none"]
+Joins = Literal["start", "late", "again"]
 DiffersIn = Literal["qos", "taking", "hold_ns", "joins", "process", "host", "link"]
 """The fields of `NamedReader`."""
 _TAKING = ("touch", "wait", "take")
@@ -31,7 +32,7 @@ class NamedReader:
     qos: str
     taking: str
     hold_ns: int
-    joins: bool
+    joins: Joins
     process: Shared
     host: Shared
     link: str
@@ -59,7 +60,9 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
     """The subscriptions among these `endpoints` rows of one topic, or of several that are alike, in
     their order. `definition`: of the cell, which has how long a message is held, and the links."""
     held = {one.get("endpoint"): one.get("hold_ns", 0) for one in definition.get("endpoints") or ()}
-    late = {(r["topic"], r["node"]) for r in rows if r.get("joins_ns") is not None}
+    lives: dict[tuple[str, str], list[bool]] = {}
+    for row in rows:
+        lives.setdefault((row["topic"], row["node"]), []).append(row.get("joins_ns") is not None)
     writing: dict[str, list[Row]] = {}
     for row in (r for r in rows if r["kind"] == "publisher"):
         writing.setdefault(row["topic"], []).append(row)
@@ -72,7 +75,7 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
             qos=_text(said.get("qos")),
             taking=_text([said.get(name) for name in _TAKING]),
             hold_ns=held.get(row["endpoint"], 0),
-            joins=(row["topic"], row["node"]) in late,
+            joins=_joins(lives[row["topic"], row["node"]]),
             process=_shared("process", row, writers),
             host=host,
             link="" if host == "all" else _link(row["host"], definition.get("network") or {}),
@@ -82,6 +85,11 @@ def alike(rows: Sequence[Row], definition: Mapping[str, Any]) -> list[AlikeReade
         name for name in get_args(DiffersIn) if len({getattr(one, name) for one in found}) > 1
     )
     return [AlikeReaders(tuple(own), asked, differ) for asked, own in found.items()]
+
+
+def _joins(late: Collection[bool]) -> Joins:
+    """Of a node by its lives: whether each begins within the steady state."""
+    return "late" if all(late) else "again" if any(late) else "start"
 
 
 def _shared(what: str, row: Row, writers: Collection[Row]) -> Shared:

@@ -20,6 +20,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topics import (
     POOLED,
     Topic,
+    apart,
     judged_topics,
     limited_by,
     why_not_pooled,
@@ -134,9 +135,10 @@ class ArmReport:
             self.found.add(
                 trial, self.primary, small.endpoints[trial.trial], self.definition, bound
             )
+        alone = apart(self.topics)
         self.values = {
             name: []
-            if self.topics and name in POOLED
+            if name in alone
             else [(t, v) for t in self.trials if (v := trial_value(e, t)) is not None]
             for name, e in GLOSSARY.items()
         }
@@ -423,7 +425,7 @@ class ArmReport:
         if self.topics:
             found |= {
                 name: Estimate(unit=GLOSSARY[name].unit, no_data=why_not_pooled(self.topics))
-                for name in sorted(POOLED)
+                for name in sorted(apart(self.topics))
             }
         return found
 

@@ -163,5 +163,5 @@ def _differing(readers: Readers) -> Iterator[str]:
         yield "in the process that sends" if readers.process == "all" else "in another process"
     if readers.hold_ns:
         yield f"keeps each message {fmt.quantity(readers.hold_ns, 'ns')}"
-    if readers.joins:
-        yield "comes late"
+    if readers.joins != "start":
+        yield f"comes {readers.joins}"
