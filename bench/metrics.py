@@ -118,7 +118,7 @@ def generate(directory: Path, messages: int) -> None:
 SCAN = """
 import sys, time
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.query import connect
+from rmwbench.bundle.sql import connect
 from rmwbench.bundle.schema import TABLES
 connection = connect(Bundle(sys.argv[1]))
 begin = time.perf_counter()

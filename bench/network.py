@@ -21,7 +21,7 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.network import Emulation, NetworkBroken, kernel_tries
-from rmwbench.lab.network.probe import chance_bound
+from rmwbench.lab.network.network_probe import chance_bound
 from rmwbench.lab.network.promise import lateness
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.network.network import Access, Links, Network

@@ -26,7 +26,7 @@ class FailedBy(StrEnum):
 class Code(StrEnum):
     """Why a trial is void or failed, or what it is flagged for."""
 
-    # Rules of the machine (rmwbench/lab/machine/rules.py).
+    # Rules of the machine (rmwbench/lab/machine/void_rules.py).
     STEAL = "steal"
     CANARY = "canary"
     THROTTLED = "throttled"

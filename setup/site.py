@@ -18,7 +18,7 @@ WRITTEN = {
     "claims.md": ("rmwbench", "published", "claims", "--markdown"),
     "questionnaire.md": ("rmwbench", "published", "questionnaire", "--markdown"),
     **{
-        f"formats/{name}.schema.json": ("rmwbench.results.schema", name)
+        f"formats/{name}.schema.json": ("rmwbench.results.answer_schema", name)
         for name in ("calibration", "capacity", "compare", "decide", "explain", "imported", "show")
     },
 }

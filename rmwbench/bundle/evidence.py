@@ -1,4 +1,4 @@
-"""A bundle's trials as analysis takes them (`rmwbench.analysis.metrics.trial.Evidence`): small
+"""A bundle's trials as analysis takes them (`rmwbench.analysis.metrics.trial_metrics.Evidence`): small
 tables as rows grouped by trial, records as columns read when asked for.
 """
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 if TYPE_CHECKING:
-    from rmwbench.bundle.read import Bundle, Lots, TrialLine
+    from rmwbench.bundle.bundle_reader import Bundle, Lots, TrialLine
 
 Rows = list[dict[str, Any]]
 SMALL_ROWS = 200_000

@@ -17,7 +17,7 @@ from rmwbench.bundle.journal import Journal
 from rmwbench.bundle.schema import TABLES, WHOLE_CAMPAIGN
 
 if TYPE_CHECKING:
-    from rmwbench.bundle.read import Bundle
+    from rmwbench.bundle.bundle_reader import Bundle
 
 FEWEST_TRIALS = 64
 """Below that, opening them all costs less than a second."""

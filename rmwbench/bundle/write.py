@@ -47,7 +47,7 @@ class BundleWriter:
 
         Raises UserError when the directory holds anything already: it may be another campaign.
         """
-        from rmwbench.bundle.read import refuse_bytes
+        from rmwbench.bundle.bundle_reader import refuse_bytes
 
         directory = Path(directory)
         refuse_bytes(directory)
@@ -109,13 +109,13 @@ class BundleWriter:
     @classmethod
     def held(cls, directory: Path | str) -> "BundleWriter":
         """The same with everything as it is: for who may still refuse to go on."""
-        from rmwbench.bundle.read import Bundle
+        from rmwbench.bundle.bundle_reader import Bundle
 
         place = Bundle(directory).directory  # refuses what is none, before a lock is put there
         return cls(place, _take_lock(place))
 
     def remove_leftovers(self) -> None:
-        from rmwbench.bundle.read import Bundle
+        from rmwbench.bundle.bundle_reader import Bundle
 
         for path in Bundle(self.directory).unnamed():
             path.unlink()
@@ -162,7 +162,7 @@ class BundleWriter:
 
         Costs about 1 ms per file: at the end of a campaign, or when it is interrupted.
         """
-        from rmwbench.bundle.read import Bundle
+        from rmwbench.bundle.bundle_reader import Bundle
 
         bundle = Bundle(self.directory)
         number = 1 + max((line.merge for line in bundle.journal.merged), default=-1)

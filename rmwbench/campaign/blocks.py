@@ -19,7 +19,7 @@ from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.progress import Progress, announce
 from rmwbench.campaign.run import order
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.words.numbers import counted
 
 

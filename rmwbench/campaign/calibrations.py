@@ -15,7 +15,7 @@ from typing import Any
 from rmwbench import home
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.results.machine.model import Hardware
+from rmwbench.results.machine.machine_model import Hardware
 
 SCHEMA, VERSION = "rmwbench/calibration", 1
 _SUMMARY = (

@@ -13,10 +13,10 @@ from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.record.document import machine_table
+from rmwbench.campaign.record.campaign_document import machine_table
 from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, Hosts, host_kind
 from rmwbench.lab.middleware import Worker

@@ -9,7 +9,7 @@ from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.journal_lines import CellsDropped
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.interim import Judge, Look
+from rmwbench.campaign.interim_look import Judge, Look
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.progress import Progress
 from rmwbench.errors import UserError

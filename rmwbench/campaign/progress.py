@@ -14,7 +14,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.campaign.course import UNSUPPORTED, Course, SpoiltBlock
-from rmwbench.campaign.interim import Look
+from rmwbench.campaign.interim_look import Look
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED, told
 from rmwbench.campaign.trial.spoilt import TOLD, keeps_spoilt

@@ -27,11 +27,11 @@ from rmwbench.campaign.course import UNSUPPORTED, Batch, SpoiltBlock
 from rmwbench.campaign.here import Lab, ResultsLost, TrialEnd
 from rmwbench.campaign.plan import buffers
 from rmwbench.campaign.plan.plan import Plan, Trial
-from rmwbench.campaign.record.write import write_trial
+from rmwbench.campaign.record.trial_writer import write_trial
 from rmwbench.campaign.settling import SETTLING
 from rmwbench.campaign.stop import StopSignal, StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.lab.host import marker
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
@@ -67,7 +67,7 @@ class Tally:
 
 class TrialSource(Protocol):
     """What comes next in a campaign, and what follows from how it went: the blocks of a plan on one
-    machine (blocks.py) or on many (rmwbench/cluster/parts.py), or a search (capacity/rounds.py)."""
+    machine (blocks.py) or on many (rmwbench/cluster/machine_parts.py), or a search (capacity/rounds.py)."""
 
     name: str
     plan: Plan

@@ -9,7 +9,7 @@ only in time that the campaign has left.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.campaign.course import Batch
 from rmwbench.campaign.here import TrialEnd

@@ -16,22 +16,22 @@ from rmwbench.bundle.journal_lines import CampaignFinished, CampaignResumed, Lin
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here, Lab
-from rmwbench.campaign.plan import decidable, overload, preflight, shared_host, unsupported
+from rmwbench.campaign.plan import enough_blocks, overload, preflight, shared_host, unsupported
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.source_lines import Places
-from rmwbench.campaign.record.document import campaign_document, cells_table, machine_table
+from rmwbench.campaign.record.campaign_document import campaign_document, cells_table, machine_table
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
-from rmwbench.lab.host.kind import OWN, VARIABLE
+from rmwbench.lab.host.host_kind import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.middleware.likeness import unlike
-from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.lab.middleware.worker_likeness import unlike
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.places import find, read, shown
 
 MEMORY_PARTS = 16
@@ -103,7 +103,7 @@ def checked(
     # a budget pays for what can run
     plan = planner.plan(request, planner.described(request, host), host=host)
     places = _places(request, text, plan, planner.choice)
-    decidable.check(plan, places)
+    enough_blocks.check(plan, places)
     overload.check(plan.cells, places)
     return workers_of(plan, places, lab, directory)
 

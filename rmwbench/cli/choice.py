@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 if TYPE_CHECKING:
-    from rmwbench.suite.file.candidates import Choice
+    from rmwbench.suite.file.candidate_list import Choice
 
 
 def complete_candidate(incomplete: str) -> list[str]:
@@ -67,6 +67,6 @@ def by_option(
 def choice(
     candidates: list[str] | None, added: list[str] | None, without: list[str] | None
 ) -> "Choice":
-    from rmwbench.suite.file.candidates import Choice
+    from rmwbench.suite.file.candidate_list import Choice
 
     return Choice(tuple(candidates or ()), tuple(added or ()), tuple(without or ()))

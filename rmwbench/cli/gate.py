@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 REACHED = "meets"
 OPEN = ("open", "unknown")
-"""Outcomes of a condition (`rmwbench.analysis.verdicts.limits`); every other one misses a limit, and
+"""Outcomes of a condition (`rmwbench.analysis.verdicts.limit_outcomes`); every other one misses a limit, and
 so does an open one that may be all but REACHED."""
 
 

@@ -100,7 +100,7 @@ def _answer(directory: Path, no_report: bool) -> int:
     from rmwbench.published.campaign_section import evaluated
     from rmwbench.report.render.terminal import print_view
     from rmwbench.report.show.files import write_html
-    from rmwbench.report.show.view import view
+    from rmwbench.report.show.suite_view import view
     from rmwbench.results.show import summarise
 
     shown = summarise(bundle)

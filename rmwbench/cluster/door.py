@@ -34,7 +34,7 @@ def door_class() -> type:
                 except OSError:  # another actor was first
                     shutil.rmtree(partial)
             sys.path.insert(0, str(place))
-            from rmwbench.cluster.machine import ClusterMachine
+            from rmwbench.cluster.cluster_machine import ClusterMachine
 
             self._machine = ClusterMachine()
 

@@ -19,16 +19,16 @@ from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.stop import StopSignals
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.cluster import fingerprint, shipping
+from rmwbench.cluster.cluster_machine import LOST
 from rmwbench.cluster.connect import RESOURCE, connect, nodes
 from rmwbench.cluster.door import door_class
-from rmwbench.cluster.estimate import machine_budget_s
+from rmwbench.cluster.duration import machine_budget_s
 from rmwbench.cluster.filesystem import Copy
-from rmwbench.cluster.machine import LOST
 from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import NAMESPACES, HostKind
+from rmwbench.lab.host.host_kind import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import load_process, sampler
 from rmwbench.suite.cells import Cell
@@ -44,7 +44,7 @@ SHARED = "RMWBENCH_CLUSTER_SHARED"
 
 @dataclass
 class Remote:
-    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.machine`), and Ray's
+    """A machine: its name in Ray, its actor, its card (`rmwbench.cluster.cluster_machine`), and Ray's
     address of it."""
 
     name: str

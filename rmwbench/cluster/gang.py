@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
+from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, devices
 from rmwbench.lab.host.remote import Agent
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.real import Gang
@@ -24,7 +24,7 @@ def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> 
     made: dict[str, Host | RemoteHost] = {}
     try:
         made[first] = Host(f"{name}/{first}", shared=True)
-        cards = {first: interfaces.of_address(gang.spots[first].address)}
+        cards = {first: devices.of_address(gang.spots[first].address)}
         remotes: dict[str, RemoteHost] = {}
         for host in others:
             made[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])

@@ -16,7 +16,7 @@ from rmwbench.campaign.plan.plan import Plan, duration_text
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.cluster import fingerprint
 from rmwbench.cluster.connect import RESOURCE, nodes
-from rmwbench.cluster.estimate import machine_budget_s
+from rmwbench.cluster.duration import machine_budget_s
 from rmwbench.cluster.fleet import Fleet, Remote
 from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError

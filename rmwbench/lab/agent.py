@@ -43,7 +43,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import allocations, contents, interfaces, permitted, secure
+from rmwbench.lab.host import allocations, contents, devices, permitted, secure
 from rmwbench.lab.host.connection import Connection, Disconnected, prepare
 from rmwbench.lab.host.host import Exited, Host, HostBroken, Spawned, SpawnFailed
 from rmwbench.lab.host.permitted import NotPermitted
@@ -69,7 +69,7 @@ GREETING = b"welcome\n"
 QUESTIONS: Mapping[str, Callable[[], Any]] = {
     "idle_probe": machine.idle_probe,
     "edge": machine.read_edge,
-    "traffic": lambda: interfaces.carried(os.getpid()),
+    "traffic": lambda: devices.carried(os.getpid()),
     "timekeeping": timekeeping,
 }
 """What an orchestrator may ask about the machine; answers are JSON."""
@@ -168,7 +168,7 @@ class AgentSession:
             case {"signal": number, "pid": pid}:
                 self._signal(pid, permitted.number(number, signal.SIGRTMAX))
             case {"ask": "interface", "address": address, "number": number}:
-                self._connection.send({"answer": interfaces.of_address(address), "number": number})
+                self._connection.send({"answer": devices.of_address(address), "number": number})
             case {"ask": question, "number": number}:
                 self._connection.send({"answer": QUESTIONS[question](), "number": number})
             case {"control_end": number}:

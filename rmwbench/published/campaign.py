@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rmwbench import codes
 from rmwbench.analysis.metrics.latency import SERIES_POINTS
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.results.model import Estimate, Fact
 
 if TYPE_CHECKING:  # what was shipped is judged without all that it was shown by

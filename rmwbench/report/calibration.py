@@ -4,8 +4,8 @@ own costs, and last the answer in one sentence."""
 from collections.abc import Iterator
 
 from rmwbench.report.view import Block, Section, Table, TableColumn, TableRow, Text, Tone, View
-from rmwbench.results.machine.calibration import exit_code, own_text
-from rmwbench.results.machine.model import AA, Calibrated, CallCost
+from rmwbench.results.machine.calibration_document import exit_code, own_text
+from rmwbench.results.machine.machine_model import AA, Calibrated, CallCost
 from rmwbench.results.model import Estimate
 from rmwbench.words import numbers as fmt
 

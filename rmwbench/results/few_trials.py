@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.words import numbers as fmt
 

@@ -11,21 +11,21 @@ from typing import Any
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, trial_value
 from rmwbench.analysis.metrics.comparisons import PRIMARY, Comparison, comparisons
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import unit
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.topic_metrics import unit
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.interim import topics_of
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
 from rmwbench.bundle.journal_lines import LookTaken
-from rmwbench.bundle.read import TrialLine
 from rmwbench.results.imported import refuse_imported
-from rmwbench.results.measure import ReportTables
+from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.selection import Selection
 from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
-from rmwbench.results.workload.arm import ArmReport, CellEvidence, judge_by
 from rmwbench.results.workload.tails import of_worst
+from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, judge_by
 from rmwbench.suite.arm import left_out_lines
 
 Topic = str | None

@@ -18,7 +18,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.results import model, shown
-from rmwbench.results.measured import measured
+from rmwbench.results.measured_campaign import measured
 from rmwbench.results.model import Ratio
 from rmwbench.results.shown import TrialValue
 

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import noun, unit
+from rmwbench.analysis.metrics.topic_metrics import noun, unit
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.analysis.verdicts import best, gains, sequential
-from rmwbench.analysis.verdicts.failing import counted
+from rmwbench.analysis.verdicts.failed_arms import counted
 from rmwbench.analysis.verdicts.interim import aa_noise
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.ordered_by import words
@@ -28,7 +28,7 @@ from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.more import more
 from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.machine.machine import machine
-from rmwbench.results.machine.model import OwnCosts
+from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.selection import Selection
 from rmwbench.results.shown import (
@@ -40,11 +40,11 @@ from rmwbench.results.shown import (
     Tuning,
     WorkloadAnswer,
 )
-from rmwbench.results.workload import chart_points, effects, groups, outcomes, topics
-from rmwbench.results.workload.arm import ArmReport, floors
-from rmwbench.results.workload.growth import growths
+from rmwbench.results.workload import chart_points, effects, groups, outcomes, topic_answers
+from rmwbench.results.workload.arm_own_cost import own_share
+from rmwbench.results.workload.cost_growth import growths
 from rmwbench.results.workload.interop import matrix
-from rmwbench.results.workload.own_cost import own_share
+from rmwbench.results.workload.workload_arm import ArmReport, floors
 from rmwbench.words import numbers as fmt
 
 if TYPE_CHECKING:  # what reads suites takes long to import
@@ -158,7 +158,7 @@ def _workload(
     by_topic = {t: by_arm for t, by_arm in verdicts.items() if t is not None}
     lost = {t: {a.name: _lost(a.judged[t]) for a in arms} for t in by_topic}
     of_family = {a.name: a.family for a in arms}
-    what = noun(topics.topics(arms))
+    what = noun(topic_answers.topics(arms))
     overall = over_topics(_expected(by_topic, arms), lost, words(w.primary_metric), of_family, what)
     shown = tuple(
         a.shown(
@@ -170,7 +170,7 @@ def _workload(
         )
         for a in arms
     )
-    of_topics = topics.shown(arms, w.primary_metric, verdicts)
+    of_topics = topic_answers.shown(arms, w.primary_metric, verdicts)
     payload_bytes = max((a.payload_bytes or 0 for a in arms), default=None)
     return WorkloadAnswer(
         workload=w.name,
@@ -202,7 +202,7 @@ def _expected(
     few messages, which leaves no arm open."""
     late = {
         one.name
-        for one in topics.topics(arms)
+        for one in topic_answers.topics(arms)
         if one.readers and one.readers.asked.joins != "start"
     }
     if not by_topic.keys() - late:

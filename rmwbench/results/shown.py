@@ -9,11 +9,11 @@ from pydantic import Field
 
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.drift import Drift
-from rmwbench.analysis.metrics.topics import unit
+from rmwbench.analysis.metrics.topic_metrics import unit
 from rmwbench.analysis.records.ledger import UnsentBy
 from rmwbench.analysis.records.readers import DiffersIn, Joins, Shared
 from rmwbench.analysis.verdicts.gains import Gain
-from rmwbench.analysis.verdicts.limits import (
+from rmwbench.analysis.verdicts.limit_outcomes import (
     ArmOutcome,
     AtMost,
     ConditionOutcome,
@@ -22,8 +22,8 @@ from rmwbench.analysis.verdicts.limits import (
 )
 from rmwbench.analysis.verdicts.spread import Spread
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
-from rmwbench.results.explain.model import ArmTrials, ChainAnswer, Layer, TailAnswer
-from rmwbench.results.machine.model import Machine
+from rmwbench.results.explain.explain_model import ArmTrials, ChainAnswer, Layer, TailAnswer
+from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, Ratio
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.words.fields import absent

@@ -14,7 +14,7 @@ from pydantic import Field, model_validator
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.modes import NAMES as MODES
-from rmwbench.suite.names import ArmName
+from rmwbench.suite.name_rules import ArmName
 from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
 from rmwbench.typed import as_typed
 

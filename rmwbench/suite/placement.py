@@ -14,8 +14,8 @@ from dataclasses import replace
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, level_text
 from rmwbench.suite.network.network import Links, Network
+from rmwbench.suite.network.network_words import told
 from rmwbench.suite.network.real import RealNetwork
-from rmwbench.suite.network.words import told
 
 FIX = "run this workload emulated, without --place and --gang, or leave it out with --workload"
 NETWORK_FACTOR = "network"

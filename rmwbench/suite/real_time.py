@@ -2,7 +2,7 @@
 own, memory that stays (docs.ros.org, "Building realtime Linux for ROS 2", and the demo
 `pendulum_control`).
 
-What the kernel gave is read back in every trial (rmwbench/campaign/trial/real_time.py).
+What the kernel gave is read back in every trial (rmwbench/campaign/trial/real_time_check.py).
 """
 
 from typing import Annotated, NamedTuple

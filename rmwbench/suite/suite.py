@@ -10,7 +10,7 @@ from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import check_factor_name
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.limits import Limits
-from rmwbench.suite.names import SuiteName, WorkloadName
+from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import Network
 from rmwbench.suite.sampling import Sampling
 from rmwbench.suite.scalar import Scalar

@@ -4,7 +4,7 @@ only the first and the last host count, and a chain that comes back is exact."""
 import pytest
 
 from rmwbench.analysis.metrics.chain.chain import Chains
-from rmwbench.analysis.metrics.trial import chain_bounds, measure_trial
+from rmwbench.analysis.metrics.trial_metrics import chain_bounds, measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import clocks
 from tests.analysis.test_one_clock import LATENCY_NS, a_trial

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.analysis.metrics.glossary import MetricScope, names_of
-from rmwbench.analysis.metrics.network.cross_traffic import (
+from rmwbench.analysis.metrics.network.cross_traffic_metrics import (
     NO_ACCOUNT,
     NONE,
     ROLE,
@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.network.cross_traffic import (
     asked,
     cross_traffic,
 )
-from rmwbench.analysis.metrics.network.network import network
+from rmwbench.analysis.metrics.network.network_metrics import network
 from rmwbench.analysis.records.columns import SteadyWindow
 from tests.analysis.test_latency import Records
 from tests.analysis.test_wire import log

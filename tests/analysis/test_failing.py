@@ -8,9 +8,9 @@ import pytest
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
-from rmwbench.analysis.verdicts.failing import counted, lost_by_its_arm, with_lost
+from rmwbench.analysis.verdicts.failed_arms import counted, lost_by_its_arm, with_lost
 from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 
 RNG = random.Random(1)
 

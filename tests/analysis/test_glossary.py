@@ -33,7 +33,7 @@ from pathlib import Path
 from rmwbench.bundle import Bundle
 from rich.console import Console
 from rmwbench.report.render.terminal import print_view
-from rmwbench.report.show.view import view
+from rmwbench.report.show.suite_view import view
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
 from rmwbench.suite.limits import KEYS

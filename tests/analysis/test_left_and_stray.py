@@ -2,7 +2,7 @@
 where it was not."""
 
 from rmwbench.analysis.metrics.network.stray import NO_FURTHER, NOT_READ, stray
-from rmwbench.analysis.metrics.trial import NOT_ASKED, leftovers
+from rmwbench.analysis.metrics.trial_metrics import NOT_ASKED, leftovers
 
 
 def left(host, value, text):

@@ -9,7 +9,7 @@ from rmwbench.analysis.causes.tail import explain, pairs
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from rmwbench.analysis.records.ledger import ABSENT, FAILED, LOANED
-from rmwbench.results.workload.arm import taken_as
+from rmwbench.results.workload.workload_arm import taken_as
 from tests.support.columns import Columns
 
 MS = 1_000_000

@@ -11,7 +11,7 @@ import pytest
 from rmwbench.analysis.capacity.limit import Condition
 from rmwbench.analysis.metrics.aggregate import aggregate, clock_bound, trial_value
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.clocks import fit
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import clocks, on_one_clock

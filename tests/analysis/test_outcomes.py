@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.verdicts.limits import (
+from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,
     MISSES,
     NONE,
@@ -24,7 +24,7 @@ from rmwbench.analysis.verdicts.limits import (
     of_condition,
     of_topics,
 )
-from rmwbench.results.explain.model import UndoneTrial
+from rmwbench.results.explain.explain_model import UndoneTrial
 from rmwbench.results.model import Estimate
 
 ACCEPTED = (

@@ -1,7 +1,7 @@
 """Which readers of a topic are judged apart, and what they are called."""
 
 from rmwbench.analysis.metrics.comparisons import in_focus
-from rmwbench.analysis.metrics.topics import judged_topics, limited_by
+from rmwbench.analysis.metrics.topic_metrics import judged_topics, limited_by
 from tests.analysis.test_topics import endpoint
 
 FAST, THIN = {"down": {"rate_bps": 300_000_000}}, {"down": {"rate_bps": 5_000_000}}

@@ -3,7 +3,7 @@
 import json
 
 from rmwbench.analysis.metrics.comparisons import is_reliable
-from rmwbench.analysis.metrics.topics import judged_topics
+from rmwbench.analysis.metrics.topic_metrics import judged_topics
 from rmwbench.analysis.verdicts.over_topics import over_topics
 from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio, Verdict
 

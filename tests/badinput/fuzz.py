@@ -566,7 +566,7 @@ def kept() -> list[dict[str, Any]]:
 
 def warm() -> None:
     """Imports what verbs need, once for all cases."""
-    import rmwbench.bundle.query
+    import rmwbench.bundle.sql
     import rmwbench.campaign.start
     import rmwbench.cli.main
     import rmwbench.published.claims.claims_ledger
@@ -574,7 +574,7 @@ def warm() -> None:
     import rmwbench.report.render.html
     import rmwbench.report.render.markdown
     import rmwbench.report.render.terminal
-    import rmwbench.report.show.view  # noqa: F401
+    import rmwbench.report.show.suite_view  # noqa: F401
 
 
 def serve() -> None:

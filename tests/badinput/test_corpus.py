@@ -38,7 +38,7 @@ def test_a_mistake_of_ours_would_be_found(material, monkeypatch):
     hangs."""
     import time
 
-    import rmwbench.bundle.query as query
+    import rmwbench.bundle.sql as query
 
     one = {"input": "options", "verb": ["query", "select 1", "C"]}
     assert fuzz.outcome(one, material) is None

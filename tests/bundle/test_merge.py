@@ -8,10 +8,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
+from rmwbench.bundle.bundle_reader import ABSENT
 from rmwbench.bundle.journal_lines import TrialEnded
-from rmwbench.bundle.query import run
-from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_rows
+from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
 from tests.support.shown import show_document

@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.newest import newest_campaign
-from rmwbench.bundle.query import run
 from rmwbench.bundle.schema import TABLES
+from rmwbench.bundle.sql import run
 from rmwbench.cli.verbs import query as verb
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle

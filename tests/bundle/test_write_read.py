@@ -9,8 +9,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
+from rmwbench.bundle.bundle_reader import ABSENT
 from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded, read_line
-from rmwbench.bundle.read import ABSENT
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle
@@ -353,8 +353,8 @@ def test_a_missing_directory_is_one_clear_error(tmp_path):
 
 
 def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):
-    from rmwbench.bundle.query import run
     from rmwbench.bundle.schema import ADDED
+    from rmwbench.bundle.sql import run
 
     row = {
         "endpoint": 1,

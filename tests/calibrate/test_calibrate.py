@@ -22,7 +22,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.calibrate import aa, checks, grid, law, recovery, truths
-from rmwbench.campaign.calibrate.evidence import SyntheticCampaign
+from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
 from rmwbench.lab.middleware import find_workers
 from tests.support.shown import show_document
 

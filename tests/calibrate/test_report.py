@@ -7,14 +7,14 @@ import pytest
 from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.report.calibration import view
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.results.machine.calibration import (
+from rmwbench.results.machine.calibration_document import (
     FLEET,
     NEVER,
     calibration,
     calibration_line,
     exit_code,
 )
-from rmwbench.results.machine.model import Calibrated, Calibration, Machine
+from rmwbench.results.machine.machine_model import Calibrated, Calibration, Machine
 from tests.calibrate.test_calibrations import calibration as stored
 from tests.support.typed import typed
 

@@ -3,7 +3,7 @@ wrong."""
 
 import pytest
 
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.campaign.calibrate import skew
 from rmwbench.codes import Code
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.host import Host, Hosts
 from rmwbench.lab.middleware import tool

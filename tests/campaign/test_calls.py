@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.analysis.metrics.bring_up import bring_up
 from rmwbench.bundle.schema import TABLES
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells

@@ -20,11 +20,11 @@ from rmwbench.campaign import here, pace, start
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import StopSignal
-from rmwbench.campaign.trial import trial as the_trial
+from rmwbench.campaign.trial import trial_life as the_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostBroken
-from rmwbench.lab.machine import rules
+from rmwbench.lab.machine import void_rules
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import fake_worker, tools
@@ -276,7 +276,7 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
     """The kernel's counters of two trials say that the hypervisor took the processor away."""
     stolen = iter([(0, 0), (0, 900), (0, 900), *[(0, 0)] * 100])
     edges = itertools.chain.from_iterable(stolen)
-    read_edge, voids = machine.read_edge, rules.voids
+    read_edge, voids = machine.read_edge, void_rules.voids
 
     def with_steal():
         reading = read_edge()

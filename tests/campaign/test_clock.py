@@ -5,10 +5,10 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.one_clock import on_one_clock
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.campaign.trial.void import strange_clocks, void_reasons
 from rmwbench.lab.host import Host, HostBroken
 from rmwbench.lab.middleware import Worker

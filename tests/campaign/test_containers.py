@@ -4,9 +4,9 @@ import pytest
 
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import SHARED, HostKind
+from rmwbench.lab.host.host_kind import SHARED, HostKind
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.lab import tools

@@ -4,7 +4,7 @@ is told of in events; nothing of it fails a trial that asked for it."""
 import pytest
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.bundle.read import TrialLine
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.campaign.trial.failing import _CODES, of_worker
 from rmwbench.codes import Code, FailedBy
-from rmwbench.lab.machine import rules
+from rmwbench.lab.machine import void_rules
 from rmwbench.lab.process.worker import WorkerFailed
 
 PAGE = Path(__file__).parents[2] / "docs/formats/bundle.md"
@@ -34,7 +34,7 @@ def test_every_code_is_in_the_table_and_no_other():
 
 
 def test_rules_of_the_machine_void_and_flag_as_the_table_says():
-    for rule in rules.RULES:
+    for rule in void_rules.RULES:
         is_, whose, _ = table()[rule.name]
         assert whose == "machine"
         assert ("void" if rule.kind == "void" else "with a flag") in is_, rule.name

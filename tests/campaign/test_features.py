@@ -7,10 +7,10 @@ from contextlib import contextmanager
 import pytest
 
 from rmwbench.analysis.metrics import cpu_by_second, memory
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.suite.cells import Cell, cells

@@ -5,7 +5,7 @@ import pytest
 
 from rmwbench.campaign.plan.profile import resolved_profile
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well
@@ -63,7 +63,7 @@ def test_every_message_is_in_both_records_and_its_path_is_attested(worker, trans
 def test_a_schedule_is_computed_here_as_the_worker_computes_it(worker):
     """The due times of messages that were never sent come from our own copy of the schedule: here
     is where the two must agree."""
-    from rmwbench.campaign.record.schedule import never_sent_due_ns
+    from rmwbench.campaign.record.due_times import never_sent_due_ns
 
     for schedule in (
         "arrival: {kind: poisson, rate_hz: 300}",

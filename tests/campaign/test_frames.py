@@ -8,9 +8,9 @@ import pytest
 
 from rmwbench.campaign.trial.beside import sources
 from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
-from rmwbench.campaign.trial.trial import run_trial
-from rmwbench.lab.camera import source
-from rmwbench.lab.camera.source import Account
+from rmwbench.campaign.trial.trial_life import run_trial
+from rmwbench.lab.camera import frame_source
+from rmwbench.lab.camera.frame_source import Account
 from tests.campaign.cells import order
 from tests.lab import tools
 from tests.suite.suite_text import cells_of
@@ -20,8 +20,8 @@ CAMERA = """message: Image(64x48), rate_hz: 50, qos: {depth: 10},
 FLOOR = "middleware: floor, options: {transport: tcp}"
 
 needs_gstreamer = pytest.mark.skipif(
-    source.launcher() is None,
-    reason=f"{source.LAUNCHER} is not installed (Debian: {source.PACKAGES})",
+    frame_source.launcher() is None,
+    reason=f"{frame_source.LAUNCHER} is not installed (Debian: {frame_source.PACKAGES})",
 )
 
 

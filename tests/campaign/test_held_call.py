@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well

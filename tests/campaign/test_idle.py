@@ -7,7 +7,7 @@ import subprocess
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.show.view import view
+from rmwbench.report.show.suite_view import view
 from rmwbench.results.show import summarise
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse

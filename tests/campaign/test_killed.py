@@ -14,7 +14,7 @@ from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial import held, killed, spawn
 from rmwbench.campaign.trial.outcome import Order, TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.outcome import TrialWindow as Told
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.campaign.trial.window import _finish
 from rmwbench.lab.process import records
 from rmwbench.lab.process.records import RECEIVED, RecordSection, SectionPlan

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.codes import Code
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse

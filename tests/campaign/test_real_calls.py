@@ -4,7 +4,7 @@ worker only plays."""
 import pytest
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse

@@ -9,7 +9,7 @@ import pytest
 from rmwbench.analysis.metrics import cost
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import sampler
 from rmwbench.suite.cells import Cell, cells

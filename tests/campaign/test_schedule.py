@@ -5,7 +5,7 @@ import itertools
 
 import pytest
 
-from rmwbench.campaign.record.schedule import due_offsets_ns, never_sent_due_ns, planned
+from rmwbench.campaign.record.due_times import due_offsets_ns, never_sent_due_ns, planned
 
 
 def first(how_many: int, /, **arrival) -> list[int]:

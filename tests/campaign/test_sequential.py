@@ -19,11 +19,11 @@ from rmwbench.campaign import here
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here
-from rmwbench.campaign.interim import seen
+from rmwbench.campaign.interim_look import seen
 from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repeat
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.errors import UserError
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan

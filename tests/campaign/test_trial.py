@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.campaign.trial import timeouts
-from rmwbench.campaign.trial import trial as the_trial
-from rmwbench.campaign.trial.trial import TrialResult, hosts_ahead, run_trial
+from rmwbench.campaign.trial import trial_life as the_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostBroken, marker

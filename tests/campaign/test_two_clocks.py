@@ -8,8 +8,8 @@ import pytest
 
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import HostBroken, Hosts
 from rmwbench.lab.middleware import find_workers, tool

@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.unsupported import check_arms_left
-from rmwbench.campaign.record.document import oldest
+from rmwbench.campaign.record.campaign_document import oldest
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware.find import find_workers

@@ -18,18 +18,18 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.capacity.axis import axis, levels
 from rmwbench.campaign.capacity.cells import SearchCells
-from rmwbench.campaign.capacity.request import (
+from rmwbench.campaign.capacity.rounds import SearchSource
+from rmwbench.campaign.capacity.search_request import (
     Contestant,
     SearchRequest,
     SearchSpace,
     nearest_level,
 )
-from rmwbench.campaign.capacity.rounds import SearchSource
 from rmwbench.campaign.here import Here, TrialEnd
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.codes import FailedBy
 from rmwbench.lab import machine
 from rmwbench.suite.file.load import parse

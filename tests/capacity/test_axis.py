@@ -5,11 +5,11 @@ import itertools
 
 import pytest
 
-from rmwbench.analysis.capacity.arm import ArmSearch
+from rmwbench.analysis.capacity.arm_capacity import ArmSearch
 from rmwbench.campaign.capacity import testable
 from rmwbench.campaign.capacity.axis import AXES, NETWORK, axis, levels
 from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, SearchCells
-from rmwbench.campaign.capacity.request import parse_level, quantity
+from rmwbench.campaign.capacity.search_request import parse_level, quantity
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import parse
 

@@ -9,10 +9,10 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.view import view
+from rmwbench.report.capacity.capacity_view import view
 from rmwbench.report.render.terminal import print_view
-from rmwbench.results.capacity.document import summarise
-from rmwbench.results.capacity.model import Searched
+from rmwbench.results.capacity.capacity_document import summarise
+from rmwbench.results.capacity.capacity_model import Searched
 from rmwbench.results.model import document as as_document
 from tests.capacity.simulated import QUIET, Law, campaign
 from tests.support.views import cells, of_view, pictures, section, tables

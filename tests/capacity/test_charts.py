@@ -1,7 +1,7 @@
 """The pictures of a search, from answers made by hand."""
 
-from rmwbench.report.capacity import charts
-from rmwbench.results.capacity.model import Searched
+from rmwbench.report.capacity import capacity_charts
+from rmwbench.results.capacity.capacity_model import Searched
 from tests.support.typed import typed
 
 
@@ -36,8 +36,8 @@ def searched(*capacities):
 def test_an_interval_that_is_open_below_or_above_runs_off_the_picture():
     found = searched((0.0, 50.0, 80.0), (40.0, 60.0, float("inf")))
     for rows in (
-        charts.capacities(found)["datasets"]["rows"],
-        charts.curve(found)["datasets"]["parts"],
+        capacity_charts.capacities(found)["datasets"]["rows"],
+        capacity_charts.curve(found)["datasets"]["parts"],
     ):
         below, above = sorted(rows, key=lambda row: row["arm"])
         assert 0 < below["low"] < 40 and below["high"] == 80

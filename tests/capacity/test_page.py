@@ -4,9 +4,9 @@ in the dark."""
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.capacity.view import view
+from rmwbench.report.capacity.capacity_view import view
 from rmwbench.report.render.html import write_html
-from rmwbench.results.capacity.document import summarise
+from rmwbench.results.capacity.capacity_document import summarise
 from tests.capacity.simulated import QUIET, Law, campaign
 from tests.report.test_browser import Visit
 from tests.report.test_browser import browser as browser

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rmwbench.results.capacity import words
-from rmwbench.results.capacity.model import CapacityArm, RaisedFactor
+from rmwbench.results.capacity import capacity_words
+from rmwbench.results.capacity.capacity_model import CapacityArm, RaisedFactor
 from tests.support.typed import typed
 
 
@@ -15,7 +15,9 @@ def bracketed(name, low, value, high):
 def said(arms, **about):
     return [
         one.text
-        for one in words.conclusions(typed(RaisedFactor, about | {"curve": ("p50", "p99")}), arms)
+        for one in capacity_words.conclusions(
+            typed(RaisedFactor, about | {"curve": ("p50", "p99")}), arms
+        )
     ]
 
 
@@ -41,6 +43,9 @@ def test_a_rate_that_one_arm_holds_and_at_which_the_other_fails_tells_them_apart
 
 def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
     found = {"capacity": {"state": "at least", "low": 800.0}, "wide": True}
-    assert "before anything failed" in words.beyond(typed(CapacityArm, found))
+    assert "before anything failed" in capacity_words.beyond(typed(CapacityArm, found))
     found |= {"breaks": {"cause": "p99 response 7.2 ms"}}
-    assert words.beyond(typed(CapacityArm, found)) == "too few trials failed to say where it breaks"
+    assert (
+        capacity_words.beyond(typed(CapacityArm, found))
+        == "too few trials failed to say where it breaks"
+    )

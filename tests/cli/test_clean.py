@@ -5,7 +5,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import ResourceCreated
-from rmwbench.campaign.clean import settle
+from rmwbench.campaign.dead_campaign import settle
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
 from tests.support import synthetic_bundle

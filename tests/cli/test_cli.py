@@ -152,7 +152,7 @@ def test_an_answer_waits_for_nothing_that_it_does_not_need(verb, tmp_path):
     assert found.stdout.endswith("needless: []\n")
 
 
-NOT_SHOWN = ("rmwbench.published.claims.claims_file", "rmwbench.results.capacity.document")
+NOT_SHOWN = ("rmwbench.published.claims.claims_file", "rmwbench.results.capacity.capacity_document")
 """Of what `show` and `report` need for other campaigns only."""
 
 

@@ -20,7 +20,7 @@ TOKEN = "a-word-of-the-tests"
 DRIVER = """
 import pickle, sys
 from dataclasses import replace
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.cluster.gang import hosts_of, with_gang
 order, workers, agents, gang = pickle.load(sys.stdin.buffer)
 hosts, gang = hosts_of("pair", order.cell, gang, agents)

@@ -4,8 +4,8 @@ import json
 
 import pytest
 
-from rmwbench.cluster.estimate import document, machine_budget_s, text
-from rmwbench.cluster.schedule import duration_s
+from rmwbench.cluster.batch_schedule import duration_s
+from rmwbench.cluster.duration import document, machine_budget_s, text
 from rmwbench.errors import UserError
 from tests.campaign.test_course import plan
 from tests.support.command import exit_code

@@ -4,7 +4,7 @@ import copy
 
 import pytest
 
-from rmwbench.cluster import machine as on_machine
+from rmwbench.cluster import cluster_machine as on_machine
 from rmwbench.cluster.fleet import Fleet, Remote
 from rmwbench.errors import UserError
 from rmwbench.lab import machine

@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.trial import machines
-from rmwbench.cluster.estimate import document, text
+from rmwbench.cluster.duration import document, text
 from rmwbench.cluster.placed_fleet import PlacedFleet
 from rmwbench.cluster.placing import Placing, parse
 from rmwbench.codes import Code

@@ -19,7 +19,7 @@ from rmwbench.cluster.fleet import SHARED
 from rmwbench.lab.host.marker import VARIABLE
 from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.committee.sections import ReportSection, costs, share
-from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.cluster.nodes import Nodes, why_not
 from tests.lab import tools
 

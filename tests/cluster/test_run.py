@@ -20,12 +20,12 @@ from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import resumed_course
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.campaign.trial.void import kept, of_the_machine
+from rmwbench.cluster.batch_schedule import Schedule
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet as RealFleet
-from rmwbench.cluster.parts import PartSource
-from rmwbench.cluster.schedule import Schedule
+from rmwbench.cluster.machine_parts import PartSource
 from rmwbench.errors import UserError
 from tests.campaign.test_course import plan
 
@@ -318,7 +318,7 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
 
 def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
     clock = iter(range(0, 10**9, 5))
-    monkeypatch.setattr("rmwbench.cluster.parts.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("rmwbench.cluster.machine_parts.time.monotonic", lambda: float(next(clock)))
     ending, text = run(
         tmp_path / "out", Fleet(2), made=plan("{planned: 40, minimum: 5}"), budget_s=300.0
     )
@@ -333,7 +333,7 @@ def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
 
 def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, monkeypatch):
     clock = iter(range(0, 10**9, 5))
-    monkeypatch.setattr("rmwbench.cluster.parts.time.monotonic", lambda: float(next(clock)))
+    monkeypatch.setattr("rmwbench.cluster.machine_parts.time.monotonic", lambda: float(next(clock)))
     made = plan("{minimum: 5, maximum: 40, within_s: 150}")
     assert made.within_s == 150 < made.blocks * made.block_s / 2
     by_the_clock = campaign(tmp_path / "out", Fleet(2), made=made)

@@ -64,7 +64,7 @@ def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():
     assert (
         digest == again
         and "rmwbench/lab/host/init.py" in names
-        and "rmwbench/cluster/machine.py" in names
+        and "rmwbench/cluster/cluster_machine.py" in names
     )
     assert not [name for name in names if "__pycache__" in name]
 

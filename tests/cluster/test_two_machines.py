@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.metrics.context import Context
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find_workers, tool
 from rmwbench.suite.cells import cells

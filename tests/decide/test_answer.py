@@ -6,7 +6,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rmwbench.analysis.decide.answer import DecideCandidate, Failed, Outcome, UserLimit, Why, decide
+from rmwbench.analysis.decide.chances import (
+    DecideCandidate,
+    Failed,
+    Outcome,
+    UserLimit,
+    Why,
+    decide,
+)
 from rmwbench.analysis.decide.flips import At, along
 from rmwbench.analysis.decide.posterior import BlockValues, posterior
 from rmwbench.analysis.verdicts.verdict import Rules

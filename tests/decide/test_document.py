@@ -7,23 +7,23 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter
 
-from rmwbench.analysis.decide.answer import Failed, Met
+from rmwbench.analysis.decide.chances import Failed, Met
 from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
-from rmwbench.analysis.verdicts.limits import Outcome
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
-from rmwbench.report.decide import view
+from rmwbench.report.decision_view import view
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.results.decide import words
-from rmwbench.results.decide.document import summarise
-from rmwbench.results.decide.gather import (
+from rmwbench.results.decide import decide_words
+from rmwbench.results.decide.candidate_campaigns import (
     CandidateData,
     GatheredCase,
     Identity,
     MachineData,
     candidate,
 )
-from rmwbench.results.decide.model import Decided
+from rmwbench.results.decide.decide_document import summarise
+from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
@@ -124,7 +124,7 @@ def test_what_one_campaign_could_not_run_and_another_did_is_judged_by_what_it_di
         assert outcomes(decided(tmp_path, *paths))[FAST.arm] == "meets"
     (fast, _) = decided(tmp_path, unable, again).machines[0].candidates
     assert (fast.arm, fast.outcome, fast.why) == (FAST.arm, "misses", "not_supported")
-    assert words.reason(fast) == "no memory here"
+    assert decide_words.reason(fast) == "no memory here"
     text = decided(tmp_path, unable, again, most_ms=1.0).text
     assert f"{FAST.arm} cannot run here." in text and "misses" not in text
 
@@ -248,16 +248,18 @@ def test_memory_and_its_limit_have_one_unit(tmp_path, imu):
     found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
     for one in found.machines[0].candidates:
         (met,) = one.limits
-        assert words.measured(met).count(" MiB") == 2 and " MB" not in words.measured(met)
+        assert decide_words.measured(met).count(" MiB") == 2 and " MB" not in decide_words.measured(
+            met
+        )
 
 
 def test_one_block_has_no_interval():
     told = {"metric": "response_latency_p99", "unit": "ns", "at_most": 5e6}
     measured = {"value": 7.2e6, "low": 7.2e6, "high": 7.2e6}
     met = typed(Met, told | {"outcome": "open", "blocks": 1, "measured": measured})
-    assert "[" not in words.measured(met) and words.measured(met).endswith(": 1.44×")
-    assert words.observed(met) == "1 block"
-    assert words.measured(replace(met, blocks=2)).count("[") == 2
+    assert "[" not in decide_words.measured(met) and decide_words.measured(met).endswith(": 1.44×")
+    assert decide_words.observed(met) == "1 block"
+    assert decide_words.measured(replace(met, blocks=2)).count("[") == 2
 
 
 def test_a_failing_arm_says_how_often(tmp_path):
@@ -314,7 +316,7 @@ def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
     answer = decided(tmp_path, path)
     (along,) = answer.machines[0].along
     assert [one.meets for one in along.levels] == [(FAST.arm,)] * 2
-    assert words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
+    assert decide_words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
     flip = Flip(arm="x", before=Outcome.MEETS, after=Outcome.MISSES, from_=2, to=8)
     written = document(replace(along, flips=(flip,)))
     assert written["flips"] == [
@@ -343,7 +345,7 @@ def told(*outcomes, levels=(1, 2, 4, 8), before="meets"):
         from_=at[place].level,
         to=at[to].level,
     )
-    return words.flip(
+    return decide_words.flip(
         flip, Along(workload="w", factor="n", fixed={}, levels=tuple(at), flips=(flip,))
     )
 

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from rmwbench.lab.machine import card, gather
+from rmwbench.lab.machine import card, machine_facts
 from rmwbench.lab.machine.checks import RULES, checks, warnings
 from rmwbench.lab.machine.finding import LEVELS
 from rmwbench.lab.machine.probe import EdgeReading, Ticks, edge_probes
@@ -193,8 +193,8 @@ def test_what_the_doctor_samples_are_the_probes_of_a_trial(monkeypatch):
     edges = iter(
         EdgeReading(ticks, at, at, None, 2) for at, ticks in zip((0, 10**9), readings, strict=True)
     )
-    monkeypatch.setattr(gather, "read_edge", lambda: next(edges))
-    found = gather.sampled(0.0)
+    monkeypatch.setattr(machine_facts, "read_edge", lambda: next(edges))
+    found = machine_facts.sampled(0.0)
     probes = {row["probe"]: row["value"] for row in found["probes"]}
     assert probes["steal"] == pytest.approx(0.1) and probes["stolen_ticks"] == 1
     assert found["busy"] == pytest.approx(9 / 200)
@@ -254,4 +254,4 @@ def test_leftovers_are_removed_by_name_and_not_by_guess():
 
 def test_the_facts_of_this_machine_satisfy_every_rule():
     """Whatever this machine is like: no rule trips over what is really found."""
-    assert len(checks(gather.quick(card.describe()))) > 15
+    assert len(checks(machine_facts.quick(card.describe()))) > 15

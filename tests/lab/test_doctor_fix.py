@@ -15,7 +15,7 @@ from rmwbench.cli.machine import fix as verb
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import fixes
 from rmwbench.lab.machine.checks import checks
-from rmwbench.lab.machine.checks.network import MOST_ASKED_BYTES
+from rmwbench.lab.machine.checks.network_rules import MOST_ASKED_BYTES
 from rmwbench.lab.machine.finding import FixChange
 from tests.lab.test_doctor_checks import GOOD, changed
 from tests.support.command import rmwbench

@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 
 from rmwbench.lab.camera import drawn
-from rmwbench.lab.camera import source as frames
-from rmwbench.lab.camera.source import FrameSources, SourceBroken, account
+from rmwbench.lab.camera import frame_source as frames
+from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken, account
 from rmwbench.lab.host import Host
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.workload.camera import PixelFormat

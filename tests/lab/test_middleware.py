@@ -12,8 +12,8 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, catalogue, find, recipes, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
-from rmwbench.lab.middleware.likeness import unlike
 from rmwbench.lab.middleware.status import status
+from rmwbench.lab.middleware.worker_likeness import unlike
 from tests.lab import fake_worker
 
 

@@ -13,7 +13,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, find, workspace
 from rmwbench.lab.middleware.catalogue import Newest, Recipe, recipes
 from rmwbench.lab.middleware.newest import apt, offer, place
-from rmwbench.lab.middleware.newest import build as newest_build
+from rmwbench.lab.middleware.newest import source_build as newest_build
 from rmwbench.lab.middleware.newest.apt import SourcePackage
 from rmwbench.lab.middleware.newest.plan import PackageNeed, needs, plan
 from rmwbench.suite.file.load import parse

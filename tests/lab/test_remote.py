@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, interfaces
+from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, devices
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.process import records
@@ -233,5 +233,5 @@ def test_a_message_that_is_not_valid_ends_the_connection():
 
 
 def test_interfaces_are_found_by_their_address():
-    assert ("lo", "127.0.0.1") in interfaces.addresses()
-    assert interfaces.of_address("127.0.0.1")["mtu_bytes"] > 1000
+    assert ("lo", "127.0.0.1") in devices.addresses()
+    assert devices.of_address("127.0.0.1")["mtu_bytes"] > 1000

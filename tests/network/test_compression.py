@@ -3,7 +3,7 @@ fewer where they do not. Needs the built Zenoh worker, the link and TAP devices.
 
 import pytest
 
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from tests.campaign.ended import well

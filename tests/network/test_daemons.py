@@ -7,7 +7,7 @@ import pytest
 
 from rmwbench.campaign.plan.profile import daemons, needed_daemons
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell, cells

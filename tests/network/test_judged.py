@@ -14,14 +14,14 @@ from scipy import stats
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
+from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judged
 from rmwbench.lab.network.plumbing import NetworkBroken
-from rmwbench.lab.network.probe import STOPPED, FlowArrivals, chance_bound, flows, judged
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness, woken
 from rmwbench.lab.network.switch import RECORD, Mark, Switch, log_records
 from rmwbench.lab.sampling.sampler import merged
+from rmwbench.suite.network.link_trace import parsed
 from rmwbench.suite.network.network import Links, Network, NetworkChange
-from rmwbench.suite.network.trace import parsed
 from tests.network.laboratory import links
 
 NOTHING = {

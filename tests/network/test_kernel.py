@@ -14,14 +14,14 @@ from rmwbench.analysis.metrics.network import link_bytes
 from rmwbench.analysis.verdicts.unlike import ArmFacts, between
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.errors import UserError
 from rmwbench.lab.host import Hosts
-from rmwbench.lab.machine.checks.network import kernel_backend
+from rmwbench.lab.machine.checks.network_rules import kernel_backend
 from rmwbench.lab.network import NetworkBroken, bpf, bridge, kernel_tries
 from rmwbench.lab.network.kernel import Kernel
 from rmwbench.lab.network.netlink import ACT_SHOT, ACT_UNSPEC
-from rmwbench.lab.network.probe import chance_bound
+from rmwbench.lab.network.network_probe import chance_bound
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.load import parse

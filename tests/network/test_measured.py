@@ -6,15 +6,15 @@ import math
 
 import pytest
 
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.records.frame_counts import WHY
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import TrialEnded
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.trial.beside import network as beside_network
+from rmwbench.campaign.trial.beside import trial_network as beside_network
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.lab.host import Hosts
 from tests.lab import tools
 from tests.network.laboratory import cell, taps

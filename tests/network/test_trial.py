@@ -18,7 +18,7 @@ import pytest
 from rmwbench.campaign.plan.profile import address_environment
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab.host import Host, Hosts, common, marker
 from tests.lab import tools
 from tests.network.laboratory import cell, taps

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.trial import trial
-from rmwbench.campaign.trial.trial import run_trial
+from rmwbench.campaign.trial import trial_life
+from rmwbench.campaign.trial.trial_life import run_trial
 from rmwbench.lab.network import NetworkBroken
-from rmwbench.lab.sampling.cross_traffic import ROLE, Traffic
+from rmwbench.lab.sampling.cross_traffic_load import ROLE, Traffic
 from tests.campaign.ended import well
 from tests.lab import tools
 from tests.network.laboratory import cell, links, taps
@@ -173,7 +173,7 @@ def test_nothing_flows_on_where_the_network_breaks(monkeypatch):
         flowing.extend(name for name in names if name == "rmwbench-load\n")
         raise NetworkBroken("a link that broke within the window")
 
-    monkeypatch.setattr(trial, "drain", fail)
+    monkeypatch.setattr(trial_life, "drain", fail)
     result = run_trial(order(cell(AIR, steady_s=0.3)), tools.worker("cyclonedds"))
     assert (result.status, result.reason) == (
         "void",

@@ -10,8 +10,8 @@ from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.bring_up import TrialBringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.beside.bring_up.answer import MOST_POINTS, active_after, brought_up, chart, shown
-from rmwbench.report import columns
-from rmwbench.report.chart import bring_up as bring_up_chart
+from rmwbench.report import table_columns
+from rmwbench.report.chart import bring_up_chart
 from rmwbench.report.show import ros
 from rmwbench.results.model import document
 from rmwbench.results.shown import Charts, SuiteAnswer, WorkloadAnswer
@@ -144,5 +144,5 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
 
 
 def test_its_columns_are_its_own():
-    found = columns.of(typed(WorkloadAnswer, {"primary_metric": "bring_up_time"}))
+    found = table_columns.of(typed(WorkloadAnswer, {"primary_metric": "bring_up_time"}))
     assert [column.key for column in found] == ["all", "half", "never", "cpu", "memory"]

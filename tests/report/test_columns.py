@@ -1,6 +1,6 @@
 """Which columns a workload's tables have besides those of all."""
 
-from rmwbench.report import columns
+from rmwbench.report import table_columns
 from rmwbench.results.shown import WorkloadAnswer
 from tests.support.typed import typed
 
@@ -12,18 +12,19 @@ def workload(primary="response_latency_p50", **metrics):
 
 
 def keys(found):
-    return [column.key for column in columns.of(found)]
+    return [column.key for column in table_columns.of(found)]
 
 
 def test_an_ordinary_workload_has_the_columns_of_all():
-    assert columns.of(workload()) == columns.COLUMNS
-    assert columns.of(workload("publish_call_p50")) == columns.COLUMNS
+    assert table_columns.of(workload()) == table_columns.COLUMNS
+    assert table_columns.of(workload("publish_call_p50")) == table_columns.COLUMNS
 
 
 def test_a_primary_metric_of_its_own_comes_first():
     found = workload("match_time", match_time={"value": 1})
     assert (
-        keys(found)[0] == "primary" and columns.chosen(found, columns.of(found)[0]) == "match_time"
+        keys(found)[0] == "primary"
+        and table_columns.chosen(found, table_columns.of(found)[0]) == "match_time"
     )
 
 
@@ -41,7 +42,10 @@ def latencies(**values):
 
 
 def test_service_and_consumed_latency_stand_beside_a_response_that_they_are_apart_from():
-    assert columns.of(latencies(response=1e6, service=0.95e6, consumed=1.09e6)) == columns.COLUMNS
+    assert (
+        table_columns.of(latencies(response=1e6, service=0.95e6, consumed=1.09e6))
+        == table_columns.COLUMNS
+    )
     assert keys(latencies(response=1e6, service=0.85e6, consumed=1.02e6))[:3] == [
         "median",
         "tail",
@@ -53,7 +57,7 @@ def test_service_and_consumed_latency_stand_beside_a_response_that_they_are_apar
         "service",
         "consumed",
     ]
-    assert columns.of(latencies(response=1e6, service="inf")) == columns.COLUMNS
+    assert table_columns.of(latencies(response=1e6, service="inf")) == table_columns.COLUMNS
 
 
 def test_writing_is_shown_where_it_is_much_of_a_response_or_of_a_messages_processor_time():

@@ -13,11 +13,11 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.errors import UserError
-from rmwbench.report.compare import axis_of, effect, mark, unchanged, view
+from rmwbench.report.comparison_view import axis_of, effect, mark, unchanged, view
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.terminal import print_view
-from rmwbench.results.compare.document import compare
-from rmwbench.results.compare.model import Compared, Difference, MetricRow, NotComparable
+from rmwbench.results.compare.compare_document import compare
+from rmwbench.results.compare.compare_model import Compared, Difference, MetricRow, NotComparable
 from rmwbench.results.model import Ratio, document
 from rmwbench.results.selection import select
 from tests.support import kept, network_bundle, synthetic_bundle

@@ -5,9 +5,9 @@ import dataclasses
 
 import pytest
 
-from rmwbench.report.compare import view
+from rmwbench.report.comparison_view import view
 from rmwbench.report.render.html import write_html
-from rmwbench.results.compare.document import compare
+from rmwbench.results.compare.compare_document import compare
 from rmwbench.results.selection import select
 from tests.report.test_browser import CHROMIUM, browser, pytestmark  # noqa: F401 (a fixture and a mark)
 from tests.support import synthetic_bundle

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer import done
-from rmwbench.results.explain.model import UndoneTrial
+from rmwbench.results.explain.explain_model import UndoneTrial
 from rmwbench.results.shown import CampaignFacts, WorkloadAnswer, WorkloadArm
 from tests.support.typed import typed
 

@@ -12,13 +12,13 @@ from typer.testing import CliRunner
 from rmwbench.bundle import Bundle
 from rmwbench.cli.main import _app
 from rmwbench.errors import UserError
-from rmwbench.report.explain.view import view
+from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.explain.document import explanations
-from rmwbench.results.explain.model import Explanation, Losses, UndoneTrial
+from rmwbench.results.explain.explain_document import explanations
+from rmwbench.results.explain.explain_model import Explanation, Losses, UndoneTrial
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise
-from rmwbench.results.workload.losses import slow_of
+from rmwbench.results.workload.lost_messages import slow_of
 from tests.support import synthetic_bundle
 from tests.support.views import texts
 

@@ -6,13 +6,13 @@ import pytest
 
 from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
-from rmwbench.report import columns
-from rmwbench.report.capacity.view import curve
-from rmwbench.report.show.workload import topic_cell
+from rmwbench.report import table_columns
+from rmwbench.report.capacity.capacity_view import curve
+from rmwbench.report.show.workload_view import topic_cell
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.capacity.model import RaisedFactor, SearchLevel
+from rmwbench.results.capacity.capacity_model import RaisedFactor, SearchLevel
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
@@ -84,7 +84,7 @@ def test_an_arm_that_never_sends_is_not_said_to_lose():
     ],
 )
 def test_a_fate_has_its_column_where_some_arm_has_it(arms, told):
-    keys = [column.key for column in columns.of(shown(*arms))]
+    keys = [column.key for column in table_columns.of(shown(*arms))]
     at = keys.index("loss") + 1
     assert keys[at : at + len(told)] == told
     assert not {"never_sent", "late"} & {*keys} - {*told}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from rmwbench.report.render.markdown import escape, render_markdown
 from rmwbench.report.show.files import write_markdown
-from rmwbench.report.show.view import view
+from rmwbench.report.show.suite_view import view
 from tests.report.example_document import HOSTILE, example
 from tests.report.snapshot import check
 from tests.support.views import of_view, pictures

@@ -9,8 +9,8 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.conditions import conditions
-from rmwbench.report.show.view import view
-from rmwbench.results.explain.model import ArmTrials, Losses
+from rmwbench.report.show.suite_view import view
+from rmwbench.results.explain.explain_model import ArmTrials, Losses
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition

@@ -4,16 +4,16 @@ an image."""
 import pytest
 
 from rmwbench.results.answer.conclusions import conclusions
-from rmwbench.results.machine.model import OwnCosts
+from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import document
 from rmwbench.results.shown import SuiteAnswer, WorkloadArm
-from rmwbench.results.workload import own_cost
+from rmwbench.results.workload import arm_own_cost
 from tests.support.typed import typed
 
 
 def own_share(own, payload_bytes, workload):
     arms = [typed(WorkloadArm, one) for one in workload["arms"]]
-    return document(own_cost.own_share(typed(OwnCosts, own), payload_bytes, arms))
+    return document(arm_own_cost.own_share(typed(OwnCosts, own), payload_bytes, arms))
 
 
 def of(size, response, cpu):

@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report.chart import bring_up, charts, idle, over_time, style
-from rmwbench.report.chart.workload import card, figures
+from rmwbench.report.chart import bring_up_chart, charts, idle, over_time, style
+from rmwbench.report.chart.workload_charts import card, figures
 from rmwbench.report.explain.figures import explained
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Charts, WorkloadAnswer, WorkloadArm
@@ -40,7 +40,7 @@ def test_every_specification_is_plain_json(shown):
                     assert "NaN" not in json.dumps(spec, allow_nan=False)
 
 
-@pytest.mark.parametrize("kind", [bring_up, idle])
+@pytest.mark.parametrize("kind", [bring_up_chart, idle])
 def test_what_a_phone_has_is_a_specification_too(shown, kind):
     """A page and Markdown read it: what is none would end the report."""
     workload = replace(shown.workloads[0], primary_metric="pss")

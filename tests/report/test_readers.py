@@ -2,10 +2,10 @@
 
 import pytest
 
-from rmwbench.analysis.metrics.topics import POOLED
+from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
-from rmwbench.report.show.view import view
+from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise

@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.analysis.metrics.recording import RecordingFates
 from rmwbench.beside.recorder.answer import judged, notes, recordings, shown
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.report.show import ros
 from rmwbench.results.shown import SuiteAnswer
 from tests.support.typed import typed

@@ -20,8 +20,8 @@ from rmwbench.beside.ros_variables.answer import (
     shown,
 )
 from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlannedComparison
-from rmwbench.bundle.read import TrialLine
 from rmwbench.report.render.markdown import render_blocks
 from rmwbench.report.show import ros
 from rmwbench.results.shown import SuiteAnswer

@@ -102,7 +102,7 @@ def test_the_injected_medians_and_losses_come_back_inside_their_intervals(docume
 
 def test_metrics_agree_with_sql(bundle, document):
     """The same number by another road."""
-    from rmwbench.bundle.query import run
+    from rmwbench.bundle.sql import run
 
     _, rows = run(
         bundle,

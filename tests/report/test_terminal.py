@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from rmwbench.report.render.terminal import print_view
-from rmwbench.report.show.view import view
-from rmwbench.report.show.workload import intervals
+from rmwbench.report.show.suite_view import view
+from rmwbench.report.show.workload_view import intervals
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import SuiteAnswer
 from tests.report.example_document import example, example_document

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 from pydantic import TypeAdapter
 
-from rmwbench.analysis.metrics.topics import POOLED
+from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
-from rmwbench.report.compare import answer
-from rmwbench.report.explain.view import view as explained_view
+from rmwbench.report.comparison_view import answer
+from rmwbench.report.explain.explain_view import view as explained_view
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.report.show.view import view
+from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.compare.document import compare
-from rmwbench.results.explain.document import explanations
-from rmwbench.results.explain.model import Explanation
+from rmwbench.results.compare.compare_document import compare
+from rmwbench.results.explain.explain_document import explanations
+from rmwbench.results.explain.explain_model import Explanation
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.selection import select

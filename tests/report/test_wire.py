@@ -7,10 +7,10 @@ import re
 
 import pytest
 
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle
-from rmwbench.report.chart.workload import figures
-from rmwbench.report.show.view import view
+from rmwbench.report.chart.workload_charts import figures
+from rmwbench.report.show.suite_view import view
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
 from rmwbench.results.workload.groups import groups
@@ -234,9 +234,9 @@ def test_with_a_focus_other_topics_are_load(bundle):
 
 
 def test_a_script_can_ask_the_frames(bundle):
-    from rmwbench.bundle import query
+    from rmwbench.bundle import sql
 
-    names, rows = query.run(
+    names, rows = sql.run(
         bundle, "select class, count(*) from frames where trial = 0 group by 1 order by 1"
     )
     assert names[0] == "class"

@@ -7,13 +7,13 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.analysis.metrics.topics import POOLED
+from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
 from rmwbench.results import show
 from rmwbench.results.show import summarise
-from rmwbench.results.workload import arm as arm_report
 from rmwbench.results.workload import effects
+from rmwbench.results.workload import workload_arm as arm_report
 from tests.support import kept, synthetic_bundle, topics_bundle
 from tests.support.shown import show_document
 

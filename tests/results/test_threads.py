@@ -10,7 +10,7 @@ from rmwbench.bundle import Bundle
 from rmwbench.report.show.notes import by_text
 from rmwbench.results.compare.environment import definition_differences
 from rmwbench.results.compare.match import Match
-from rmwbench.results.decide.gather import definition_of
+from rmwbench.results.decide.candidate_campaigns import definition_of
 from rmwbench.results.show import summarise
 from tests.support import topics_bundle
 

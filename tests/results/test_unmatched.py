@@ -2,8 +2,8 @@
 
 from types import SimpleNamespace
 
-from rmwbench.bundle.read import TrialLine
-from rmwbench.results.workload.arm import ArmReport
+from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.results.workload.workload_arm import ArmReport
 
 
 def told(*lines):

@@ -164,7 +164,7 @@ class Proof:
 
     def query(self, sql: str, trial: int) -> list[tuple]:
         """The same bundle asked by SQL: another reader of the records than the analysis."""
-        from rmwbench.bundle.query import run
+        from rmwbench.bundle.sql import run
 
         return run(self.bundle, sql.format(trial=trial))[1]
 

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.capacity.document import summarise
+from rmwbench.results.capacity.capacity_document import summarise
 from tests.selfproof.proof import COMMAND
 
 pytestmark = pytest.mark.timing

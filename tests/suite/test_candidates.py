@@ -9,7 +9,7 @@ from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file import load
-from rmwbench.suite.file.candidates import Choice
+from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import find, read, shipped_suites

@@ -9,7 +9,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from rmwbench.suite.network.backend import lacking
-from rmwbench.suite.network.words import told
+from rmwbench.suite.network.network_words import told
 from rmwbench.suite.placement import placed
 from tests.network.laboratory import cell, links
 

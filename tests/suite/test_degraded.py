@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.candidates import Choice
+from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.file.places import find, read, shipped_suites
 

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
+from rmwbench.suite.network.link_trace import parsed
 from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Links, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
-from rmwbench.suite.network.trace import parsed
 
 SUITE = """\
 suite: net

@@ -3,10 +3,10 @@ cells apart in a plan, and what a placement on real machines says that it leaves
 
 import pytest
 
+from rmwbench.suite.network.link_trace import parsed
 from rmwbench.suite.network.network import Links, Medium, Network
+from rmwbench.suite.network.network_words import told
 from rmwbench.suite.network.spec import Spec
-from rmwbench.suite.network.trace import parsed
-from rmwbench.suite.network.words import told
 
 TRACE = parsed("walk.csv", "t_s,delay_ms\n0,5\n")
 RATED = {"rate_mbps": 5.0}

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.analysis.verdicts.limits import AtMost, NothingArrives, of_arm
+from rmwbench.analysis.verdicts.limit_outcomes import AtMost, NothingArrives, of_arm
 from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.limits import Limits
 from tests.analysis.test_outcomes import arm, interval

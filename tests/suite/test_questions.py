@@ -4,7 +4,7 @@ import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats.growth import sizes_of
-from rmwbench.results.workload.growth import graph_of
+from rmwbench.results.workload.cost_growth import graph_of
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
 from rmwbench.suite.file.places import shipped_suites

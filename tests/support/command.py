@@ -47,7 +47,7 @@ NOT_IMPORTED = (
     "rmwbench.cluster",
     "rmwbench.lab.camera.frame_program",
     "rmwbench.lab.camera.paced_program",
-    "rmwbench.bundle.query",
+    "rmwbench.bundle.sql",
 )
 """What needs Ray, what is a program of another process, and DuckDB, which complains where a fork of
 it ends."""

@@ -9,7 +9,7 @@ from rmwbench.report import view as shown
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.terminal import print_view
-from rmwbench.report.show.view import view as of_shown
+from rmwbench.report.show.suite_view import view as of_shown
 from rmwbench.report.view import Block, Facts, Items, Picture, Section, Table, Text
 from rmwbench.results.shown import SuiteAnswer
 

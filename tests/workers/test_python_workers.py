@@ -15,7 +15,7 @@ from rmwbench_workers.cyclonedds_python import Middleware, payload_of
 from rmwbench_workers.middleware import EndpointConfig, Layout, Qos, SessionConfig, WorkerError
 
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult, run_trial
+from rmwbench.campaign.trial.trial_life import TrialResult, run_trial
 from rmwbench.lab import machine
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse

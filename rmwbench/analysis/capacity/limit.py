@@ -23,8 +23,8 @@ from rmwbench.analysis.metrics.aggregate import (
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS
 from rmwbench.analysis.metrics.stability import Stability
 from rmwbench.analysis.stats.quantile import allowed, needed
-from rmwbench.analysis.verdicts import limits
-from rmwbench.analysis.verdicts.limits import OneTrial, Outcome
+from rmwbench.analysis.verdicts import limit_outcomes
+from rmwbench.analysis.verdicts.limit_outcomes import OneTrial, Outcome
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words import numbers as fmt
 
@@ -81,7 +81,7 @@ class Condition:
         """Open where messages that were still under way when the trial ended decide it."""
         waiting, of = under_way_of(self.metric, trial)
         share = waiting / of if waiting else 0.0
-        return limits.judge(OneTrial(value), self.below, level=0.0, under_way=share).outcome
+        return limit_outcomes.judge(OneTrial(value), self.below, level=0.0, under_way=share).outcome
 
     def shown(self, value: float, digits: int = 3) -> str:
         """With more digits it can be read back without changing it."""

@@ -12,7 +12,7 @@ from typing import Annotated, Any, cast
 
 from pydantic import Field
 
-from rmwbench.analysis.verdicts.limits import Outcome
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 
 Level = bool | int | float | str
 """Of a factor."""

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.chain.layers import Layers
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Kind, Metric, MetricScope
 from rmwbench.analysis.metrics.latency import Messages
-from rmwbench.analysis.metrics.network.network import TrialNetwork
+from rmwbench.analysis.metrics.network.network_metrics import TrialNetwork
 from rmwbench.analysis.metrics.sample import Sample
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.analysis.stats import intervals

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.analysis.verdicts.failing import counted, works_never
+from rmwbench.analysis.verdicts.failed_arms import counted, works_never
 from rmwbench.analysis.verdicts.likeness import Likeness
 from rmwbench.analysis.verdicts.pairs import Pairs, pairs
 from rmwbench.analysis.verdicts.pairs import evidence as pairs_evidence

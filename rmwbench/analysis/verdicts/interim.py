@@ -34,11 +34,11 @@ from rmwbench.analysis.metrics.context import Evidence, Row
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import FateCounts
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
-from rmwbench.analysis.metrics.topics import POOLED, judged_topics, unit
-from rmwbench.analysis.metrics.trial import measure_trial
+from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.disturbed import EVENT
-from rmwbench.analysis.verdicts.failing import FailedLine, lost_by_its_arm
+from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words, words
 from rmwbench.codes import Code
 from rmwbench.errors import UserError

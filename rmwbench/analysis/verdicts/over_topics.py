@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from rmwbench.analysis.metrics.topics import WHERE, Noun
+from rmwbench.analysis.metrics.topic_metrics import WHERE, Noun
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.verdicts.ordered_by import TIME, Words
 from rmwbench.analysis.verdicts.verdict import BlockRatio, By, Family, NoRatio, Verdict

@@ -24,7 +24,7 @@ from rmwbench.results.shown import (
     SuiteAnswer,
     Up,
 )
-from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.workload_arm import ArmReport
 from rmwbench.words import numbers as fmt
 
 TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)

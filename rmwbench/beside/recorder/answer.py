@@ -15,10 +15,10 @@ from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.recording import PLACES, Recorded, RecordingFates, recorded, total
 from rmwbench.analysis.records.ledger import ABSENT
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.measure import ReportTables
+from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.shown import (
     RecordedTopic,
     Recordings,

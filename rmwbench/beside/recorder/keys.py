@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field
 
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.names import NodeName, TopicName
+from rmwbench.suite.name_rules import NodeName, TopicName
 
 KEY = NAME = "recorder"
 """The workload's key, the name of rosbag2's process in a trial, and its role."""

@@ -20,10 +20,10 @@ from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.records.ledger import FOREIGN
 from rmwbench.beside.ros_variables.keys import CONTROL, HEARD, LENT, LOANS, NOT_HEARD, NOT_LENT
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.measure import ReportTables
+from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, SuiteAnswer
 from rmwbench.words import numbers as fmt
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.grid import LARGE, SMALL, GridWorkload
-from rmwbench.results.machine import model
-from rmwbench.results.machine.model import Difference
+from rmwbench.results.machine import machine_model as model
+from rmwbench.results.machine.machine_model import Difference
 
 CLASSES = (SMALL, LARGE)
 FLOOR_BLOCKS = 5

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 
 from rmwbench.campaign.calibrate import law, recovery
-from rmwbench.campaign.calibrate.evidence import SyntheticCampaign, SyntheticTrial
 from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, GridArm
 from rmwbench.campaign.calibrate.recovery import Check
+from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, SyntheticTrial
 from rmwbench.codes import Code
 
 LOST = ("lost_start", "lost_middle", "lost_end")

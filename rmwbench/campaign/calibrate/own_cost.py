@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rmwbench.analysis.metrics.glossary import METRICS, Use
-from rmwbench.campaign.calibrate.evidence import SyntheticCampaign
 from rmwbench.campaign.calibrate.grid import NOTHING, of_nothing
-from rmwbench.results.machine.model import CallCost, CostsAt, OwnCosts
+from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
+from rmwbench.results.machine.machine_model import CallCost, CostsAt, OwnCosts
 from rmwbench.results.model import Estimate
 
 TIMEOUT_S = 30

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from scipy import special
 
-from rmwbench.results.machine import model
-from rmwbench.results.machine.model import Outcome
+from rmwbench.results.machine import machine_model as model
+from rmwbench.results.machine.machine_model import Outcome
 
 RECOVERED: Outcome = "recovered"
 FAILED: Outcome = "failed"

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from rmwbench.bundle.read import TrialLine
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import recovery
 from rmwbench.campaign.calibrate.recovery import Check

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.calibrate import checks, recovery
-from rmwbench.campaign.calibrate.evidence import SyntheticCampaign, TrialLost, Untestable
 from rmwbench.campaign.calibrate.grid import GridWorkload
 from rmwbench.campaign.calibrate.recovery import Check
-from rmwbench.results.machine import model
-from rmwbench.results.machine.model import Outcome
+from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, TrialLost, Untestable
+from rmwbench.results.machine import machine_model as model
+from rmwbench.results.machine.machine_model import Outcome
 
 
 @dataclass(frozen=True)

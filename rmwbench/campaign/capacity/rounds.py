@@ -18,15 +18,15 @@ from typing import Any
 from rich.console import Console
 from rich.markup import escape
 
-from rmwbench.analysis.capacity.arm import ArmSearch
+from rmwbench.analysis.capacity.arm_capacity import ArmSearch
 from rmwbench.analysis.capacity.limit import LimitFinding, judge
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.stability import stability
-from rmwbench.analysis.metrics.trial import measure_trial
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.journal_lines import SearchEnded
-from rmwbench.campaign.capacity.request import (
+from rmwbench.campaign.capacity.search_request import (
     MOST_TRIALS,
     Contestant,
     SearchSpace,
@@ -37,10 +37,10 @@ from rmwbench.campaign.course import UNSUPPORTED, Batch
 from rmwbench.campaign.here import TrialEnd
 from rmwbench.campaign.plan.plan import Plan, Trial, duration_text
 from rmwbench.campaign.plan.unsupported import NOT_SUPPORTED
-from rmwbench.campaign.record.document import cells_table
+from rmwbench.campaign.record.campaign_document import cells_table
 from rmwbench.campaign.run import order
 from rmwbench.campaign.trial.outcome import Order
-from rmwbench.campaign.trial.trial import TrialResult
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.seed import derive_seed

@@ -17,7 +17,7 @@ from typing import Any
 
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import NAMESPACES, HostKind
+from rmwbench.lab.host.host_kind import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name

@@ -14,7 +14,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.attest import ASKED
 from rmwbench.campaign.trial.void import PATH_OPTION
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.camera.source import ring_bytes, senders
+from rmwbench.lab.camera.frame_source import ring_bytes, senders
 from rmwbench.lab.host import Host, allocations, check, check_tap
 from rmwbench.lab.host.host import available_memory_bytes
 from rmwbench.lab.middleware import Worker, require_workers, tool

@@ -29,10 +29,10 @@ from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, named_level, renumbered
-from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import parse, plain, written
 from rmwbench.suite.file.places import shown
-from rmwbench.suite.file.short import KEY as SHORT_KEY
+from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
 from rmwbench.words.numbers import counted
 

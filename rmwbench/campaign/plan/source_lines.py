@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
-from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import line_of
 from rmwbench.suite.modes import MODE_PREFIX
 from rmwbench.suite.suite import Suite

@@ -15,10 +15,10 @@ from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import Workers
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
-from rmwbench.lab.camera import source
+from rmwbench.lab.camera import frame_source
 from rmwbench.lab.host import HostKind
-from rmwbench.lab.host.kind import NAMESPACES
-from rmwbench.lab.machine.gather import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
+from rmwbench.lab.host.host_kind import NAMESPACES
+from rmwbench.lab.machine.machine_facts import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.middleware.ros2 import NAME as LAYER
 from rmwbench.lab.network.kernel_tries import why_not
@@ -50,7 +50,7 @@ def described(
             or _real_time(cell)
             or _beside(cell, workers, kind)
             or _in_pieces(cell)
-            or source.missing(cell)
+            or frame_source.missing(cell)
             or next(_lacking(cell, workers), None)
         )
     }

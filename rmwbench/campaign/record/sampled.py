@@ -12,7 +12,7 @@ from typing import Any
 
 from rmwbench.campaign.trial.attest.counted import of_the_trial
 from rmwbench.campaign.trial.outcome import TrialOutcome
-from rmwbench.lab.sampling.cross_traffic import ROLE as CROSS_TRAFFIC
+from rmwbench.lab.sampling.cross_traffic_load import ROLE as CROSS_TRAFFIC
 
 HARNESS = "harness"
 MACHINE = "machine"

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rmwbench.bundle.schema import table_from_columns, table_from_rows
 from rmwbench.campaign.record import sampled
-from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
+from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
 from rmwbench.campaign.trial.attest.counted import of_the_trial, own_interfaces
 from rmwbench.campaign.trial.held import schedule_of
 from rmwbench.campaign.trial.outcome import TrialOutcome

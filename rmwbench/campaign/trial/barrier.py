@@ -22,7 +22,7 @@ from rmwbench.campaign.trial.first_messages import hear_first_messages
 from rmwbench.campaign.trial.noting import note, step, take_events
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code
-from rmwbench.lab.host import interfaces
+from rmwbench.lab.host import devices
 from rmwbench.lab.process.crew import Crew, Posted
 from rmwbench.lab.process.worker import WorkerFailed
 
@@ -145,6 +145,6 @@ def _read_traffic(outcome: TrialOutcome, crew: Crew, at: str) -> None:
     for host in crew.hosts:
         here = (worker for worker in crew.workers.values() if worker.host is crew.hosts[host])
         pid = next((worker.pid for worker in here if worker.pid is not None), None)
-        found = interfaces.carried(pid) if pid is not None else None
+        found = devices.carried(pid) if pid is not None else None
         if found is not None:
             outcome.network.traffic.setdefault(at, {})[host] = found

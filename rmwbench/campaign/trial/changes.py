@@ -22,7 +22,7 @@ from rmwbench.campaign.plan.profile import (
 )
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.barrier import fields_of, take_created, take_opened
-from rmwbench.campaign.trial.beside.network import noted
+from rmwbench.campaign.trial.beside.trial_network import noted
 from rmwbench.campaign.trial.killed import KILLED
 from rmwbench.campaign.trial.noting import note, note_hello
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow

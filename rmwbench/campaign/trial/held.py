@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rmwbench.campaign.record.schedule import never_sent_due_ns, planned
+from rmwbench.campaign.record.due_times import never_sent_due_ns, planned
 from rmwbench.campaign.trial.noting import note, note_flag
 from rmwbench.campaign.trial.outcome import TrialOutcome, TrialWindow
 from rmwbench.codes import Code, Reason

@@ -13,7 +13,7 @@ import numpy as np
 from rmwbench.beside import Left
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.codes import Code, FailedBy, Reason
-from rmwbench.lab.camera.source import Account
+from rmwbench.lab.camera.frame_source import Account
 from rmwbench.lab.clock import OWN, Clock, HostClocks
 from rmwbench.lab.network import NetworkFinding
 from rmwbench.lab.process.records import RecordSection

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 
 from rmwbench.campaign.plan.profile import Workers, address_environment
 from rmwbench.campaign.trial.outcome import TrialOutcome
-from rmwbench.campaign.trial.real_time import scheduling
-from rmwbench.lab.camera.source import FrameSources
+from rmwbench.campaign.trial.real_time_check import scheduling
+from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.host import Container
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess

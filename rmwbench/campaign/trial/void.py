@@ -11,7 +11,7 @@ from typing import Any
 
 from rmwbench.campaign.trial import machines
 from rmwbench.campaign.trial.attest import ASKED, contradiction, reasons
-from rmwbench.campaign.trial.beside import network, sources
+from rmwbench.campaign.trial.beside import sources, trial_network
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.campaign.trial.spoilt import SPOILT
 from rmwbench.codes import Code, Reason
@@ -34,7 +34,7 @@ def void_reasons(outcome: TrialOutcome, attested: list[dict[str, Any]]) -> list[
         lambda: _granted(outcome),
         lambda: of_the_machine(outcome),
         lambda: (Reason(Code.WORKER_CLOCK, text) for text in strange_clocks(outcome)),
-        lambda: network.void_reasons(outcome),
+        lambda: trial_network.void_reasons(outcome),
         lambda: sources.void_reasons(outcome),
         lambda: _path(outcome, attested),
     )

@@ -36,10 +36,14 @@ def calibrate(
         int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")
     ] = 1,
 ) -> None:
-    from rmwbench.campaign.calibrate.session import CalibrationSession, Interrupted, fresh_directory
+    from rmwbench.campaign.calibrate.calibration_session import (
+        CalibrationSession,
+        Interrupted,
+        fresh_directory,
+    )
     from rmwbench.report import calibration
     from rmwbench.report.render.terminal import print_view
-    from rmwbench.results.machine.calibration import exit_code
+    from rmwbench.results.machine.calibration_document import exit_code
     from rmwbench.results.model import document as as_document
     from rmwbench.results.show import summarise
 

@@ -31,7 +31,7 @@ def clean(
         bool, typer.Option("--dry-run", help="Only say what would be removed.")
     ] = False,
 ) -> None:
-    from rmwbench.campaign.clean import settle
+    from rmwbench.campaign.dead_campaign import settle
     from rmwbench.lab.host.sweep import remove_directories, remove_strays
     from rmwbench.lab.sampling import cgroup
 

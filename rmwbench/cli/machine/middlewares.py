@@ -144,8 +144,8 @@ def build(
     from rmwbench.lab.middleware import build as building
     from rmwbench.lab.middleware import tool
     from rmwbench.lab.middleware.catalogue import apt_command
-    from rmwbench.lab.middleware.newest import build as newest_build
     from rmwbench.lab.middleware.newest import place
+    from rmwbench.lab.middleware.newest import source_build as newest_build
     from rmwbench.lab.middleware.newest.offer import offers
 
     def announce(text: str) -> None:

@@ -21,7 +21,7 @@ def campaigns_in(
         return []  # and nothing is imported that reads a campaign
     from rmwbench.published.campaign import of_shown
     from rmwbench.published.claims.campaign.claims_session import campaigns, is_session
-    from rmwbench.results.measured import measured
+    from rmwbench.results.measured_campaign import measured
 
     found = []
     for directory in directories:

@@ -8,7 +8,7 @@ import typer
 
 from rmwbench.cli.console import print_json
 from rmwbench.cli.help import NamesOrVerbs
-from rmwbench.cli.pages import Html, Out, page
+from rmwbench.cli.page_files import Html, Out, page
 from rmwbench.cli.published import claims_run
 from rmwbench.cli.published.campaigns import campaigns_in
 from rmwbench.cli.published.forms import deliver

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rmwbench.published.committee.section_runs import Sections
     from rmwbench.published.committee.sections import BudgetShare
     from rmwbench.report.view import View
-    from rmwbench.suite.file.candidates import Choice
+    from rmwbench.suite.file.candidate_list import Choice
 
 
 TITLE = "Middlewares for ROS 2: a report for its technical steering committee"
@@ -139,9 +139,9 @@ def _machines(cluster: str | None, out: Path | None) -> int | None:
             actual=cluster,
             fix="rmwbench published report tsc --cluster 8",
         )
-    from rmwbench.cluster import start
+    from rmwbench.cluster import cluster_start
 
-    return start.machines(cluster)
+    return cluster_start.machines(cluster)
 
 
 def _new(
@@ -249,7 +249,7 @@ def _carry_out(session: "CommitteeSession", as_json: bool, cluster: str | None) 
 
 
 def _on(address: str, session: "CommitteeSession") -> "Sections":
-    from rmwbench.cluster.start import new_campaign, resumed_campaign
+    from rmwbench.cluster.cluster_start import new_campaign, resumed_campaign
     from rmwbench.published.committee.section_runs import Sections
 
     begin = functools.partial(new_campaign, address, None, None)

@@ -9,7 +9,7 @@ import typer
 
 from rmwbench.cli.console import print_json
 from rmwbench.cli.help import PlainGroup
-from rmwbench.cli.pages import Out, page, say_written
+from rmwbench.cli.page_files import Out, page, say_written
 from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from rmwbench.cli.console import print_json
-from rmwbench.cli.pages import Html, Out, page
+from rmwbench.cli.page_files import Html, Out, page
 from rmwbench.cli.published.forms import deliver
 
 if TYPE_CHECKING:

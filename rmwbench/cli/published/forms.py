@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from rmwbench.cli.console import stdout_console
-from rmwbench.cli.pages import say_written
+from rmwbench.cli.page_files import say_written
 
 if TYPE_CHECKING:
     from rmwbench.report.view import View

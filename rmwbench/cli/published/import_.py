@@ -51,7 +51,7 @@ def import_(
         return
     from rmwbench.bundle import Bundle
     from rmwbench.published.importers import import_published
-    from rmwbench.report import imported
+    from rmwbench.report import imported_view
     from rmwbench.results.imported import summarise
 
     kind, path = _kind_and_path(words or [])
@@ -63,7 +63,7 @@ def import_(
 
         print_json(document(found))
     else:
-        deliver(imported.view(found, figures=figures))
+        deliver(imported_view.view(found, figures=figures))
 
 
 def _kind_and_path(words: list[str]) -> tuple[str | None, str]:

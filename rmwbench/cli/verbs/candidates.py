@@ -11,7 +11,7 @@ from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
     from rmwbench.lab.middleware import Worker
-    from rmwbench.suite.file.candidates import Candidate, Candidates
+    from rmwbench.suite.file.candidate_list import Candidate, Candidates
 
 SCHEMA, VERSION = "rmwbench/candidates", 1
 
@@ -69,7 +69,7 @@ def _chosen(names: list[str]) -> "tuple[Candidates, list[Candidate]]":
     from pathlib import Path
 
     from rmwbench.suite.fault import Fault
-    from rmwbench.suite.file.candidates import is_file
+    from rmwbench.suite.file.candidate_list import is_file
     from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 
     known = known_candidates()

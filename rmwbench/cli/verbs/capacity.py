@@ -97,10 +97,10 @@ def capacity(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.campaign.capacity.request import SearchRequest, forecast
-    from rmwbench.campaign.capacity.start import new_search
+    from rmwbench.campaign.capacity.search_request import SearchRequest, forecast
+    from rmwbench.campaign.capacity.search_start import new_search
     from rmwbench.cli.verbs.plan import parse_duration_s
-    from rmwbench.results.capacity.document import summarise
+    from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
     directory = out or CAMPAIGNS / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
@@ -128,7 +128,7 @@ def capacity(
     if as_json:
         print_json(document(found))
     else:
-        from rmwbench.report.capacity.view import view
+        from rmwbench.report.capacity.capacity_view import view
         from rmwbench.report.render.html import write_html
         from rmwbench.report.render.terminal import print_view
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
-from rmwbench.cli.pages import Html, Out, page, say_written
+from rmwbench.cli.page_files import Html, Out, page, say_written
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -53,8 +53,8 @@ def compare(
     html: Html = None,
 ) -> None:
     from rmwbench.published.committee.evaluation_session import is_session
-    from rmwbench.report.compare import view
-    from rmwbench.results.compare.document import compare as compared
+    from rmwbench.report.comparison_view import view
+    from rmwbench.results.compare.compare_document import compare as compared
     from rmwbench.results.model import document
     from rmwbench.results.selection import select
 

@@ -52,9 +52,9 @@ def decide(
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
-    from rmwbench.report.decide import view
+    from rmwbench.report.decision_view import view
     from rmwbench.report.render.terminal import print_view
-    from rmwbench.results.decide.document import summarise
+    from rmwbench.results.decide.decide_document import summarise
     from rmwbench.results.model import document
     from rmwbench.suite.file.limits_file import read_limits
 

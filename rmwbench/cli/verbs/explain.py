@@ -42,7 +42,7 @@ def explain(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.results.explain.document import explanations
+    from rmwbench.results.explain.explain_document import explanations
     from rmwbench.results.model import document
 
     bundle = Bundle(directory or newest_campaign())
@@ -64,7 +64,7 @@ def explain(
     if as_json:
         print_json(document(found))
         return
-    from rmwbench.report.explain.view import view
+    from rmwbench.report.explain.explain_view import view
     from rmwbench.report.render.terminal import print_view
 
     print_view(view(found), stdout_console())

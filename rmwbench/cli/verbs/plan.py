@@ -100,8 +100,8 @@ def plan(
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner, Request
     from rmwbench.campaign.start import checked
-    from rmwbench.cluster import estimate
-    from rmwbench.lab.host.kind import NAMESPACES
+    from rmwbench.cluster import duration
+    from rmwbench.lab.host.host_kind import NAMESPACES
     from rmwbench.lab.machine import card
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
@@ -142,7 +142,7 @@ def plan(
         lacking = {} if len(lacking) == len(found) else lacking
     if cluster is not None and budget_s is not None:
         gangs = max(1, cluster // (max(len(cell.hosts) for cell in found) if gang else 1))
-        budget_s = estimate.machine_budget_s(
+        budget_s = duration.machine_budget_s(
             lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking),
             gangs,
             budget_s,
@@ -150,14 +150,14 @@ def plan(
         request = replace(request, budget_s=budget_s)
     made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
     per_trial = max(len(cell.hosts) for cell in found) if gang else 1
-    on_cluster = None if cluster is None else estimate.document(made, cluster, per_trial)
+    on_cluster = None if cluster is None else duration.document(made, cluster, per_trial)
     if as_json:
         document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
         print_json(document)
     else:
         _print(made, order, wishes)
         if on_cluster is not None:
-            typer.echo(f"\n{estimate.text(on_cluster)}")
+            typer.echo(f"\n{duration.text(on_cluster)}")
 
 
 def parse_duration_s(text: str) -> float:
@@ -321,7 +321,7 @@ def _print_networks(console: "Console", made: "Plan") -> None:
     """What lies between hosts, each network once with what is compared over it."""
     from rich.markup import escape
 
-    from rmwbench.suite.network.words import told
+    from rmwbench.suite.network.network_words import told
 
     found: dict[tuple[str, ...], list[str]] = {}
     for cell in made.cells:

@@ -9,7 +9,7 @@ from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.words.printable import printable
 
 if TYPE_CHECKING:
-    from rmwbench.bundle.query import QueryResult
+    from rmwbench.bundle.sql import QueryResult
 
 
 def register(app: typer.Typer) -> None:
@@ -42,7 +42,7 @@ def query(
 ) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
-    from rmwbench.bundle.query import ask
+    from rmwbench.bundle.sql import ask
     from rmwbench.errors import UserError
 
     if as_json and as_csv:

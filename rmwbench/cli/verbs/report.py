@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.pages import say_written
+from rmwbench.cli.page_files import say_written
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -133,10 +133,10 @@ def _check(kind: ReportFormat, path: Path) -> None:
 
 
 def _write_capacity(kind: ReportFormat, bundle: "Bundle", path: Path) -> None:
-    from rmwbench.report.capacity.view import view
+    from rmwbench.report.capacity.capacity_view import view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.render.markdown import write_markdown
-    from rmwbench.results.capacity.document import summarise
+    from rmwbench.results.capacity.capacity_document import summarise
 
     made = view(summarise(bundle), draw=True)
     (write_html if kind is ReportFormat.html else write_markdown)(made, path)

@@ -71,7 +71,7 @@ def _resumed(directory: Path, cluster: str | None) -> "Runner[TrialSource]":
         from rmwbench.campaign.start import resumed_campaign
 
         return resumed_campaign(directory)
-    from rmwbench.cluster.start import resumed_campaign as resumed_on
+    from rmwbench.cluster.cluster_start import resumed_campaign as resumed_on
 
     return resumed_on(cluster, directory)
 

@@ -155,7 +155,7 @@ def _new_on(
     address: str, copy_to: str | None, place: str | None, gang: bool
 ) -> "Callable[..., Runner[TrialSource]]":
     from rmwbench.cluster import placing
-    from rmwbench.cluster.start import new_campaign
+    from rmwbench.cluster.cluster_start import new_campaign
 
     if place is not None and gang:
         raise UserError(

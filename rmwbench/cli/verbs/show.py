@@ -79,16 +79,16 @@ def show(
     else:
         from rmwbench.published.campaign_section import evaluated
         from rmwbench.report.render.terminal import print_view
-        from rmwbench.report.show.view import view
+        from rmwbench.report.show.suite_view import view
 
         print_view(view(shown, evaluated(shown)), stdout_console())
     raise typer.Exit(exit_code(shown))
 
 
 def _capacity(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.report.capacity.view import view
+    from rmwbench.report.capacity.capacity_view import view
     from rmwbench.report.render.terminal import print_view
-    from rmwbench.results.capacity.document import summarise
+    from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
     found = summarise(bundle)
@@ -99,7 +99,7 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.report import imported
+    from rmwbench.report import imported_view
     from rmwbench.report.render.terminal import print_view
     from rmwbench.results.imported import summarise
     from rmwbench.results.model import document
@@ -108,4 +108,4 @@ def _imported(bundle: "Bundle", as_json: bool) -> None:
     if as_json:
         print_json(document(answer))
         return
-    print_view(imported.view(answer), stdout_console())
+    print_view(imported_view.view(answer), stdout_console())

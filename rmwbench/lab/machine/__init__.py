@@ -2,7 +2,7 @@
 middleware, spoiled a trial."""
 
 from rmwbench.lab.machine.card import state
-from rmwbench.lab.machine.doctor import Checkup, checkup, describe
+from rmwbench.lab.machine.checkup import Checkup, checkup, describe
 from rmwbench.lab.machine.probe import (
     EdgeReading,
     Ticks,
@@ -14,7 +14,7 @@ from rmwbench.lab.machine.probe import (
     read_ticks,
     window_probes,
 )
-from rmwbench.lab.machine.rules import (
+from rmwbench.lab.machine.void_rules import (
     RULES,
     STEAL_VOID_FRACTION,
     Rule,

@@ -16,7 +16,7 @@ from typing import Any
 
 from rmwbench import home
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.lab.machine import gather
+from rmwbench.lab.machine import machine_facts
 from rmwbench.lab.machine.finding import Finding, FixChange
 from rmwbench.whole_file import make_directory, write_whole
 
@@ -101,7 +101,7 @@ class KernelFiles:
             return os.access(self._path(step), os.W_OK)
         hard = _pair(step.value)[1]
         raises = step.before is None or _order(hard) > _order(_pair(step.before)[1])
-        return not raises or gather.has_capability(CAP_SYS_RESOURCE)
+        return not raises or machine_facts.has_capability(CAP_SYS_RESOURCE)
 
     def set(self, step: FixStep, value: str) -> str:
         """Why it could not be set, empty where it was."""

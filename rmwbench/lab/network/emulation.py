@@ -23,10 +23,11 @@ import numpy as np
 
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.host.host import NetlinkMessage
-from rmwbench.lab.network import plumbing, probe, promise
+from rmwbench.lab.network import network_probe as probe
+from rmwbench.lab.network import plumbing, promise
 from rmwbench.lab.network.kernel import Kernel
+from rmwbench.lab.network.network_probe import NetworkFinding
 from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
-from rmwbench.lab.network.probe import NetworkFinding
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
 from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, described

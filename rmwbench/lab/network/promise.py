@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.lab.network.network_probe import NetworkFinding, exposed, loss_finding
 from rmwbench.lab.network.plumbing import QUEUE_FRAMES
-from rmwbench.lab.network.probe import NetworkFinding, exposed, loss_finding
 from rmwbench.lab.network.switch import DELIVERED
 from rmwbench.suite.network.network import KERNEL, Links
 

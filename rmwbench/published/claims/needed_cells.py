@@ -12,7 +12,7 @@ from itertools import product
 from typing import Any
 
 from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Levels
-from rmwbench.suite.file.short import KEY as SHORT
+from rmwbench.suite.file.short_version import KEY as SHORT
 
 LAYERS = ("rclcpp", "native", "rclpy", "floor")
 """After the claim's own."""

@@ -10,7 +10,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rmwbench.analysis.metrics.topics import OF_TOPICS, Topic, judged_topics
+from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS, Topic, judged_topics
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.fault import Fault, unknown

@@ -20,7 +20,7 @@ from rmwbench.published.state_file import StateFile, check_empty, make_empty
 
 if TYPE_CHECKING:
     from rmwbench.published.committee.sections import BudgetShare
-    from rmwbench.suite.file.candidates import Choice
+    from rmwbench.suite.file.candidate_list import Choice
 
 STATE = StateFile("evaluation.json", "rmwbench published report", "rmwbench/evaluation-run", 1)
 _OCCUPIED = (
@@ -71,7 +71,7 @@ class CommitteeSession:
         STATE.save(self.directory, state)
 
     def choice(self) -> "Choice":
-        from rmwbench.suite.file.candidates import Choice  # with what reads suites
+        from rmwbench.suite.file.candidate_list import Choice  # with what reads suites
 
         return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
 

@@ -24,8 +24,8 @@ from rmwbench.published.questionnaire.questions_file import load as load_questio
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, verdict_of
-from rmwbench.results.decide.document import summarise as decide
-from rmwbench.results.decide.model import Decided
+from rmwbench.results.decide.decide_document import summarise as decide
+from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise

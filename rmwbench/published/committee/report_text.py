@@ -34,12 +34,12 @@ from rmwbench.report.render.markdown import (
 from rmwbench.report.show import ros
 from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.files import write_markdown
-from rmwbench.report.show.workload import KEY, matrix, topic_cell
+from rmwbench.report.show.workload_view import KEY, matrix, topic_cell
 from rmwbench.report.view import Block, TableCell
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
-from rmwbench.results.decide import words as decided_words
+from rmwbench.results.decide import decide_words as decided_words
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS

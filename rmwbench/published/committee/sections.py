@@ -21,9 +21,9 @@ from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.errors import UserError
-from rmwbench.lab.host.kind import NAMESPACES
+from rmwbench.lab.host.host_kind import NAMESPACES
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.file.candidates import NO_CHOICE, Choice
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import find, read
 

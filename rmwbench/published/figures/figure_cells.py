@@ -13,8 +13,8 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.published.figures.figures_file import MeasuredFigure, fill
+from rmwbench.suite.file.interop_pairs import ARROW
 from rmwbench.suite.file.load import plain
-from rmwbench.suite.file.pairs import ARROW
 from rmwbench.suite.file.places import find, read, shown
 
 Values = dict[str, Any]

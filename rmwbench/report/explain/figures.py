@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rmwbench.report.explain import shares
-from rmwbench.report.explain.charts import shares as draw
+from rmwbench.report.explain.explain_charts import shares as draw
 from rmwbench.report.explain.shares import CLAIMED, COUNTED, INFERRED, ShareBar, percent
 from rmwbench.report.view import LegendKey, Picture, Table, TableColumn
 from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
-from rmwbench.results.workload.losses import measure, slow_of
+from rmwbench.results.workload.lost_messages import measure, slow_of
 from rmwbench.words import numbers as fmt
 
 PHASES = {"late": "waiting to be sent", "writing": "writing", "flight": "in flight"}

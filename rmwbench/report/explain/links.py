@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.analysis.metrics.network.link_bytes import BYTES
 from rmwbench.analysis.records.frames import CLASSES
-from rmwbench.report.explain.charts import shares as draw
+from rmwbench.report.explain.explain_charts import shares as draw
 from rmwbench.report.explain.figures import numbers, with_legend
 from rmwbench.report.explain.shares import COUNTED, BarPart, ShareBar, percent
 from rmwbench.report.view import LegendKey, Picture, Table

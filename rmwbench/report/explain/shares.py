@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.report.view import LegendKey
 from rmwbench.results.shown import PathShare, WorkloadArm
-from rmwbench.results.workload.losses import measure
+from rmwbench.results.workload.lost_messages import measure
 from rmwbench.words import numbers as fmt
 
 SEEN = 0.005

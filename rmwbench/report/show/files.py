@@ -6,7 +6,7 @@ from altair.utils.schemapi import debug_mode
 
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.render import html, markdown
-from rmwbench.report.show.view import view
+from rmwbench.report.show.suite_view import view
 from rmwbench.results.shown import SuiteAnswer
 
 

@@ -15,8 +15,8 @@ from rmwbench.results.answer import done, facts
 from rmwbench.results.answer.headline import headline, is_untimed
 from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
-from rmwbench.results.workload.losses import slow_of
-from rmwbench.results.workload.own_cost import LARGE
+from rmwbench.results.workload.arm_own_cost import LARGE
+from rmwbench.results.workload.lost_messages import slow_of
 from rmwbench.results.workload.spread import unlike
 from rmwbench.words import numbers as fmt
 

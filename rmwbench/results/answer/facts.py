@@ -14,9 +14,16 @@ from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
-from rmwbench.analysis.metrics.topics import WHERE, Noun, noun
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.analysis.verdicts.limits import MEETS, MISSES, NONE, NOT_SUPPORTED, OPEN, UNKNOWN
+from rmwbench.analysis.metrics.topic_metrics import WHERE, Noun, noun
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.analysis.verdicts.limit_outcomes import (
+    MEETS,
+    MISSES,
+    NONE,
+    NOT_SUPPORTED,
+    OPEN,
+    UNKNOWN,
+)
 from rmwbench.analysis.verdicts.ordered_by import Words
 from rmwbench.analysis.verdicts.verdict import By, Family, VerdictName
 from rmwbench.results.shown import (

@@ -10,11 +10,11 @@ from statistics import median
 from typing import Any
 
 from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
-from rmwbench.bundle.read import TrialLine
+from rmwbench.results.compare.compare_model import Difference, TopicLikeness, TopicName
 from rmwbench.results.compare.match import Match
 from rmwbench.results.compare.match import name as cell_name
-from rmwbench.results.compare.model import Difference, TopicLikeness, TopicName
 from rmwbench.results.compare.settings import differences, lines, of_texts
 from rmwbench.results.selection import Selection
 from rmwbench.suite.workload.schedule import schedule_of

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rmwbench.results.compare.model import Difference
+from rmwbench.results.compare.compare_model import Difference
 
 MOST_LINES = 200
 

@@ -1,8 +1,8 @@
 """The machine of a campaign, as every answer shows it."""
 
 from rmwbench.bundle import Bundle
-from rmwbench.results.machine.calibration import calibration
-from rmwbench.results.machine.model import Machine
+from rmwbench.results.machine.calibration_document import calibration
+from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import Fact
 
 

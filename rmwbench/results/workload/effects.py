@@ -16,13 +16,13 @@ from typing import Any
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
-from rmwbench.analysis.metrics.topics import POOLED
+from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import gains
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results import shown
 from rmwbench.results.shown import WorkloadAnswer
-from rmwbench.results.workload.arm import ArmReport
+from rmwbench.results.workload.workload_arm import ArmReport
 from rmwbench.words import numbers as fmt
 
 METRICS = names_for(Use.EFFECT)

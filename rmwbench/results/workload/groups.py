@@ -16,7 +16,7 @@ import numpy as np
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials
 from rmwbench.analysis.metrics.glossary import METRICS, Kind, nodes
 from rmwbench.analysis.metrics.network.link_bytes import UP, Wire
-from rmwbench.analysis.metrics.network.network import TrialNetwork
+from rmwbench.analysis.metrics.network.network_metrics import TrialNetwork
 from rmwbench.analysis.records.frames import CLASSES
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData

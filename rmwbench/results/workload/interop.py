@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
 
-from rmwbench.analysis.verdicts.failing import lost_by_its_arm
-from rmwbench.analysis.verdicts.limits import SILENT
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.analysis.verdicts.limit_outcomes import SILENT
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Matrix, PairCell, PairOutcome, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt

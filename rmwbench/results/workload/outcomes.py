@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import OF_TOPICS
-from rmwbench.analysis.verdicts import limits as judge
-from rmwbench.analysis.verdicts.limits import (
+from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS
+from rmwbench.analysis.verdicts import limit_outcomes as judge
+from rmwbench.analysis.verdicts.limit_outcomes import (
     MEETS,
     MISSES,
     NONE,
@@ -37,7 +37,7 @@ from rmwbench.results.shown import (
     WorkloadAnswer,
     WorkloadArm,
 )
-from rmwbench.results.workload.losses import slow
+from rmwbench.results.workload.lost_messages import slow
 from rmwbench.words import numbers as fmt
 
 MARKS = {MEETS: "✓", MISSES: "!", NONE: "✗", OPEN: "?", UNKNOWN: "·", NOT_SUPPORTED: "–"}

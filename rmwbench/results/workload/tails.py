@@ -13,10 +13,10 @@ from rmwbench.analysis.records.frame_counts import counts_of
 from rmwbench.analysis.records.frames import frames_of
 from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.evidence import TrialEvidence, evidence
-from rmwbench.bundle.read import TrialLine
-from rmwbench.results.explain.model import Cause, SlowMessage, TailAnswer
-from rmwbench.results.measure import ReportTables
+from rmwbench.results.explain.explain_model import Cause, SlowMessage, TailAnswer
+from rmwbench.results.report_tables import ReportTables
 
 SOURCE = "response_latency"
 EXAMPLES = 5

@@ -8,8 +8,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file import candidates
-from rmwbench.suite.file.candidates import Candidate, Candidates, CandidatesFile
+from rmwbench.suite.file import candidate_list
+from rmwbench.suite.file.candidate_list import Candidate, Candidates, CandidatesFile
 from rmwbench.suite.file.places import CANDIDATES_FILE, read, shown, suites_directory
 from rmwbench.suite.file.tree import (
     fault_error,
@@ -50,7 +50,7 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
     )
     try:
         if "candidates" in tree:
-            tree["candidates"] = candidates.expanded(tree["candidates"], besides)
+            tree["candidates"] = candidate_list.expanded(tree["candidates"], besides)
         file = CandidatesFile.model_validate(
             values_of(tree, where), context={"directory": path.parent}
         )
@@ -63,7 +63,7 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
     found = {}
     for index, one in enumerate(file.candidates):
         said = values_of(tree["candidates"][index], where)
-        arm = {key: value for key, value in said.items() if key not in candidates.OF_THE_FILE}
+        arm = {key: value for key, value in said.items() if key not in candidate_list.OF_THE_FILE}
         line = f"{where}:{locate(tree, ('candidates', index))[0]}"
         found[one.name] = Candidate(one.name, _absolute(arm, path.parent), one.in_, one.needs, line)
     return Candidates(found, file.what, file.no_loan)
@@ -81,7 +81,7 @@ def _check_names(file: CandidatesFile, besides: Candidates) -> None:
         seen[one.name] = "a candidate"
         for place, name in enumerate(one.in_):
             if name not in sets:
-                raise candidates.unknown_name(
+                raise candidate_list.unknown_name(
                     "set", name, sets, at=("candidates", index, "in", place)
                 )
 

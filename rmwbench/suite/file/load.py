@@ -12,8 +12,8 @@ from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.file import candidates, matrix, pairs, short
-from rmwbench.suite.file.candidates import NO_CHOICE, Candidate, Choice
+from rmwbench.suite.file import candidate_list, interop_pairs, matrix, short_version
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.places import JSON, find, read, shown, suite_file
 from rmwbench.suite.file.shipped import shipped_middlewares
@@ -57,7 +57,7 @@ def parse(
     what the command line says of its arms."""
     tree = _tree(text, where, choice)
     try:
-        tree = short.shortened(tree, wanted=shortened, whole_factors=whole_factors)
+        tree = short_version.shortened(tree, wanted=shortened, whole_factors=whole_factors)
     except Fault as fault:
         raise fault_error(tree, where, fault.at, fault) from fault
     context = {
@@ -102,7 +102,7 @@ def written(
     tree = _suite_tree(text, where)
     if (
         not choice.changes
-        and not candidates.refers(tree.get("arms"))
+        and not candidate_list.refers(tree.get("arms"))
         and not matrix.is_matrix(tree)
     ):
         return None
@@ -114,7 +114,7 @@ def line_of(
 ) -> int:
     """The line, from 1, of the deepest part of `path` (such as `("arms", 2, "options")`) that a
     suite's text has, or its short version."""
-    return locate(short.shortened(_tree(text, "suite", choice), wanted=shortened), path)[0]
+    return locate(short_version.shortened(_tree(text, "suite", choice), wanted=shortened), path)[0]
 
 
 def _suite_tree(text: str, where: str) -> CommentedMap:
@@ -135,21 +135,21 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
     if "arms" in tree:
         try:
             arms = tree["arms"]
-            if candidates.refers(arms):
-                arms = candidates.expanded(arms, known_candidates())
-            arms = pairs.expanded(arms)
+            if candidate_list.refers(arms):
+                arms = candidate_list.expanded(arms, known_candidates())
+            arms = interop_pairs.expanded(arms)
         except Fault as fault:
             raise fault_error(tree, where, ("arms", *fault.at), fault) from fault
         # keeps its line, since the key was there
-        refers, tree["arms"] = candidates.refers(tree["arms"]), arms
+        refers, tree["arms"] = candidate_list.refers(tree["arms"]), arms
         if refers:
-            candidates.expand_short(tree, known_candidates())
+            candidate_list.expand_short(tree, known_candidates())
         if choice.changes and isinstance(arms, CommentedSeq):
             before = [str(arm.get("name")) for arm in arms if isinstance(arm, CommentedMap)]
             tree["arms"] = _chosen(arms, choice, tree.lc.key("arms"))
-            candidates.tidied(tree, before)
+            candidate_list.tidied(tree, before)
         try:
-            candidates.without_sets(tree["arms"], known_candidates())
+            candidate_list.without_sets(tree["arms"], known_candidates())
         except Fault as fault:
             raise fault_error(tree, where, ("arms", *fault.at), fault) from fault
     return tree
@@ -168,7 +168,7 @@ def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> Commen
 
     try:
         sets = {name: [one.name for one in known.of_set(name)] for name in known.sets}
-        return candidates.chosen(arms, choice, named, sets, line)
+        return candidate_list.chosen(arms, choice, named, sets, line)
     except Fault as fault:
         where = str(fault.at[0])
         raise UserError(

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.names import ALL, NodeName
+from rmwbench.suite.name_rules import ALL, NodeName
 
 MEGABYTE = 1_000_000
 

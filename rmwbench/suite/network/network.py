@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.names import ALL, NodeName
+from rmwbench.suite.name_rules import ALL, NodeName
 from rmwbench.suite.network.cross_traffic import CrossTraffic, called_all, check_hosts, hosts_of
 from rmwbench.suite.network.interfaces import Interface, check_interfaces, checked_name
+from rmwbench.suite.network.link_trace import LinkTrace, TraceFile
 from rmwbench.suite.network.spec import NOTHING, Chance, RateMbps, Spec, ms_to_ns
-from rmwbench.suite.network.trace import LinkTrace, TraceFile
 from rmwbench.suite.timeline import Span, Timeline
 
 Backend = Literal["switch", "kernel"]

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.network.trace import TraceFile
+from rmwbench.suite.network.link_trace import TraceFile
 
 MOST_RATE_MBPS = 10_000
 LONGEST_MS = 60_000

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.suite.fault import Fault, Strict
-from rmwbench.suite.names import NodeName, TopicName
+from rmwbench.suite.name_rules import NodeName, TopicName
 from rmwbench.suite.timeline import Span
 from rmwbench.suite.workload.arrival import Arrival, RateHz, Relay
 from rmwbench.suite.workload.camera import Source

@@ -10,7 +10,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names
 from rmwbench.suite.containers import Containers
 from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
-from rmwbench.suite.names import NodeName, TopicName, WorkloadName
+from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
 from rmwbench.suite.real_time import RealTime
 from rmwbench.suite.timeline import Span, TimelineOverride

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.published.campaign import of_shown
-from rmwbench.results.explain.model import UndoneTrial
+from rmwbench.results.explain.explain_model import UndoneTrial
 from tests.report.example_document import example
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection, begin
 from rmwbench.published.committee.sections import RobotLimits
-from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.support import network_bundle, synthetic_bundle
 
 TOO_LONG = PlannedSection("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)

@@ -14,7 +14,7 @@ from rmwbench.published.committee.evaluation_session import PlannedSection, begi
 from rmwbench.published.committee.report_parts import gather
 from rmwbench.published.committee.section_runs import Sections
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.lab import tools
 
 pytestmark = pytest.mark.traffic

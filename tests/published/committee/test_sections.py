@@ -21,7 +21,7 @@ from rmwbench.published.committee.sections import (
     SectionCost,
     share,
 )
-from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.file.candidate_list import NO_CHOICE
 from rmwbench.suite.file.limits_file import read_limits
 from rmwbench.suite.file.load import load
 from rmwbench.suite.file.places import limits_directory, shipped_suites

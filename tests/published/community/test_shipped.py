@@ -9,7 +9,7 @@ import pytest
 from rmwbench.cli.published.committee_report import _beside
 from rmwbench.published.committee.evaluation_session import begin
 from rmwbench.published.community.community_views import SHIPPED, shipped, view_of
-from rmwbench.suite.file.candidates import NO_CHOICE
+from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.support.views import texts
 
 MIDDLEWARES = (

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.query import run
+from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import KINDS, import_published
 from tests.published.importers.samples import SAMPLES

@@ -1,6 +1,6 @@
 """Cyclone DDS's tables of 2021: the ratios and wins as they stand, and what is behind them."""
 
-from rmwbench.bundle.query import run
+from rmwbench.bundle.sql import run
 from tests.published.importers.original import figures
 
 SOURCE = ("tsc-humble-2021", "cyclonedds_report_tables")

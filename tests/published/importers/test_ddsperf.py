@@ -8,7 +8,7 @@ import time
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.query import run
+from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from tests.published.importers.samples import DDSPERF_PUB, DDSPERF_SUB

@@ -66,7 +66,7 @@ def test_what_start_up_held_back_is_in_no_corrected_value():
 
 
 def test_every_second_is_a_window():
-    from rmwbench.bundle.query import run
+    from rmwbench.bundle.sql import run
 
     f = figures(*SOURCE)
     _, rows = run(f.bundle, "select count(*) from windows where metric = 'received_rate'")

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.query import run as query
+from rmwbench.bundle.sql import run as query
 from rmwbench.errors import UserError
 from rmwbench.published.importers.formats.hop_chain import HOPS, WARM_UP
 from rmwbench.published.importers.imported_bundle import import_published

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rmwbench.bundle.query import run
+from rmwbench.bundle.sql import run
 from tests.published.importers.original import figures
 
 SOURCE = ("eprosima-benchmarking", "irobot_tests")

@@ -5,7 +5,7 @@ import csv
 
 import pytest
 
-from rmwbench.bundle.query import run
+from rmwbench.bundle.sql import run
 from tests.published.importers.original import bundle, figures, path, printed
 
 RAW = ("tsc-galactic-2020", "mininet_experiments", "2020-10-23_10-47-36.tar.gz")

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.query import run
+from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.formats import perf_log, perf_windows

@@ -41,7 +41,7 @@ def test_a_point_per_second_and_run():
 
 
 def test_no_latency_is_imported_from_two_clocks():
-    from rmwbench.bundle.query import run
+    from rmwbench.bundle.sql import run
 
     _, rows = run(
         bundle(*SOURCE), "select count(*), count(value) from windows where metric = 'latency_mean'"

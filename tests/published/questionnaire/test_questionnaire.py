@@ -42,7 +42,7 @@ from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Items, Table
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as as_document
-from rmwbench.results.workload.arm import as_installed
+from rmwbench.results.workload.workload_arm import as_installed
 from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.load import load as load_suite
 from rmwbench.suite.file.places import shipped_suites

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.campaign.trial.attest.attested_hosts import carried_between, crossing_fraction
 from rmwbench.campaign.trial.attest.counted import Carried, Snapshot, carried, unix_peers, window
-from rmwbench.campaign.trial.attest.hosts import carried_between, crossing_fraction
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab.process.records import FOREIGN, RECEIVED
 

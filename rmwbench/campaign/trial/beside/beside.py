@@ -8,10 +8,10 @@ from typing import Any
 from rmwbench.campaign.trial.noting import note, step
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.lab import machine
-from rmwbench.lab.camera.source import FrameSources
+from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.network import Emulation
 from rmwbench.lab.sampling.background import Background
-from rmwbench.lab.sampling.cross_traffic import Traffic
+from rmwbench.lab.sampling.cross_traffic_load import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
 
 

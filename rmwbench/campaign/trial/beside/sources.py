@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from rmwbench.campaign.trial.noting import note, step
 from rmwbench.campaign.trial.outcome import TrialOutcome
 from rmwbench.codes import Code, Reason
-from rmwbench.lab.camera import source
-from rmwbench.lab.camera.source import FrameSources
+from rmwbench.lab.camera import frame_source
+from rmwbench.lab.camera.frame_source import FrameSources
 from rmwbench.lab.sampling.sampler import Samplers
 
 KEPT_VOID, LATE_FLAG, REPEATED_FLAG = 0.98, 0.01, 0.01
@@ -40,7 +40,7 @@ def take(outcome: TrialOutcome, sources: FrameSources) -> None:
         return
     window = outcome.times.window
     outcome.beside.sources = sources.accounts(lambda host: window.on(outcome.clock_at(host)).steady)
-    outcome.probes += source.probes(outcome.beside.sources)
+    outcome.probes += frame_source.probes(outcome.beside.sources)
     for one in outcome.beside.sources:
         text = f"{one.made} of {one.due} frames, {one.late} of them more than a period late"
         text += f", the latest {one.latest_ns / 1e6:.3g} ms" if one.made else ""

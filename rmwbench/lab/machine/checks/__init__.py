@@ -9,7 +9,7 @@ source of truth.
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rmwbench.lab.machine.checks import machinery, memory, network, processors
+from rmwbench.lab.machine.checks import machinery, memory_rules, network_rules, processors
 from rmwbench.lab.machine.finding import LEVELS, Absent, Finding
 
 Rule = Callable[[Mapping[str, Any]], Finding]
@@ -17,9 +17,9 @@ Rule = Callable[[Mapping[str, Any]], Finding]
 RULES: tuple[Rule, ...] = (
     *machinery.RULES,
     processors.robot,  # before all that is slower by it
-    *network.RULES,
+    *network_rules.RULES,
     *processors.RULES,
-    *memory.RULES,
+    *memory_rules.RULES,
 )
 
 

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from rmwbench.lab.machine.finding import Finding, FixChange, Level, fact
-from rmwbench.lab.machine.rules import violations
 from rmwbench.lab.machine.timekeeping import keeper
+from rmwbench.lab.machine.void_rules import violations
 from rmwbench.words.numbers import counted
 
 Facts = Mapping[str, Any]

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from rmwbench.lab.middleware.catalogue import Recipe
 from rmwbench.lab.middleware.find import Worker, find_workers
-from rmwbench.lab.middleware.newest import build, place
+from rmwbench.lab.middleware.newest import place, source_build
 
 
 def offers(chosen: Sequence[Recipe]) -> Iterator[str]:
@@ -20,7 +20,7 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
     """None where this is not older than what the crate calls old, where the newer one is there, or
     where it cannot be had."""
     described = worker.description if worker else None
-    if recipe.newest is None or described is None or not build.can_be_offered(recipe):
+    if recipe.newest is None or described is None or not source_build.can_be_offered(recipe):
         return None
     if place.installed(recipe) is not None:
         return None
@@ -31,7 +31,7 @@ def offer(recipe: Recipe, worker: Worker | None) -> str | None:
     dated = f" of {released[:7]}" if released else ""
     return (
         f"{recipe.middleware}: this is {version}{dated}, which the system has. Debian's newest "
-        f"source package `{recipe.newest.source}` can be built beside it, in {build.cost(recipe)}: "
+        f"source package `{recipe.newest.source}` can be built beside it, in {source_build.cost(recipe)}: "
         f"rmwbench middlewares build {recipe.middleware} --newest"
     )
 

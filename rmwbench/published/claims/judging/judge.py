@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.metrics.topics import unit
+from rmwbench.analysis.metrics.topic_metrics import unit
 from rmwbench.published.campaign import CampaignArm, MeasuredCampaign
 from rmwbench.published.claims.amounts import (
     POINTS,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from rmwbench.analysis.metrics.topics import unit
+from rmwbench.analysis.metrics.topic_metrics import unit
 from rmwbench.published.claims.amounts import (
     RATIO,
     amount,

@@ -1,0 +1,285 @@
+"""Does a candidate meet all limits? Its probability, and which limit binds.
+
+A candidate meets all limits only where it meets each, so the probability of "all" is that of their
+joint belief: each limit's own (`posterior.py`), tied by the correlation that the metrics have over
+blocks (a Gaussian copula: a slow block that also loses more counts once). The answer shares one
+error of 5 % over the candidates of a machine: `meets` from P ≥ 1 − α/candidates, `misses` where one
+limit alone has P ≤ α/(candidates · limits). Fewer than five blocks, or campaigns where these
+differ, decide nothing, a metric without data is unknown and never met, and a case in which the
+machine had no time left is never a reason to miss.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from rmwbench.analysis.decide.posterior import LEAST_BLOCKS, BlockValues, Posterior, posterior
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why, judge
+from rmwbench.analysis.verdicts.verdict import Rules
+
+DRAWS = 20_000
+ALWAYS = 1e-6
+"""A limit that is met or missed but for this is left out of the joint draws."""
+
+
+@dataclass(frozen=True)
+class UserLimit:
+    """`metric` is at most `at_most`, in its own unit, in `case` (a workload at its levels); of
+    `topic` alone, or of the whole workload."""
+
+    case: str
+    topic: str | None
+    metric: str
+    at_most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Failed:
+    """Trials that failed by the candidate's own fault, of those that ran."""
+
+    trials: int
+    of: int
+
+
+@dataclass(frozen=True)
+class DecideCandidate:
+    """One arm on one machine. `blocks`: what was measured of each limit; a limit without an entry
+    has no data, for the reason in `absent`. `failed`: a failed trial is in
+    `blocks` as nothing arrived. `machine_bound`: the cases in which
+    the machine had no time left in most of its trials. `not_supported`: why it cannot run at
+    all."""
+
+    name: str
+    blocks: Mapping[UserLimit, BlockValues]
+    absent: Mapping[UserLimit, str] = field(default_factory=dict)
+    failed: Failed = Failed(trials=0, of=0)
+    machine_bound: frozenset[str] = frozenset()
+    not_supported: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ValueInterval:
+    """A value within its interval [`low`, `high`], in the unit that stands beside it."""
+
+    value: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Met:
+    """One limit of one candidate in one case; `topic` None: of the whole workload. `blocks`: how
+    many observations it rests on, campaigns where these differ. `probability`: that it is met, None
+    where too few blocks have it. `measured`: of one block its value alone, without an interval;
+    None without data, for the reason `no_data`. `campaigns_differ`: by more than chance. `excused`:
+    it would be missed, but the machine had no time left in its case."""
+
+    case: str
+    topic: str | None
+    metric: str
+    unit: str
+    at_most: float
+    outcome: Outcome
+    probability: float | None = None
+    blocks: int = 0
+    measured: ValueInterval | None = None
+    no_data: str | None = None
+    campaigns_differ: bool = False
+    excused: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class DecisionAnswer:
+    """`probability` of meeting all limits; None where it cannot be said. `blocks`: the fewest of
+    any limit. `binding`: the limit that is missed, or likeliest to be, or unknown; None where all
+    are met."""
+
+    arm: str
+    outcome: Outcome
+    why: Why
+    probability: float | None
+    blocks: int
+    failed: Failed
+    binding: Met | None
+    limits: tuple[Met, ...]
+
+
+def decide(
+    candidates: Sequence[DecideCandidate], limits: Sequence[UserLimit], rules: Rules
+) -> list[DecisionAnswer]:
+    """Of the candidates of one machine, in their order."""
+    able = max(sum(candidate.not_supported is None for candidate in candidates), 1)
+    return [_answer(candidate, limits, rules, able) for candidate in candidates]
+
+
+def _answer(
+    candidate: DecideCandidate, limits: Sequence[UserLimit], rules: Rules, of: int
+) -> DecisionAnswer:
+    if candidate.not_supported is not None:
+        return DecisionAnswer(
+            arm=candidate.name,
+            outcome=Outcome.MISSES,
+            why=Why.NOT_SUPPORTED,
+            probability=0.0,
+            blocks=0,
+            failed=Failed(trials=0, of=0),
+            binding=None,
+            limits=tuple(_unknown(limit, candidate.not_supported) for limit in limits),
+        )
+    beliefs = {
+        limit: posterior(b) for limit, b in candidate.blocks.items() if b.count >= LEAST_BLOCKS
+    }
+    level = rules.alpha / of
+    met = tuple(
+        _met(limit, candidate, beliefs.get(limit), level / max(len(limits), 1), rules)
+        for limit in limits
+    )
+    known = [one for one in met if one.outcome is not Outcome.UNKNOWN]
+    probability = None
+    if limits and len(known) == len(met) and all(one.blocks >= rules.min_blocks for one in met):
+        probability = Joint.of(candidate.blocks, beliefs, limits).probability()
+    outcome, why, binding = _said(met, probability, level, rules)
+    if outcome is Outcome.MEETS and candidate.failed.trials:
+        outcome, why = Outcome.OPEN, Why.FAILED
+    return DecisionAnswer(
+        arm=candidate.name,
+        outcome=outcome,
+        why=why,
+        probability=probability,
+        blocks=min((one.blocks for one in known), default=0),
+        failed=candidate.failed,
+        binding=binding,
+        limits=met,
+    )
+
+
+def _said(
+    met: Sequence[Met], probability: float | None, level: float, rules: Rules
+) -> tuple[Outcome, Why, Met | None]:
+    """Of all limits together; the limit that decides it or leaves it open."""
+    known = [one for one in met if one.probability is not None]
+    unknown = [one for one in met if one.outcome is Outcome.UNKNOWN]
+    few = [one for one in met if one not in unknown and one.blocks < rules.min_blocks]
+    if missed := [one for one in known if one.outcome is Outcome.MISSES]:
+        return Outcome.MISSES, Why.LIMIT, _worst(missed)
+    if excused := [one for one in known if one.excused]:
+        return Outcome.OPEN, Why.MACHINE_BOUND, _worst(excused)
+    if unknown or not met:
+        return Outcome.UNKNOWN, Why.NO_DATA, unknown[0] if unknown else None
+    if few:
+        return Outcome.OPEN, Why.TOO_FEW_BLOCKS, min(few, key=lambda one: one.blocks)
+    if probability is None or probability < 1 - level:
+        return Outcome.OPEN, Why.INTERVAL, _worst(known) if known else None
+    return Outcome.MEETS, Why.LIMIT, None
+
+
+def _worst(met: Sequence[Met]) -> Met:
+    """The one that is least likely within its limit."""
+    return min(met, key=lambda one: one.probability or 0.0)
+
+
+def _asked(limit: UserLimit) -> dict[str, Any]:
+    return {**vars(limit), "unit": GLOSSARY[limit.metric].unit}
+
+
+def _unknown(limit: UserLimit, why: str) -> Met:
+    return Met(**_asked(limit), outcome=Outcome.UNKNOWN, no_data=why)
+
+
+def _met(
+    limit: UserLimit,
+    candidate: DecideCandidate,
+    belief: Posterior | None,
+    least: float,
+    rules: Rules,
+) -> Met:
+    """`least`: the probability below which the limit is missed for certain."""
+    blocks = candidate.blocks.get(limit)
+    if blocks is None or not blocks.count:
+        return _unknown(limit, candidate.absent.get(limit, "not measured"))
+    if belief is None:
+        only = float(blocks.each()[0])
+        measured = ValueInterval(value=only, low=only, high=only)
+        return Met(**_asked(limit), outcome=Outcome.OPEN, blocks=blocks.count, measured=measured)
+    # of too few blocks no answer is so sure
+    level = least if belief.count >= rules.min_blocks else -1.0
+    found = judge(
+        belief, limit.at_most, level=level, clocks=blocks.bound, under_way=blocks.under_way
+    )
+    excused = found.outcome is Outcome.MISSES and limit.case in candidate.machine_bound
+    value, low, high = belief.interval()
+    return Met(
+        **_asked(limit),
+        outcome=Outcome.OPEN if excused else found.outcome,
+        probability=found.probability,
+        blocks=belief.count,
+        measured=ValueInterval(value=value, low=low, high=high),
+        campaigns_differ=belief.differ,
+        excused=excused,
+    )
+
+
+@dataclass(frozen=True)
+class Joint:
+    """The joint belief about limits: `within` each by itself, shape (limits,), and `root`, the
+    Cholesky factor of their correlation, shape (limits, limits)."""
+
+    within: np.ndarray
+    root: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        blocks: Mapping[UserLimit, BlockValues],
+        beliefs: Mapping[UserLimit, Posterior],
+        limits: Sequence[UserLimit],
+    ) -> "Joint":
+        within = [beliefs[one].within(one.at_most - blocks[one].spare) for one in limits]
+        return cls(np.array(within), root_of([blocks[one] for one in limits]))
+
+    def probability(self) -> float:
+        """That all are met. Of one limit exactly its own; of several by DRAWS draws, which are the
+        same for every candidate, and never more than the least of them."""
+        open_ = (self.within > ALWAYS) & (self.within < 1 - ALWAYS)
+        if (self.within <= ALWAYS).any() or open_.sum() < 2:
+            return float(self.within.min(initial=1.0))
+        z = normals(DRAWS, len(self.within)) @ self.root.T
+        met = (z[:, open_] <= special.ndtri(self.within[open_])).all(axis=1)
+        return float(min(met.mean(), self.within.min()))
+
+
+def normals(draws: int, limits: int) -> np.ndarray:
+    """The same standard normals at every call, shape (draws, limits): equal data, equal answer."""
+    return np.random.default_rng(20261123).standard_normal((draws, limits))
+
+
+def root_of(blocks: Sequence[BlockValues]) -> np.ndarray:
+    """The Cholesky factor of the rank correlation of metrics over the blocks that both have, drawn
+    towards none as few blocks leave it open (n/(n+4))."""
+    n = len(blocks)
+    found = np.eye(n)
+    columns = [dict(zip(b.places, b.each(), strict=True)) if b.places else {} for b in blocks]
+    for i in range(n):
+        for j in range(i):
+            common = [place for place in columns[i] if place in columns[j]]
+            if len(common) > 2:
+                a, b = (_ranks([columns[k][place] for place in common]) for k in (i, j))
+                spread = a.std() * b.std()
+                r = float(((a - a.mean()) * (b - b.mean())).mean() / spread) if spread else 0.0
+                found[i, j] = found[j, i] = r * len(common) / (len(common) + 4)
+    values, vectors = np.linalg.eigh(found)
+    whole = vectors * np.maximum(values, 1e-6) @ vectors.T
+    scale = np.sqrt(np.diag(whole))
+    return np.linalg.cholesky(whole / np.outer(scale, scale))
+
+
+def _ranks(values: Sequence[float]) -> np.ndarray:
+    """Mean ranks, so that equal values (nothing lost) say nothing."""
+    array = np.asarray(values, float)
+    above, equal = array[:, None] > array[None, :], array[:, None] == array[None, :]
+    ranks: np.ndarray = above.sum(1) + equal.sum(1) / 2
+    return ranks

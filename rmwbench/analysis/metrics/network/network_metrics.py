@@ -1,0 +1,166 @@
+"""What a trial says about links, outages and late nodes: for trials that have any of them, and
+reasons for the others.
+
+Messages are read a second time for it, stream by stream, so a trial of one host without an
+interruption skips it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.metrics.context import Context
+from rmwbench.analysis.metrics.glossary import MetricScope, names_of
+from rmwbench.analysis.metrics.network import cross_traffic_metrics, delivery, outage
+from rmwbench.analysis.metrics.network import link_bytes as wire
+from rmwbench.analysis.metrics.network.link_bytes import Wire
+from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
+from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
+from rmwbench.analysis.records.columns import SteadyWindow
+from rmwbench.analysis.records.frame_counts import WHY, FrameCounts
+from rmwbench.analysis.records.frames import Frames
+
+Row = Mapping[str, Any]
+NO_WINDOW = "the trial recorded no steady window"
+
+
+@dataclass(frozen=True)
+class TrialNetwork:
+    """`wire` is None without a frame log. `bin_ns`, `wanted`, `sent` and `arrived`: messages due,
+    published and taken in each bin of the window, once per reader, shape (bins,), empty where it
+    was not asked for. Times of outages in the workers' clock."""
+
+    wire: Wire | None = None
+    outages: tuple[Outage, ...] = ()
+    recoveries: tuple[StreamRecovery, ...] = ()
+    begin_ns: int = 0
+    length_ns: int = 0
+    bin_ns: int = 0
+    wanted: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    sent: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+    arrived: np.ndarray = field(default_factory=lambda: np.empty(0, np.int64))
+
+
+@dataclass
+class NetworkMetrics:
+    """Amounts, (events, of) of fractions, reasons for what is missing, and the rest."""
+
+    values: dict[str, float]
+    fractions: dict[str, tuple[int, int]]
+    reasons: dict[str, str]
+    network: TrialNetwork
+
+
+def network(context: Context) -> NetworkMetrics:
+    """What links carried, and what interruptions and late nodes cost. Messages are those of the
+    topics in focus; frames are everybody's but those of cross traffic. Raises as
+    `latency.measure`."""
+    window = context.window
+    if window is None or not window.length_ns:
+        return NetworkMetrics({}, {}, dict.fromkeys(OF_NETWORKS, NO_WINDOW), TrialNetwork())
+    frames, counts = _without_others(context)
+    no_log = wire.why_no_log(context.definition) if counts is None else WHY
+    rows, events = context.evidence.endpoints, list(context.evidence.events)
+    asked = context.definition.get("workload")
+    returns = isinstance(asked, Mapping) and asked.get("daemons_return_s") is not None
+    interruptions = outage.outages(events, rows, window, daemons_return=returns)
+    late = any(row.get("joins_ns") is not None for row in rows)
+    if frames is None and counts is None and not interruptions and not late:
+        reasons = dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+        reasons |= dict.fromkeys(names_of(MetricScope.OUTAGES), outage.NONE)
+        reasons |= dict.fromkeys(names_of(MetricScope.JOINERS), delivery.WAITED)
+        reasons["stall_outside_outages"] = "nothing was interrupted: it is the longest stall"
+        return NetworkMetrics({}, {}, reasons, TrialNetwork())
+    pairs = pairs_of(context.evidence.records, rows, context.judged, window, context.lives)
+    created = {row["endpoint"] for row in events if row["event"] == "created"}
+    recovered = outage.recoveries(pairs, interruptions, created)
+    fractions, reasons = delivery.split(pairs, events)
+    values, why = outage.around(pairs, interruptions, recovered, frames, window)
+    reasons |= why
+    if frames is None and interruptions and "recovery_bytes" in why:
+        reasons["recovery_bytes"] = no_log
+    measured = NetworkMetrics(values, fractions, reasons, TrialNetwork())
+    seen = None
+    if frames is None and counts is None:
+        reasons |= dict.fromkeys(names_of(MetricScope.LINKS), no_log)
+    else:
+        seen = _add_links(measured, context, interruptions, frames, counts)
+    measured.network = _over_time(pairs, window, seen, interruptions, recovered)
+    return measured
+
+
+def _without_others(context: Context) -> tuple[Frames | None, FrameCounts | None]:
+    """The log of frames, or the counts of a trial whose log lacks some, without cross traffic."""
+    others = cross_traffic_metrics.asked(context.definition)
+    frames, counts = context.frames, context.frame_counts
+    if counts is not None:
+        return None, counts.without(others)
+    if frames is not None and others:
+        frames = frames.where(~frames.sender.among(*others))
+    return frames, None
+
+
+def _add_links(
+    measured: NetworkMetrics,
+    context: Context,
+    interruptions: Sequence[Outage],
+    frames: Frames | None,
+    counts: FrameCounts | None,
+) -> Wire:
+    """What the links of a trial with a window carried, by one of `frames` and `counts`."""
+    window, definition = context.window, context.definition
+    assert window is not None
+    payload_bytes = wire.crossing_bytes(
+        context.evidence.records, context.evidence.endpoints, window
+    )
+    rates_bps = wire.rates_of(definition)
+    if counts is not None:
+        seen = wire.wire_of_counts(counts, window, payload_bytes, rates_bps)
+        sums = wire.sums_of_counts(counts)
+    else:
+        assert frames is not None
+        seen = wire.wire_of(frames, interruptions, window, payload_bytes, rates_bps)
+        sums = wire.sums_of(frames, window)
+    values, fractions, reasons = wire.values(seen, sums)
+    if frames is not None and wire.is_mixed(frames, definition):
+        values.pop("link_utilisation", None)
+        reasons["link_utilisation"] = wire.MIXED
+    measured.values |= values
+    measured.fractions |= fractions
+    measured.reasons |= reasons
+    return seen
+
+
+def _over_time(
+    pairs: Sequence[StreamPair],
+    window: SteadyWindow,
+    seen: Wire | None,
+    interruptions: Sequence[Outage],
+    recovered: Sequence[StreamRecovery],
+) -> TrialNetwork:
+    due = [pair.due_ns for pair in pairs]
+    bin_ns = delivery.bin_of(window.length_ns, sum(map(len, due)))
+    edges = delivery.edges_ns(window, bin_ns)
+    return TrialNetwork(
+        seen,
+        tuple(interruptions),
+        tuple(recovered),
+        window.begin_ns,
+        window.length_ns,
+        bin_ns,
+        delivery.per_bin(due, edges),
+        delivery.per_bin([pair.call_ns[pair.sent] for pair in pairs], edges),
+        delivery.per_bin([pair.taken_ns[pair.arrived] for pair in pairs], edges),
+    )
+
+
+OF_NETWORKS = (
+    *(
+        name
+        for of in (MetricScope.LINKS, MetricScope.OUTAGES, MetricScope.JOINERS)
+        for name in names_of(of)
+    ),
+    "stall_outside_outages",
+)

@@ -1,0 +1,298 @@
+"""One trial's evidence -> its metrics. Campaigns look at trials while they run and reports when
+they are done: both come through here, so that they cannot disagree.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import inf
+
+from rmwbench.analysis.metrics import bring_up, cost, cpu_by_second, discovery, memory, sending
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.analysis.metrics.chain import layers as chain_layers
+from rmwbench.analysis.metrics.chain.chain import Chains, measure_chains
+from rmwbench.analysis.metrics.chain.paths import paths
+from rmwbench.analysis.metrics.chain.trace import traces
+from rmwbench.analysis.metrics.context import Context, Evidence, Row
+from rmwbench.analysis.metrics.glossary import METRICS, Clocks, MetricScope, names_of
+from rmwbench.analysis.metrics.latency import Messages, measure
+from rmwbench.analysis.metrics.network.cross_traffic_metrics import cross_traffic
+from rmwbench.analysis.metrics.network.network_metrics import NetworkMetrics, network
+from rmwbench.analysis.metrics.network.stray import stray
+from rmwbench.analysis.metrics.sample import make_sample
+from rmwbench.analysis.metrics.saturation import limit_reached, without_rates
+from rmwbench.analysis.metrics.topic_metrics import judged_topics
+from rmwbench.analysis.records import one_clock
+from rmwbench.analysis.records.calls import heard_by
+from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
+from rmwbench.analysis.records.joining import history
+from rmwbench.errors import UserError
+
+UNFINISHED = "unfinished"
+"""Event of a writer whose last publish call had not returned when all was over: a dead peer holds
+it."""
+AWAITED = ("subscription", "service")
+"""Late joiners whose match is asked for; of one that sends at once it cannot be."""
+LEFTOVERS = "leftovers"
+"""Event of a host with what its processes left behind in /dev/shm and /tmp."""
+NOT_ASKED = "nobody looked: the suite does not say `sampling: {leftovers: true}`"
+
+
+def measure_trial(evidence: Evidence) -> MeasuredTrial:
+    """All metrics of one done trial. Raises UserError where its records contradict the format."""
+    context = Context.of(evidence)
+    try:
+        records = _Records.of(context)
+    except ValueError as error:
+        raise UserError(
+            f"the records of trial {evidence.trial} contradict the record format: {error}",
+            where=evidence.where,
+            fix="the worker that wrote them has a bug; exclude its arm, or run again",
+        ) from None
+    trial = _trial(context, records)
+    for values, reasons in _parts(context, records):
+        trial.values |= values
+        trial.reasons |= reasons
+    _second_by_second(trial, context)
+    _bring_up(trial, context)
+    if _is_held(context.evidence.events):
+        trial.values["publish_call_max"] = inf
+    if reason := limit_reached(context.evidence.endpoints, context.evidence.events, context.window):
+        without_rates(trial, reason)
+    return trial
+
+
+@dataclass(frozen=True)
+class _Records:
+    """What a trial's records say. `whole`: of all endpoints, where `messages` are of some; `topics`:
+    of each that is judged apart."""
+
+    messages: Messages
+    whole: Messages
+    topics: Mapping[str, tuple[list[EndpointRow], Messages]]
+    network: NetworkMetrics
+    chains: Chains
+    layers: chain_layers.Layers | None
+
+    @classmethod
+    def of(cls, context: Context) -> "_Records":
+        """ValueError where they contradict the format."""
+        columns, window = context.evidence.records, context.window
+
+        def measured(endpoints: Sequence[EndpointRow]) -> Messages:
+            return measure(columns, endpoints, window, context.lives, context.endpoints)
+
+        messages = measured(context.judged)
+        chains = measure_chains(
+            columns, context.evidence.endpoints, window, context.lives, context.focus
+        )
+        return cls(
+            messages,
+            # What processes cost is for all that they carry.
+            measure(columns, context.endpoints, window, context.lives)
+            if context.focus
+            else messages,
+            {
+                topic.name: (own, measured(own))
+                for topic in judged_topics(context.evidence.endpoints, context.definition)
+                for own in [[e for e in context.judged if e.endpoint in topic.endpoints]]
+            },
+            network(context),
+            chains,
+            layers_of(context, chains),
+        )
+
+
+def _trial(context: Context, records: _Records) -> MeasuredTrial:
+    """With what follows from its records."""
+    evidence, window, chains = context.evidence, context.window, records.chains
+    window_ns = None if window is None else window.length_ns
+    messages, layers = records.messages, records.layers
+    messages.samples |= chains.samples
+    messages.samples["endpoint_match"] = make_sample(
+        [discovery.endpoint_matches_ns(context.before)]
+    )
+    trial = MeasuredTrial(
+        evidence.trial,
+        evidence.block,
+        messages,
+        window_ns,
+        fractions=records.network.fractions | chains.fractions,
+        network=records.network.network,
+        chain=chains.chain,
+        layers=layers,
+        clock_bounds=clock_bounds(context.clocks, context.endpoints, window)
+        | chain_bounds(context.clocks, chains, window),
+        topics={
+            name: MeasuredTrial(
+                evidence.trial,
+                evidence.block,
+                of_topic,
+                window_ns,
+                clock_bounds=clock_bounds(context.clocks, own, window),
+            )
+            for name, (own, of_topic) in records.topics.items()
+        },
+    )
+    trial.values |= history(evidence.records, context.endpoints, context.lives)
+    trial.values |= records.network.values | chains.values
+    trial.reasons |= records.network.reasons
+    trial.values |= {} if layers is None else layers.shares
+    trial.reasons |= dict.fromkeys(
+        set(names_of(MetricScope.LAYERS)) - trial.values.keys(), chain_layers.NOT_TRACED
+    )
+    if chains.reason is not None:
+        trial.reasons |= dict.fromkeys(names_of(MetricScope.CHAIN), chains.reason)
+    return trial
+
+
+def _parts(
+    context: Context, records: _Records
+) -> Iterator[tuple[Mapping[str, float], Mapping[str, str]]]:
+    """(values, reasons) of what counters and events say."""
+    evidence, whole, window = context.evidence, records.whole, context.window
+    awaited = {
+        e["endpoint"]: e["node"]
+        for e in evidence.endpoints
+        if e.get("joins_ns") is not None and e["kind"] in AWAITED
+    }
+    yield discovery.late_match(context.within, awaited), {}
+    yield cost.cost(
+        evidence.counters,
+        published=whole.published_in_window,
+        heard=whole.heard_in_window,
+        delivered=whole.arrived_in_window,
+        window_ns=None if window is None else window.length_ns,
+        delivered_bytes=whole.bytes_in_window,
+        no_data=cost.unread(evidence.events),
+    )
+    yield memory.growth(
+        [reading for reading in evidence.samples() if reading[2] != "cpu"],
+        evidence.counters,
+        window,
+        published=whole.published_in_window,
+        heard=whole.heard_in_window,
+        delivered=whole.arrived_in_window,
+    )
+    yield cost.setup(context.before)
+    yield leftovers(evidence.events)
+    yield stray(evidence.counters, context.definition)
+    yield cross_traffic(evidence.counters, context.definition)
+    yield discovery.graph(context.before, evidence.counters)
+    yield sending.sending(
+        evidence.records,
+        evidence.endpoints,
+        evidence.counters,
+        context.log if context.frame_counts is None else None,
+        window,
+    )
+
+
+def _is_held(events: Iterable[Row]) -> bool:
+    """Whether the last publish call of a writer had not returned when all was over."""
+    unfinished, finished = (
+        {e["endpoint"] for e in events if e["event"] == name} for name in (UNFINISHED, "finished")
+    )
+    return bool(unfinished - finished)
+
+
+def _bring_up(trial: MeasuredTrial, context: Context) -> None:
+    """How its lifecycle nodes came up, and what each of them cost."""
+    window = context.window
+    end_ns, window_ns = (None, None) if window is None else (window.end_ns, window.length_ns)
+    trial.bring_up = bring_up.bring_up(context.evidence.events, context.definition, end_ns)
+    values, of_nodes, reasons = bring_up.metrics(trial.bring_up, trial.values, window_ns)
+    trial.values |= values
+    trial.fractions |= of_nodes
+    trial.reasons |= reasons
+
+
+def _second_by_second(trial: MeasuredTrial, context: Context) -> None:
+    """Where a process has no CPU over the window, the sum over all of them has none by second
+    either."""
+    cpu = [
+        (time_ns, process, value)
+        for time_ns, process, counter, value in context.evidence.samples()
+        if counter == "cpu"
+    ]
+    seconds, reason = cpu_by_second.cpu_by_second(cpu, context.evidence.counters, context.window)
+    if reason is None and "cpu_cores" in trial.reasons:
+        seconds, reason = seconds[:0], trial.reasons["cpu_cores"]
+    trial.messages.samples[cpu_by_second.NAME] = make_sample([seconds])
+    if reason is not None:
+        trial.reasons |= dict.fromkeys(
+            (m.name for m in METRICS if m.source == cpu_by_second.NAME), reason
+        )
+
+
+def clock_bounds(
+    known: one_clock.TrialClocks, endpoints: Sequence[EndpointRow], window: SteadyWindow | None
+) -> dict[str, float]:
+    """Sample or metric -> how far its values may be from the truth for the hosts' clocks, ns; of
+    the widest pair of endpoints. Empty where all have one clock. What one host stamped at both
+    ends, as a client does, is exact; so is jitter, in which the offset cancels."""
+    if known.one:
+        return {}
+    pairs = [(w.endpoint, r.endpoint) for w, readers in heard_by(endpoints) for r in readers]
+    calls = [
+        (client.endpoint, service.endpoint)
+        for service in endpoints
+        for client in endpoints
+        if service.kind == "service" and client.kind == "client" and client.topic == service.topic
+    ]
+    return _bounds(
+        {
+            Clocks.ONE_WAY: max((known.bound_ns(w, r, window) for w, r in pairs), default=0.0),
+            Clocks.LEG: max((known.bound_ns(c, s, window) for c, s in calls), default=0.0),
+            Clocks.EVENTS: known.widest_ns(window),
+        }
+    )
+
+
+def _bounds(widest: Mapping[Clocks, float]) -> dict[str, float]:
+    """By sample, or by metric where none is behind it; without those that are exact."""
+    return {
+        m.source or m.name: bound
+        for m in METRICS
+        if m.clocks is not None and (bound := widest.get(m.clocks, 0.0))
+    }
+
+
+def layers_of(context: Context, found: Chains) -> chain_layers.Layers | None:
+    """The layers of chains, and where layers are traced also of single hops."""
+    spans = context.evidence.spans()
+    if spans is None:
+        return chain_layers.layers(found.traces, None) if found.traces else None
+    try:
+        ways = () if found.traces else paths(context.evidence.endpoints, least=1)
+    except ValueError:  # more ways than anybody reads: no layers then
+        return None
+    return chain_layers.layers(
+        found.traces or list(traces(context.evidence.records, ways, context.window, context.lives)),
+        spans,
+    )
+
+
+def chain_bounds(
+    known: one_clock.TrialClocks, found: Chains, window: SteadyWindow | None
+) -> dict[str, float]:
+    """The same of what chains measure. From the first to the last it is the bound of these two
+    hosts' clocks, whatever the others show: the errors between them cancel. What a relay takes is
+    on one clock."""
+    if known.one or not found.ends:
+        return {}
+    ends = max(known.bound_ns(first, last, window) for first, last in found.ends)
+    links = max(known.bound_ns(writer, reader, window) for writer, reader in found.links)
+    return _bounds({Clocks.ENDS: ends, Clocks.HOP: links})
+
+
+def leftovers(events: Iterable[Row]) -> tuple[dict[str, float], dict[str, str]]:
+    """(values, reasons) of one trial, all hosts together: files and sockets (a directory by itself
+    is not a leftover), and the bytes that all of it takes."""
+    found = [event for event in events if event["event"] == LEFTOVERS]
+    if not found:
+        return {}, dict.fromkeys(names_of(MetricScope.HOSTS), NOT_ASKED)
+    kinds = [json.loads(event["text"] or "{}") for event in found]
+    files = sum(count for one in kinds for kind, count in one.items() if kind != "directory")
+    taken = sum(event["value"] or 0 for event in found)
+    return {"leftover_files": float(files), "leftover_bytes": float(taken)}, {}

@@ -1,0 +1,349 @@
+"""Does an arm meet its limits? The one judge that `show`, `decide` and `capacity` ask, in one set
+of words: meets, misses, open, unknown.
+
+A limit is the statement that a metric of an arm is at most a value. What is known of the metric is
+a belief, which gives the probability that the true value is within (`judge`): a posterior of blocks
+(`decide/posterior.py`), a printed interval (`PrintedInterval`), or the one value of a trial (`OneTrial`). What
+nobody knows is held against both answers: what the clocks of two hosts leave open, and messages
+that were still under way when the trials ended.
+
+`show` judges each arm under each condition by printed intervals, and a condition by its arms. Where
+an interval straddles its limit, both outcomes stay possible, and with fewer blocks than any verdict
+needs nothing is decided. One message that arrived refutes `none`, in however few; that nothing
+arrived shows it only where the interval leaves next to nothing. A condition is given an outcome
+where every outcome that its arms may still have leads to the same one, so that an arm without data
+leaves it open unless the others alone settle it.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Literal, Protocol
+
+from rmwbench.analysis.metrics.aggregate import is_of_chain
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.stats.estimate import Estimate
+from rmwbench.analysis.verdicts.failed_arms import FailedLine, lost_by_its_arm
+
+NO_MATCH, NO_DELIVERY = "no match", "no delivery"
+SILENT = (NO_MATCH, NO_DELIVERY)
+"""Causes of failed trials in which nothing arrived; any other failure does not say whether
+something would have. Only bundles from before have `no delivery`: what matched and delivered
+nothing is a done trial now."""
+
+
+class Outcome(StrEnum):
+    """What can be said of an arm, or of one limit of it."""
+
+    MEETS = "meets"
+    MISSES = "misses"
+    OPEN = "open"
+    UNKNOWN = "unknown"
+
+
+MEETS, MISSES, OPEN, UNKNOWN = Outcome
+NONE: Literal["none"] = "none"
+"""Misses, and nothing arrives at all."""
+ONLY: Literal["only"] = "only"
+"""Of a condition: with one arm alone anything arrives."""
+NOT_SUPPORTED: Literal["not supported"] = "not supported"
+ArmOutcome = Outcome | Literal["none", "not supported"]
+ConditionOutcome = Outcome | Literal["none", "only"]
+
+
+class Why(StrEnum):
+    """What stands in the way of `meets` and `misses`, or is the reason of `misses`."""
+
+    LIMIT = "limit"
+    NO_DATA = "no_data"
+    TOO_FEW_BLOCKS = "too_few_blocks"
+    INTERVAL = "interval"
+    FAILED = "failed"
+    SILENT = "silent"
+    MACHINE_BOUND = "machine_bound"
+    NOT_SUPPORTED = "not_supported"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AtMost:
+    """A limit of a metric, in its own unit."""
+
+    metric: str
+    at_most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class NothingArrives:
+    """From which on nothing is said to arrive."""
+
+    metric: str
+    at_least: float
+
+
+class Belief(Protocol):
+    def within(self, most: float) -> float:
+        """P(true value ≤ most)."""
+        ...
+
+
+@dataclass(frozen=True)
+class PrintedInterval:
+    """What an interval of 95 % says: all of it lies within, all beyond, or neither."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, metric: Estimate | None) -> "PrintedInterval":
+        """From −∞ to ∞ where it has no data, to ∞ where it is a lower bound."""
+        if metric is not None and metric.at_least is not None:
+            return cls(metric.at_least, math.inf)
+        if metric is None or metric.low is None or metric.high is None:
+            return cls(-math.inf, math.inf)
+        return cls(metric.low, metric.high)
+
+    def within(self, most: float) -> float:
+        return 1.0 if self.high <= most else 0.0 if self.low > most else 0.5
+
+
+@dataclass(frozen=True)
+class OneTrial:
+    """The value of one trial, which holds a limit where it lies below it."""
+
+    value: float
+
+    def within(self, most: float) -> float:
+        return float(self.value < most)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """`probability` of being within: with all that is not known counted against what was found."""
+
+    outcome: Outcome
+    probability: float
+
+
+def judge(
+    belief: Belief, at_most: float, *, level: float, clocks: float = 0.0, under_way: float = 0.0
+) -> Judgement:
+    """Whether the true value is at most `at_most`, each answer false with a probability of at most
+    `level`. `clocks`: how far all values may be from the truth, in the metric's unit; `under_way`:
+    by how much the truth may be larger, since some messages were not waited for."""
+    within = belief.within(at_most - clocks - under_way)
+    outside = belief.within(at_most + clocks)
+    if outside <= level:
+        return Judgement(MISSES, outside)
+    return Judgement(MEETS if within >= 1 - level else OPEN, within)
+
+
+class FailedTrial(FailedLine, Protocol):
+    """A trial that is not done."""
+
+    @property
+    def trial(self) -> int: ...
+    @property
+    def reason(self) -> str | None: ...
+    @property
+    def cause(self) -> str | None: ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What an arm did under a condition, as far as limits ask. `machine_bound`: in how many of its
+    `done` trials; `nothing_arrived` in any of these. `under_way`: metric -> messages that it does
+    not count because they were not waited for."""
+
+    done: int
+    failures: Sequence[FailedTrial] = ()
+    machine_bound: int = 0
+    nothing_arrived: bool = False
+    metrics: Mapping[str, Estimate]
+    under_way: Mapping[str, int] = field(default_factory=dict)
+    not_supported: str | None = None
+
+
+@dataclass(frozen=True)
+class ArmJudgement:
+    """`may`: the outcomes that are still possible, of meets, misses and none; empty for an arm that
+    is not supported. `metric`: the one that decided, or leaves it open. `reason`: what no metric
+    says, and `brief` the same in a few words."""
+
+    outcome: ArmOutcome
+    may: frozenset[ArmOutcome]
+    why: Why
+    metric: str | None = None
+    reason: str = ""
+    brief: str = ""
+
+
+@dataclass(frozen=True)
+class ConditionJudgement:
+    """`outcome`: `meets` where all arms do, `misses` where some do not, `none`, `only`, `open` or
+    `unknown`. `only`: the one arm with which anything arrives. `may`: what an open one may be, in
+    that order."""
+
+    outcome: ConditionOutcome
+    only: str | None = None
+    may: tuple[str, ...] = ()
+
+
+_ANY: frozenset[ArmOutcome] = frozenset((MEETS, MISSES, NONE))
+INTERVAL_LEVEL = 0.025
+"""Of a printed interval, on either side."""
+
+
+def of_arm(
+    acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried, least_blocks: int
+) -> ArmJudgement:
+    """By the limits of the suite or the user, from so many blocks on."""
+    if arm.not_supported:
+        return ArmJudgement(NOT_SUPPORTED, frozenset(), Why.NOT_SUPPORTED, reason=arm.not_supported)
+    done = arm.done
+    silent = sum(failure.cause in SILENT for failure in arm.failures)
+    if not done and not silent:
+        return _without_data(arm.failures)
+    # silent trials are in no metric; they count where nothing arrived in the others either
+    blocks = done + silent if not done or arm.nothing_arrived else done
+    if blocks < least_blocks:
+        brief = f"{blocks} of {least_blocks} blocks"
+        more = (
+            "fewer decide nothing; finish the campaign with `rmwbench resume`, or run one with at "
+            f"least {least_blocks} blocks"
+        )
+        return _open(_still(arm), Why.TOO_FEW_BLOCKS, brief, more)
+    if not done:
+        text = f"{silent} trials, and in none did a message arrive"
+        return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, reason=text)
+    found = _by_metrics(acceptable, nothing, arm)
+    either: frozenset[ArmOutcome] = frozenset((MEETS, MISSES))
+    if silent and found.outcome == MEETS:
+        brief = f"{silent} of {done + silent} trials silent"
+        return _open(either, Why.SILENT, brief, "nothing arrived in them, and no metric has them")
+    broke = sum(map(lost_by_its_arm, arm.failures))
+    if broke and found.outcome == MEETS:
+        brief = f"{broke} of {done + broke} trials failed"
+        return _open(either, Why.FAILED, brief, "by the arm's own fault, and no metric has them")
+    if arm.machine_bound and found.outcome in (MISSES, NONE):
+        more = f"the machine may be the cause; it was so in {arm.machine_bound} of {done} trials"
+        return _open(_still(arm), Why.MACHINE_BOUND, "machine-bound", more)
+    return found
+
+
+def _open(may: frozenset[ArmOutcome], why: Why, brief: str, more: str) -> ArmJudgement:
+    return ArmJudgement(OPEN, may, why, reason=f"{brief}: {more}", brief=brief)
+
+
+def _without_data(failures: Sequence[FailedTrial]) -> ArmJudgement:
+    for failure in failures:
+        brief = f"trial {failure.trial} {failure.status}"
+        told = ((failure.reason or "").splitlines() or ["no reason recorded"])[0]
+        return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=f"{brief}: {told}", brief=brief)
+    text = "no trial was run"
+    return ArmJudgement(UNKNOWN, _ANY, Why.NO_DATA, reason=text, brief=text)
+
+
+def of_topics(judged: Mapping[str | None, ArmJudgement]) -> tuple[ArmJudgement, str | None]:
+    """An arm over its topics (None: the limits of the whole workload), and the topic that decides
+    it or leaves it open. Meets where all do, none where all are, misses otherwise; what is not
+    settled stays possible."""
+    first = next(iter(judged.values()))
+    if all(one.outcome in (UNKNOWN, NOT_SUPPORTED) for one in judged.values()):
+        return first, None
+    possible = [one.may or _ANY for one in judged.values()]
+    may: set[ArmOutcome] = set()
+    if all(MEETS in found for found in possible):
+        may.add(MEETS)
+    if all(NONE in found for found in possible):
+        may.add(NONE)
+    mixed = any(MEETS in found for found in possible) and any(NONE in found for found in possible)
+    if any(MISSES in found for found in possible) or (mixed and len(possible) > 1):
+        may.add(MISSES)
+    order: dict[ArmOutcome, int] = {NONE: 0, MISSES: 1, UNKNOWN: 2, OPEN: 3, MEETS: 4}
+    outcome: ArmOutcome = next(iter(may)) if len(may) == 1 else OPEN
+    if outcome == OPEN:
+        order |= {OPEN: -1, UNKNOWN: -1}
+    topic = min(judged, key=lambda name: order.get(judged[name].outcome, 5))
+    worst = judged[topic]
+    if outcome == MEETS:
+        return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT), None
+    return replace(worst, outcome=outcome, may=frozenset(may)), topic
+
+
+def _still(arm: Tried) -> frozenset[ArmOutcome]:
+    """What is possible whatever the metrics say."""
+    return _ANY if not arm.done or arm.nothing_arrived else _ANY - {NONE}
+
+
+def _by_metrics(acceptable: Sequence[AtMost], nothing: NothingArrives, arm: Tried) -> ArmJudgement:
+    found = {limit.metric: _of_limit(limit, arm) for limit in acceptable}
+    missed = next((name for name, one in found.items() if one is MISSES), None)
+    open_ = next((name for name, one in found.items() if one is not MEETS), None)
+    if arm.nothing_arrived:
+        if PrintedInterval.of(arm.metrics.get(nothing.metric)).low >= nothing.at_least:
+            return ArmJudgement(NONE, frozenset((NONE,)), Why.LIMIT, nothing.metric)
+        may = _ANY if missed is None else _ANY - {MEETS}
+        return ArmJudgement(OPEN, may, Why.INTERVAL, nothing.metric)
+    if missed is not None:
+        return ArmJudgement(MISSES, frozenset((MISSES,)), Why.LIMIT, missed)
+    if open_ is not None:
+        return ArmJudgement(OPEN, frozenset((MEETS, MISSES)), Why.INTERVAL, open_)
+    return ArmJudgement(MEETS, frozenset((MEETS,)), Why.LIMIT)
+
+
+def _of_limit(limit: AtMost, arm: Tried) -> Outcome:
+    """By the metric's interval, which two hosts' clocks have widened already."""
+    metric = arm.metrics.get(limit.metric)
+    waiting = arm.under_way.get(limit.metric, 0)
+    share = waiting / metric.count if waiting and metric is not None and metric.count else 0.0
+    found = judge(PrintedInterval.of(metric), limit.at_most, level=INTERVAL_LEVEL, under_way=share)
+    return found.outcome
+
+
+def counts_under_way(metric: str) -> Literal["ledger", "chain"] | None:
+    """What counts the messages that were under way, of a fraction that leaves them out; None for
+    any other metric."""
+    if not GLOSSARY[metric].without_under_way:
+        return None
+    return "chain" if is_of_chain(metric) else "ledger"
+
+
+def of_condition(arms: Mapping[str, ArmJudgement]) -> ConditionJudgement:
+    """Over the arms that were compared; those that are not supported are not part of it."""
+    able = {name: judged.may for name, judged in arms.items() if judged.outcome != NOT_SUPPORTED}
+    if all(arms[name].outcome == UNKNOWN for name in able):
+        return ConditionJudgement(UNKNOWN)
+    some = [name for name, may in able.items() if may & {MEETS, MISSES}]
+    silent = [name for name, may in able.items() if NONE in may]
+    may: list[ConditionJudgement] = []
+    if all(MEETS in found for found in able.values()):
+        may.append(ConditionJudgement(MEETS))
+    if _may_miss(able, some):
+        may.append(ConditionJudgement(MISSES))
+    if len(able) > 1:
+        may += [
+            ConditionJudgement(ONLY, name)
+            for name in some
+            if all(other in silent for other in able if other != name)
+        ]
+    if len(silent) == len(able):
+        may.append(ConditionJudgement(NONE))
+    if len(may) == 1:
+        return may[0]
+    return ConditionJudgement(
+        OPEN, may=tuple(f"{ONLY} {one.only}" if one.only else one.outcome for one in may)
+    )
+
+
+def _may_miss(able: Mapping[str, frozenset[ArmOutcome]], some: Sequence[str]) -> bool:
+    """Whether it is possible that messages arrive with two arms or more (with the one, where there
+    is but one), and not all of them meet the limits: one arm that does not, and enough others with
+    messages."""
+    if len(able) == 1:
+        return any(MISSES in may for may in able.values())
+    others = {name: len(some) - (name in some) for name in able}
+    return any(
+        (MISSES in may and others[n] >= 1) or (NONE in may and others[n] >= 2)
+        for n, may in able.items()
+    )

@@ -1,0 +1,163 @@
+"""SQL over a bundle: a view per table, over exactly the files that the journal names.
+
+DuckDB reads Parquet in place, so nothing is copied; the connection is in memory and cannot write to
+the bundle.
+"""
+
+import os
+import re
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
+from dataclasses import dataclass
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+
+from rmwbench.bundle.bundle_reader import Bundle
+from rmwbench.bundle.schema import ADDED, TABLES
+from rmwbench.errors import UserError, nearest
+
+PATIENCE_S = 0.8
+"""How long a query that is interrupted may take to end."""
+
+
+def connect(bundle: Bundle) -> duckdb.DuckDBPyConnection:
+    """A connection with a view for every table, empty ones included; the views' columns are those
+    of docs/formats/bundle.md.
+
+    Once the views exist, files can no longer be reached by name and settings are locked: a query
+    from a script cannot read or write elsewhere.
+    """
+    connection = duckdb.connect(":memory:")
+    allowed: list[str] = []
+    for name, schema in TABLES.items():
+        paths = [str(p.resolve()) for p in bundle.paths(name)]
+        columns = ", ".join(f'"{c}"' for c in schema.names)
+        if paths:
+            bundle.open(name)
+            files = ", ".join(_literal(p) for p in paths)
+            columns, by_name = _columns(bundle, name)
+            connection.execute(
+                f'create view "{name}" as select {columns} from read_parquet([{files}]{by_name})'
+            )
+            allowed += paths
+        else:
+            connection.register(f"_empty_{name}", schema.empty_table())
+            connection.execute(f'create view "{name}" as select {columns} from "_empty_{name}"')
+    connection.execute(f"set allowed_paths = [{', '.join(_literal(p) for p in allowed)}]")
+    connection.execute("set enable_external_access = false")
+    connection.execute("set lock_configuration = true")
+    return connection
+
+
+def _columns(bundle: Bundle, name: str) -> tuple[str, str]:
+    """What to select of a table, and how its files come together: a bundle may lack columns that
+    were added later, or a resumed one have them in some files only."""
+    schema, there = TABLES[name], bundle.column_names(name)
+    found = [
+        f'"{f.name}"' if f.name in there else f'null::{_SQL_TYPES[f.type]} as "{f.name}"'
+        for f in schema
+    ]
+    return ", ".join(found), ", union_by_name = true" if name in ADDED else ""
+
+
+_SQL_TYPES = {
+    pa.string(): "varchar",
+    pa.int64(): "bigint",
+    pa.uint64(): "ubigint",
+    pa.uint32(): "uinteger",
+}
+
+
+@dataclass(frozen=True)
+class QueryResult:
+    """The `rows` of a query that were asked for, and how many there are in `total`."""
+
+    columns: list[str]
+    rows: list[tuple[Any, ...]]
+    total: int
+
+
+def run(bundle: Bundle, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
+    """(column names, all rows) of one SQL statement, as `ask`."""
+    found = ask(bundle, sql)
+    return found.columns, found.rows
+
+
+def ask(bundle: Bundle, sql: str, most_rows: int | None = None) -> QueryResult:
+    """The answer of one SQL statement, its first `most_rows` rows or all. Ctrl-C ends it at once.
+    UserError for a wrong statement, with the nearest table where that helps."""
+    if not sql.strip().strip(";"):
+        raise UserError("an empty query", where="SQL", fix=_EXAMPLE)
+    try:
+        connection = connect(bundle)
+        return _interruptible(connection, lambda: _answer(connection, sql, most_rows))
+    except UnicodeEncodeError:
+        raise UserError(
+            "the query has bytes that are not UTF-8", where="SQL", actual=ascii(sql)[:80]
+        ) from None
+    except duckdb.Error as error:
+        text = str(error).strip()
+        raise UserError(
+            "the query failed: " + text.splitlines()[0],
+            where=str(bundle.directory),
+            expected=f"SQL over {', '.join(TABLES)}",
+            fix=_suggestion(text, sql),
+        ) from None
+
+
+def _answer(connection: duckdb.DuckDBPyConnection, sql: str, most_rows: int | None) -> QueryResult:
+    cursor = connection.execute(sql)
+    columns = [d[0] for d in cursor.description or []]
+    if most_rows is None:
+        rows = cursor.fetchall()
+        return QueryResult(columns, rows, len(rows))
+    rows = cursor.fetchmany(most_rows)
+    total = len(rows)
+    while more := len(cursor.fetchmany(10_000)):
+        total += more
+    return QueryResult(columns, rows, total)
+
+
+def _interruptible(
+    connection: duckdb.DuckDBPyConnection, ask: Callable[[], QueryResult]
+) -> QueryResult:
+    """What `ask` gives. It runs in another thread, since DuckDB looks at no signal while it
+    works."""
+    found: Future[QueryResult] = Future()
+
+    def work() -> None:
+        try:
+            found.set_result(ask())
+        except BaseException as error:
+            found.set_exception(error)
+
+    threading.Thread(target=work, daemon=True).start()
+    try:
+        return found.result()
+    except KeyboardInterrupt:
+        connection.interrupt()
+        wait([found], timeout=PATIENCE_S)
+        # ending the interpreter under it would abort; and nothing of a query is to be saved
+        if not found.done():
+            os._exit(130)
+        raise
+
+
+def _suggestion(text: str, sql: str) -> str | None:
+    if "Parser Error" in text and re.search(r"(?<![\"\w])at(?![\"\w])", sql, re.IGNORECASE):
+        return '`at` is a word of SQL: write the column as "at"'
+    if "with name" in text and "does not exist" in text and "Table" in text:
+        name = text.split("with name", 1)[1].split()[0].strip('"')
+        near = nearest(name, TABLES)
+        return f"did you mean the table {near}?" if near else None
+    return _EXAMPLE
+
+
+_EXAMPLE = '`rmwbench query "describe sent"` lists a table\'s columns'
+
+
+def _literal(text: str) -> str:
+    return "'" + text.replace("'", "''") + "'"

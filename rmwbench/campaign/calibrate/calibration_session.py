@@ -1,0 +1,237 @@
+"""One calibration from beginning to end: two ordinary campaigns, a third where chance must be
+excluded, and the judgement.
+
+The campaigns are those that `rmwbench run` runs, from a suite file to a bundle to the show
+document; nothing is cut short for the proof's sake. The show document is made by a function that is
+handed in, because a campaign knows nothing of reports.
+"""
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.newest import CAMPAIGNS
+from rmwbench.campaign import calibrations
+from rmwbench.campaign.blocks import BlockSource
+from rmwbench.campaign.calibrate import aa, grid, skew, truths
+from rmwbench.campaign.calibrate.own_cost import own_cost
+from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
+from rmwbench.campaign.calibrate.truths import Truth
+from rmwbench.campaign.plan.plan import duration_text
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.run import Runner
+from rmwbench.campaign.start import new_campaign
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.lab.middleware import Worker, find_workers, require_workers
+from rmwbench.results.machine.machine_model import Calibrated, NotTested
+from rmwbench.results.model import document
+
+INSTRUMENT = ("synthetic", "null")
+AGAINST_THEMSELVES = ("floor", "iceoryx2", "zenoh", "cyclonedds", "fastdds")
+"""Workers of the first set that carry messages between processes. The synthetic one has its own
+twins in the grid."""
+
+Blocks = Runner[BlockSource]
+Show = Callable[[Bundle], dict[str, Any]]
+
+
+class Interrupted(Exception):
+    """A signal ended the calibration; nothing is stored."""
+
+
+@dataclass
+class CalibrationSession:
+    """A calibration under way in `directory`. `seed` draws every order, schedule and injection, so
+    that the same seed injects the same truth."""
+
+    directory: Path
+    show: Show
+    console: Console
+    quick: bool = True
+    seed: int = 1
+    _began_s: float = field(default_factory=time.monotonic)
+    _slowdown: float = 1.0
+
+    def run(self) -> Calibrated:
+        """The calibration, stored. Raises UserError where the instrument's workers are
+        missing, Interrupted on a signal."""
+        workers = require_workers(list(INSTRUMENT))
+        available = find_workers()
+        against = [
+            name for name in AGAINST_THEMSELVES if name in available and not available[name].problem
+        ]
+        known = grid.truths(quick=self.quick)
+        pairs = grid.aa_pairs(against, quick=self.quick)
+        self.directory.mkdir(parents=True, exist_ok=True)
+        steps = [self._prepared("truths", "Truths that are known", known)]
+        if pairs:
+            steps.append(self._prepared("aa", "Every middleware against itself", pairs))
+        self._say(
+            f"{len(steps)} campaigns, about "
+            f"{duration_text(sum(step.estimated_s for step in steps))} together"
+        )
+        bundles = {}
+        for done, step in enumerate(steps):
+            rest_s = self._slowdown * sum(other.estimated_s for other in steps[done:])
+            lies = f", {step.lies} of which lie and are to be void" if step.lies else ""
+            self._say(
+                f"{step.title}: {step.trials} trials{lies}; about {duration_text(round(rest_s))} "
+                "left"
+            )
+            bundles[step.name] = self._run(step)
+        evidence = SyntheticCampaign(
+            bundles["truths"], self.show(bundles["truths"]), workers["synthetic"].executable
+        )
+        found = truths.judge(evidence, known)
+        clock = self._skewed(workers["synthetic"])
+        not_tested = [] if isinstance(clock, Truth) else [NotTested(what=skew.NAME, why=clock)]
+        found += [clock] if isinstance(clock, Truth) else []
+        judged = self._against_themselves(bundles.get("aa"), pairs)
+        answer = self._answer(found, judged, evidence, workers, against, not_tested)
+        answer = replace(answer, stored=str(calibrations.save(document(answer))))
+        calibrations.write(document(answer), self.directory / "calibration.json")
+        return answer
+
+    def _prepared(
+        self,
+        name: str,
+        title: str,
+        workloads: Sequence[grid.GridWorkload],
+        *,
+        blocks: int | None = None,
+        seed: int | None = None,
+    ) -> "CalibrationStep":
+        path, blocks = self.directory / f"{name}.yaml", blocks or grid.blocks(quick=self.quick)
+        path.write_text(
+            grid.suite_text(f"calibrate-{name}", title, workloads, blocks), encoding="utf-8"
+        )
+        arms = [
+            workload.settings["timeline"]["steady_s"]
+            for workload in workloads
+            for _ in workload.arms
+        ]
+        each_s = sum(arms) + len(arms) * FIXED_S
+        lies = blocks * sum(
+            "lying_path" in arm.options for workload in workloads for arm in workload.arms
+        )
+        seed = self.seed if seed is None else seed
+        return CalibrationStep(name, title, path, seed, len(arms) * blocks, lies, blocks * each_s)
+
+    def _skewed(self, worker: Worker) -> Truth | str:
+        """The truth about a reader with another clock, or why it is not tested."""
+        if reason := skew.why_not(worker):
+            return reason
+        step = self._prepared("skewed", "A reader whose clock is wrong", grid.skewed(), blocks=2)
+        self._say(f"{step.title}: {step.trials} trials")
+        bundle = self._run(
+            step, lambda campaign: skew.skewed(campaign, worker, self.directory / "skewed-worker")
+        )
+        return skew.judge(bundle.trials(), lambda: self.show(bundle))
+
+    def _run(
+        self,
+        step: "CalibrationStep",
+        changed: Callable[[Blocks], Blocks] = lambda campaign: campaign,
+    ) -> Bundle:
+        directory = self.directory / step.name
+        request = Request(str(step.suite), seed=step.seed)
+        campaign = changed(new_campaign(request, directory, calibrated=False))
+        began_s = time.monotonic()
+        with campaign.writer, campaign.lab:
+            ending = campaign.run(self.console)
+        if ending.stopped_by:
+            raise Interrupted(ending.stopped_by)
+        self._slowdown = (time.monotonic() - began_s) / step.estimated_s
+        return Bundle(directory)
+
+    def _against_themselves(
+        self, bundle: Bundle | None, pairs: Sequence[grid.GridWorkload]
+    ) -> list[aa.EqualArms]:
+        if bundle is None:
+            return []
+        found = aa.judge(self.show(bundle), pairs)
+        different = {(pair.middleware, pair.size) for pair in found if pair.outcome == aa.DIFFERENT}
+        if not different:
+            return found
+        again = [pair for pair in pairs if tuple(reversed(pair.name.split("_", 1))) in different]
+        self._say(
+            f"once more, to tell chance from a difference: {', '.join(pair.name for pair in again)}"
+        )
+        step = self._prepared(
+            "aa-again", "What was found different, once more", again, seed=self.seed + 1
+        )
+        return aa.confirmed(found, aa.judge(self.show(self._run(step)), again))
+
+    def _answer(
+        self,
+        found: Sequence[Truth],
+        pairs: Sequence[aa.EqualArms],
+        evidence: SyntheticCampaign,
+        workers: Mapping[str, Worker],
+        against: Sequence[str],
+        not_tested: Sequence[NotTested],
+    ) -> Calibrated:
+        described = machine.describe()
+        created_utc = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+        hardware = calibrations.hardware(described)
+        return Calibrated(
+            calibration=f"{hardware.fingerprint}-{created_utc}",
+            created_utc=created_utc,
+            tool_version=version("rmwbench"),
+            quick=self.quick,
+            seed=self.seed,
+            blocks=grid.blocks(quick=self.quick),
+            wall_s=round(time.monotonic() - self._began_s, 1),
+            directory=str(self.directory),
+            kernel=described["kernel"]["release"],
+            machine=hardware,
+            workers={
+                name: (worker.description or {}).get("version")
+                for name, worker in find_workers().items()
+                if name in (*workers, *against)
+            },
+            truths=truths.shown(found, void_trials=truths.voided(evidence)),
+            not_tested=tuple(not_tested),
+            aa=aa.shown(pairs),
+            own_cost=own_cost(evidence, workers["null"].executable),
+        )
+
+    def _say(self, text: str) -> None:
+        self.console.print(text)
+
+
+FIXED_S = 0.32
+"""What a trial takes besides its steady state, on two cores that have little else to do; a drain
+ends early. Only for the first estimate of time: later ones go by the campaign before."""
+
+
+@dataclass(frozen=True)
+class CalibrationStep:
+    name: str
+    title: str
+    suite: Path
+    seed: int
+    trials: int
+    lies: int
+    estimated_s: float
+
+
+def fresh_directory(out: Path | None) -> Path:
+    """Where the campaigns go. Raises UserError where something is there already."""
+    directory = out or CAMPAIGNS / f"calibrate-{time.strftime('%Y%m%d-%H%M%S')}"
+    if directory.exists() and (not directory.is_dir() or any(directory.iterdir())):
+        raise UserError(
+            "a calibration starts in a directory of its own",
+            where=f"--out {directory}",
+            expected="an empty or a new directory",
+            actual="something is there",
+            fix="choose another one",
+        )
+    return directory

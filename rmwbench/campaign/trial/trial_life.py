@@ -1,0 +1,375 @@
+"""The life of a trial (docs/formats/worker-protocol.md): host, workers, barrier, window, drain,
+collection, end.
+
+A trial never raises for what a worker or its host does: that becomes the `failed` of this trial
+alone, or the `unsupported` of its cell; a network between hosts that is not what was asked for
+makes it `void`. Every step has its own time limit (`timeouts.py`).
+"""
+
+import contextlib
+import itertools
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from rmwbench.beside import Broken, each
+from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
+from rmwbench.campaign.record import sampled
+from rmwbench.campaign.record.tables import trial_tables
+from rmwbench.campaign.trial import machines, real_time_check, siblings, timeouts
+from rmwbench.campaign.trial.attest import attestations
+from rmwbench.campaign.trial.barrier import open_and_match
+from rmwbench.campaign.trial.beside import sources
+from rmwbench.campaign.trial.beside import trial_network as the_network
+from rmwbench.campaign.trial.beside.beside import Beside
+from rmwbench.campaign.trial.failing import of_ours, of_worker
+from rmwbench.campaign.trial.killed import tell_held
+from rmwbench.campaign.trial.leftovers import take_leftovers
+from rmwbench.campaign.trial.noting import note_flag, note_hellos, step, take_events
+from rmwbench.campaign.trial.outcome import Failure, Order, TimeFacts, TrialOutcome
+from rmwbench.campaign.trial.silence import delivered_nothing
+from rmwbench.campaign.trial.spawn import Spawner
+from rmwbench.campaign.trial.void import is_machines_fault, kept, of_the_machine, void_reasons
+from rmwbench.campaign.trial.window import drain, run_window
+from rmwbench.codes import Code, FailedBy, Reason, joined
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken
+from rmwbench.lab.clock import HostClocks
+from rmwbench.lab.host import Host, HostBroken, Hosts
+from rmwbench.lab.host.host_kind import SHARED
+from rmwbench.lab.middleware import Worker
+from rmwbench.lab.network import NetworkBroken
+from rmwbench.lab.process import records
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
+from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.sampling.background import Background
+from rmwbench.lab.sampling.cross_traffic_load import Traffic
+from rmwbench.lab.sampling.sampler import Samplers
+from rmwbench.suite.cells import Cell
+
+LOG_TAIL_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class TrialResult:
+    """`status` is `done`, `failed`, `void`, or `unsupported` where a worker said that its
+    middleware cannot do this: then the cell is not run again and the trial does not count.
+    `steps_ns` says where the time went. `cause` is `machine` for a trial that is void because of
+    the machine alone, `no match` for one that failed because its endpoints did not find each
+    other. `reasons` are what `reason` says, with their codes; `failed_by` says who is at fault
+    for a failed trial."""
+
+    order: Order
+    status: str
+    reason: str | None
+    tables: dict[str, pa.Table]
+    files: dict[str, bytes]
+    steps_ns: dict[str, int]
+    cause: str | None = None
+    reasons: tuple[Reason, ...] = ()
+    failed_by: FailedBy | None = None
+
+
+def hosts_ahead(name: str, cell: Cell) -> Hosts | None:
+    """The hosts of a trial that is to run, so that it need not wait for them; None where they
+    cannot be made now. The trial then tries itself, and is the one that fails of it."""
+    try:
+        return _made(name, cell)
+    except HostBroken:
+        return None
+
+
+def _made(name: str, cell: Cell) -> Hosts:
+    """Raises HostBroken."""
+    try:
+        return Hosts(name, cell.all_hosts, beside=cell.beside)
+    except OSError as error:
+        raise HostBroken("start its init", error.errno) from None
+
+
+def run_trial(
+    order: Order, workers: Workers | Worker, host: Host | Hosts | None = None
+) -> TrialResult:
+    """Runs one trial with the workers of its middlewares; one alone stands for all. `host`, made
+    beforehand, saves its start (Hosts where the cell has several); it is closed here in any
+    case."""
+    if isinstance(workers, Worker):
+        workers = dict.fromkeys(order.cell.middlewares, workers)
+    outcome = TrialOutcome(
+        order, TimeFacts(time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()), time.monotonic_ns())
+    )
+    if isinstance(host, Host) and len(order.cell.hosts) > 1:
+        host.close()  # one of several hosts is made in another way
+        host = None
+    hosts = Hosts.alone(order.cell.hosts[0], host) if isinstance(host, Host) else host
+    if hosts is None and order.cell.real is not None:
+        raise ValueError(
+            f"cell {order.cell.number} is over real machines: its hosts are made by "
+            "rmwbench.cluster"
+        )
+    files: dict[str, int] = {}
+    try:
+        with step(outcome, "host"):
+            hosts = hosts or _made(f"trial-{order.trial}", order.cell)
+            hosts.wait_ready()
+        outcome.network.shared_host = hosts.first.kind == SHARED
+        for process in order.cell.processes:
+            plan = [SectionPlan(*section) for section in order.cell.sections(process.name)]
+            files[process.name] = records.make(plan, order.nonce)
+        with Crew(hosts) as crew, the_network.between(outcome, crew, hosts) as network:
+            background = Background(crew, order.cell.conditions, order.cell.background_hosts)
+            try:
+                traffic = Traffic(crew, order.cell.links)
+                the_network.up(outcome, crew, network)
+                _daemons(outcome, crew, workers)
+                frames = FrameSources(crew, order.cell)
+                with (
+                    contextlib.closing(frames),
+                    contextlib.closing(Samplers(crew, order.cell.hosts)) as sampler,
+                    contextlib.ExitStack() as stack,
+                ):
+                    features = map(stack.enter_context, each("trial", "running", outcome, crew))
+                    beside = Beside(
+                        sampler=sampler,
+                        background=background,
+                        traffic=traffic,
+                        frames=frames,
+                        network=network,
+                        features=tuple(one for one in features if one is not None),
+                    )
+                    _live(outcome, crew, workers, files, beside)
+            finally:
+                the_network.end(outcome, network)
+                with step(outcome, "kill"):
+                    hosts.close()
+                # after the end of all: another machine's are here only then
+                _take_logs(outcome, crew)
+                background.close()
+    except NetworkBroken as broken:
+        outcome.network.broken = the_network.broken_reason(broken)
+    except WorkerFailed as failed:
+        if failed.role == "network":
+            outcome.network.broken = the_network.broken_reason(failed)
+        outcome.failure, outcome.unsupported = (
+            of_worker(failed, outcome.barrier),
+            failed.unsupported,
+        )
+    except real_time_check.NotGrantedError as refused:
+        outcome.unsupported = str(refused)
+    except HostBroken as broken:
+        outcome.failure = of_ours(Code.HOST, f"host: {broken}")
+    except SourceBroken as broken:
+        outcome.failure = of_ours(Code.SOURCE, str(broken))
+    except Broken as broken:
+        outcome.failure = of_ours(broken.code, str(broken))
+    except UserError as vanished:
+        outcome.failure = of_ours(Code.ORCHESTRATOR, str(vanished))
+    finally:
+        if hosts is not None:
+            hosts.close()
+        list(each("trial", "tidy", order))
+        _take_records(outcome, files)
+        tell_held(outcome)
+    outcome.times.ended_ns = time.monotonic_ns()
+    return _result(outcome)
+
+
+def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
+    """What the profiles say must serve before any worker opens, one after the other; none for
+    most."""
+    cell = outcome.order.cell
+    for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
+        with step(outcome, f"daemon.{daemon.label}"):
+            environment = {**daemon.worker.environment, **address_environment(cell, daemon.host)}
+            crew.spawn_daemon(
+                daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host
+            )
+            crew.wait_hello(timeouts.HELLO_TIMEOUT_S)
+            crew.ask_daemon(daemon.label, "open", daemon.fields, timeouts.COMMAND_TIMEOUT_S)
+
+
+def _live(
+    outcome: TrialOutcome, crew: Crew, workers: Workers, files: Mapping[str, int], beside: Beside
+) -> None:
+    sampler = beside.sampler
+    spawner = Spawner(outcome, crew, workers, files, beside.frames)
+    places = {process.name: process.host for process in outcome.order.cell.processes}
+    with step(outcome, "spawn"):
+        for process in outcome.order.cell.processes:
+            if process.follows is None:
+                spawner.spawn(process.name)
+        sampler.spawn()
+        crew.wait_hello(timeouts.of_all(timeouts.HELLO_TIMEOUT_S, len(crew.workers)))
+    note_hellos(outcome, crew)
+    real_time_check.check(outcome.order.cell, crew)
+    outcome.times.clocks = HostClocks(crew, places)
+    outcome.times.clocks.begin()
+    machines.note_network(outcome, crew)
+    roles = [("worker", crew.workers), ("daemon", crew.daemons)]
+    for host in outcome.order.cell.hosts:
+        here = [
+            (role, name, p)
+            for role, found in roles
+            for name, p in found.items()
+            if p.host is crew.hosts[host]
+        ]
+        sampler.watch([(name, p.inner_pid, role) for role, name, p in here], host)
+    sources.start(outcome, beside.frames, sampler)
+    try:
+        open_and_match(outcome, crew, workers)
+        for feature in beside.features:
+            feature.start(outcome, crew, workers, sampler)
+        with step(outcome, "probe"):
+            outcome.probes += machine.idle_probe()
+            outcome.probes += machines.idle_probes(crew)
+        beside.disturb(outcome)
+        changes = run_window(outcome, crew, workers, beside, spawner, files)
+        with step(outcome, "drain"):
+            drain(outcome, crew, changes, files)
+        sources.take(outcome, beside.frames)
+        beside.disturb_no_more(outcome)
+        outcome.times.clocks.read()
+        outcome.times.clocks.check()
+        with step(outcome, "collect"):
+            limit_s = timeouts.of_all(timeouts.COMMAND_TIMEOUT_S, len(crew.workers))
+            sampler.ask()
+            asked_ns = time.monotonic_ns()
+            outcome.sampling.collected = crew.ask_all("collect", {}, limit_s)
+            outcome.sampling.collecting_ns = (asked_ns, time.monotonic_ns())
+        with step(outcome, "sampler"):
+            sampler.read(limit_s)
+            for process in outcome.order.cell.processes:
+                if process.follows is not None and process.name in crew.workers:
+                    sampler.found(process.name, crew.workers[process.name].inner_pid, process.host)
+            _take_sampled(outcome, sampler, crew)
+        for feature in beside.features:
+            feature.take(outcome)
+        if outcome.order.cell.sampling.leftovers:
+            with step(outcome, "leftovers"):
+                take_leftovers(outcome, crew)
+    finally:
+        take_events(outcome, crew)
+
+
+def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:
+    outcome.sampling.sampled, outcome.sampling.unsampled = sampler.document, sampler.problem
+    outcome.sampling.sampled_at = sampler.by_host
+    outcome.files |= sampler.files
+    outcome.probes += sampled.canary_probes(outcome.sampling.sampled)
+    if outcome.order.cell.real is not None:
+        outcome.probes += machines.sampled_probes(outcome, crew)
+    elif outcome.sampling.sampled and outcome.times.window:
+        length_ns = outcome.times.window.end_ns - outcome.times.window.steady_ns
+        by_role = sampled.cpu_by_role(outcome)
+        window = [row for row in outcome.probes if row["at"] == "window"]
+        outcome.probes += sampled.attributed(
+            outcome.sampling.sampled,
+            machine.attributed_probes(window, by_role, length_ns),
+        )
+
+
+def _take_logs(outcome: TrialOutcome, crew: Crew) -> None:
+    network = [(crew.network.process, crew.network)] if crew.network else []
+    for process, worker in [
+        *crew.workers.items(),
+        *crew.daemons.items(),
+        *crew.tools.items(),
+        *network,
+    ]:
+        for name, content in (
+            ("stdout", worker.stdout(LOG_TAIL_BYTES)),
+            ("stderr", worker.stderr(LOG_TAIL_BYTES)),
+        ):
+            if content:
+                outcome.files[f"{process}.{name}"] = content
+
+
+def _take_records(outcome: TrialOutcome, files: Mapping[str, int]) -> None:
+    """After the workers are gone, so that nothing moves any more. What a killed worker had recorded
+    is still there."""
+    with step(outcome, "records"):
+        for process, fd in files.items():
+            try:
+                outcome.sections += records.read(fd, outcome.order.nonce)
+            except RecordsDamaged as damaged:
+                text = f"worker {process}: damaged its records file: {damaged}"
+                by_worker = Failure(Reason(Code.RECORDS, text), FailedBy.WORKER)
+                outcome.failure = outcome.failure or by_worker
+            finally:
+                os.close(fd)
+
+
+_CAUSES = {Code.NO_MATCH: "no match"}
+"""In one word, for a reader who asks whether anything could arrive at all."""
+
+
+@dataclass(frozen=True)
+class TrialJudgement:
+    status: str
+    reasons: tuple[Reason, ...] = ()
+    failed_by: FailedBy | None = None
+    attested: tuple[dict[str, Any], ...] = ()
+
+    @property
+    def cause(self) -> str | None:
+        if self.status == "void" and (self.failed_by or is_machines_fault(self.reasons)):
+            return "machine"
+        return _CAUSES.get(self.reasons[0].code) if self.status == "failed" else None
+
+
+def judged(outcome: TrialOutcome) -> TrialJudgement:
+    """A machine that breaks a rule voids the trial, whatever else happened in it; not where the user
+    keeps what a noisy one spoilt."""
+    if outcome.network.broken is not None:
+        return TrialJudgement("void", (outcome.network.broken,))
+    failure = outcome.failure
+    if failure is None:
+        attested = attestations(outcome)
+        if reasons := void_reasons(outcome, attested):
+            return TrialJudgement("void", tuple(reasons), attested=tuple(attested))
+        return TrialJudgement("done", attested=tuple(attested))
+    spoilt = of_the_machine(outcome)
+    if spoilt or failure.by is FailedBy.MACHINE:
+        return TrialJudgement("void", (*spoilt, failure.reason), FailedBy.MACHINE)
+    return TrialJudgement("failed", (failure.reason,), failure.by)
+
+
+def _result(outcome: TrialOutcome) -> TrialResult:
+    order = outcome.order
+    if outcome.unsupported is not None:
+        return TrialResult(
+            order, "unsupported", outcome.unsupported, {}, outcome.files, outcome.times.steps_ns
+        )
+    found = judged(outcome)
+    end_ns = outcome.times.window.end_ns if outcome.times.window else None
+    flags = (
+        machines.flags(outcome.probes),
+        kept(outcome),
+        sources.flags(outcome),
+        the_network.flags(outcome),
+        siblings.flags(outcome),
+        delivered_nothing(outcome),
+    )
+    for flag in itertools.chain.from_iterable(flags):
+        note_flag(outcome, flag, end_ns)
+    begun = time.monotonic_ns()
+    reason = joined(found.reasons) or None
+    tables = trial_tables(outcome, found.status, reason, list(found.attested))
+    outcome.times.steps_ns["tables"] = time.monotonic_ns() - begun
+    return TrialResult(
+        order,
+        found.status,
+        reason,
+        tables,
+        outcome.files,
+        outcome.times.steps_ns,
+        found.cause,
+        found.reasons,
+        found.failed_by,
+    )

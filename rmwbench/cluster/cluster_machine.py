@@ -1,0 +1,181 @@
+"""What a machine of the cluster does for a campaign; it lives in the door's process on that
+machine.
+
+Ray starts its processes 15 steps of niceness down and first in line for the kernel's out-of-memory
+killer, which every worker of a trial would inherit. Both are put back to those of the machine's
+raylet, or the machine is not used: a trial must not depend on whether Ray or a shell has started
+it.
+"""
+
+import contextlib
+import gc
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from rmwbench.campaign import calibrations
+from rmwbench.campaign.plan import preflight
+from rmwbench.campaign.plan.plan import Plan
+from rmwbench.campaign.plan.rehearse import rehearse
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.campaign.trial.outcome import Order
+from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
+from rmwbench.cluster.gang import hosts_of, with_gang
+from rmwbench.cluster.shipping import PACKAGE, ShippedProgram, Store, cache
+from rmwbench.errors import UserError
+from rmwbench.lab import machine
+from rmwbench.lab.host import HostBroken, check_own
+from rmwbench.lab.host.remote import Agent
+from rmwbench.lab.middleware import Worker, require_workers
+from rmwbench.lab.middleware.find import VARIABLE
+from rmwbench.lab.middleware.worker_likeness import unlike
+from rmwbench.suite.network.real import Gang
+
+TARGET = "RMWBENCH_TARGET_DIR"
+LOST = "lost"
+"""The status of a trial that another machine took along with itself."""
+SAFE_NICENESS = "RAY_worker_niceness=0 ray start …"
+
+
+class ClusterMachine:
+    """Every answer is plain data. What a user can repair comes back as text or UserError and is not
+    raised: Ray would wrap it into a traceback."""
+
+    def __init__(self) -> None:
+        self._store = Store(cache() / "programs")
+        self._workers: dict[str, Worker] = {}
+        self._agent: subprocess.Popen[str] | None = None
+        self._listening: dict[str, Any] = {}
+
+    def card(self) -> dict[str, Any]:
+        """`machine` (the machine card), `calibration` (of `calibrations.for_campaign`: by the user that
+        Ray runs as), `boot` (equal for two nodes on one kernel) and `problem` (or None)."""
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+        card = machine.describe()
+        calibration = calibrations.for_campaign(card)
+        return {
+            "machine": card,
+            "calibration": calibration,
+            "boot": boot,
+            "problem": _as_a_shell_would(),
+        }
+
+    def lacks(self, wanted: Sequence[ShippedProgram]) -> list[ShippedProgram]:
+        return self._store.lacks(wanted)
+
+    def put(self, program: ShippedProgram, content: bytes) -> None:
+        self._store.put(program, content)
+
+    def prepare(
+        self,
+        wanted: Sequence[ShippedProgram],
+        described: Mapping[str, Mapping[str, Any]],
+        plan: Plan,
+    ) -> str | None:
+        """Why the campaign cannot run here; None where it can. `described`: middleware → what its
+        worker says on the driver's machine."""
+        os.environ[VARIABLE] = str(self._store.shelf(wanted))
+        # nothing that was built here may take part
+        os.environ[TARGET] = str(self._store.directory / "none")
+        try:
+            self._workers = require_workers(list(described))
+            for name, worker in self._workers.items():
+                if found := unlike(described[name], worker.description):
+                    return f"{worker.executable.name} describes itself otherwise here: {found}"
+            preflight.check_memory(plan)
+            check_own().close()  # trials of one campaign get one kind of host
+        except UserError as error:
+            return error.render()
+        gc.collect()
+        gc.freeze()  # the same as a campaign on one machine does before its first window
+        return None
+
+    def rehearse(self, cells: Sequence[Any], places: Places) -> dict[int, str] | UserError:
+        try:
+            return rehearse(cells, self._workers, places)
+        except UserError as error:
+            return error
+
+    def state(self) -> dict[str, Any]:
+        return machine.state()
+
+    def run(
+        self, order: Order, name: str
+    ) -> tuple[tuple[str, str | None, str | None], TrialResult]:
+        """One trial: (status, reason, cause), which is small, and the result, which may stay here
+        until it is asked for."""
+        hosts = hosts_ahead(f"{name}/{order.trial}", order.cell)
+        result = run_trial(order, self._workers, hosts)
+        return (result.status, result.reason, result.cause), result
+
+    def agent(self, token: str, address: str) -> dict[str, Any] | str:
+        """`port` and `certificate` of this machine's agent (rmwbench/lab/agent.py), which
+        lives as long as this process; started where none runs. Or why there is none."""
+        if self._agent is None or self._agent.poll() is not None:
+            self._agent = subprocess.Popen(
+                [sys.executable, "-m", "rmwbench.lab.agent"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+                cwd="/",
+                env={**os.environ, "PYTHONPATH": str(PACKAGE.parent)},  # this very rmwbench
+            )
+            told = {"token": token, "address": address, "programs": self._programs()}
+            asked, answers = self._agent.stdin, self._agent.stdout
+            assert asked is not None and answers is not None
+            asked.write(json.dumps(told) + "\n")
+            asked.flush()
+            self._listening = json.loads(answers.readline())
+        return self._listening.get("problem") or self._listening
+
+    def _programs(self) -> dict[str, dict[str, Any]]:
+        """What the agent may run: the workers that were looked at, and the tools."""
+        found: dict[str, dict[str, Any]] = {}
+        for worker in self._workers.values():
+            names = (worker.description or {}).get("inherit", ())
+            inherit = {name: os.environ[name] for name in names if name in os.environ}
+            inherit |= (worker.description or {}).get("environment", {})
+            one = found.setdefault(
+                worker.executable.name, {"path": str(worker.executable), "inherit": {}}
+            )
+            one["inherit"] |= inherit
+        shelf = Path(os.environ[VARIABLE])
+        return {path.name: {"path": str(path), "inherit": {}} for path in shelf.iterdir()} | found
+
+    def run_on_gang(
+        self, order: Order, name: str, gang: Gang, agents: Mapping[str, Agent]
+    ) -> tuple[Any, Any]:
+        """As `run`, with the cell's other hosts on other machines. Where one of those is lost there
+        is no result, and the status is LOST."""
+        try:
+            hosts, gang = hosts_of(f"{name}/{order.trial}", order.cell, gang, agents)
+        except HostBroken as broken:
+            return (LOST, str(broken), None), None
+        result = run_trial(with_gang(order, gang), self._workers, hosts)
+        lost = [host.lost for host in hosts.remote.values() if host.lost]
+        if lost:
+            return (LOST, "; ".join(lost), None), None
+        return (result.status, result.reason, result.cause), result
+
+
+def _as_a_shell_would() -> str | None:
+    """Takes back what Ray did to this process; says what it could not."""
+    raylet = int(os.environ.get("RAY_RAYLET_PID") or os.getppid())
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text(
+            Path(f"/proc/{raylet}/oom_score_adj").read_text()
+        )
+    usual = os.getpriority(os.PRIO_PROCESS, raylet)
+    try:
+        os.setpriority(os.PRIO_PROCESS, 0, usual)
+    except PermissionError:
+        own = os.getpriority(os.PRIO_PROCESS, 0)
+        return (
+            f"Ray runs its processes at niceness {own} here, and only root may undo it: "
+            f"{SAFE_NICENESS}"
+        )
+    return None

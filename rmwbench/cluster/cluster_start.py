@@ -1,0 +1,104 @@
+"""From an address to a campaign on the machines there, new or resumed: as
+rmwbench/campaign/start.py, which does the work."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign import start
+from rmwbench.campaign.blocks import BlockSource
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.run import Runner
+from rmwbench.cluster.batch_schedule import Schedule
+from rmwbench.cluster.filesystem import Copy
+from rmwbench.cluster.fleet import SHARED, Fleet
+from rmwbench.cluster.machine_parts import PartSource
+from rmwbench.cluster.placed_fleet import PlacedFleet
+from rmwbench.cluster.placing import Placing
+from rmwbench.errors import UserError
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
+
+
+def new_campaign(
+    address: str,
+    copy_to: str | None,
+    placing: Placing | None,
+    request: Request,
+    directory: Path,
+    *,
+    choice: Choice = NO_CHOICE,
+    machine_s: float | None = None,
+) -> Runner[PartSource]:
+    """`placing`: which machines hosts are; None: a trial is on one machine whole. The request's
+    budget is time of the cluster: the plan gets as many blocks as its machines run in that time.
+    Raises UserError before anything is written. The fleet is open: close it."""
+    copy = None if copy_to is None else _new_copy(directory, copy_to)
+    request = replace(request, placed=None if placing is None else placing.option)
+    fleet = _fleet(address, placing)
+    try:
+        fleet.copy = copy
+        made = start.new_campaign(request, directory, choice=choice, lab=fleet, machine_s=machine_s)
+        return _on(made, fleet, request.budget_s)
+    except BaseException:
+        fleet.close()
+        raise
+
+
+def _new_copy(directory: Path, address: str) -> Copy:
+    copy = Copy(directory, address)
+    if not copy.is_empty():
+        raise UserError(
+            "there is something already", where=address, fix="choose another place for the campaign"
+        )
+    return copy
+
+
+def _on(made: Runner[BlockSource], fleet: Fleet, cluster_s: float | None) -> Runner[PartSource]:
+    """The same campaign on a fleet. `cluster_s`: time of the cluster that was asked for."""
+    schedule = Schedule(made.source.plan, Bundle(made.writer.directory).journal.lines)
+    source = PartSource(made.source.name, schedule, made.writer, fleet, cluster_s=cluster_s)
+    return Runner(source, fleet, made.workers, made.writer, made.machine)
+
+
+def machines(address: str) -> int:
+    """How many machines of the cluster can take part. Raises UserError where none can, or nothing
+    answers."""
+    with _fleet(address, None) as fleet:
+        return len(fleet.machines)
+
+
+def resumed_campaign(address: str, directory: Path) -> Runner[PartSource]:
+    """On machines like those that it began on, however many there are now."""
+    stored = Bundle(directory).campaign
+    cluster = stored.cluster or {}
+    found = cluster.get("placement")
+    fleet = _fleet(
+        address,
+        None if found is None else Placing.of_document(found),
+        stored.machine.document(),
+        found,
+    )
+    try:
+        if cluster.get("copy_to"):
+            fleet.copy = Copy(directory, cluster["copy_to"])
+        return _on(start.resumed_campaign(directory, lab=fleet), fleet, None)
+    except BaseException:
+        fleet.close()
+        raise
+
+
+def _fleet(
+    address: str,
+    placing: Placing | None,
+    like: Mapping[str, Any] | None = None,
+    placement: Mapping[str, Any] | None = None,
+) -> Fleet:
+    """`like` and `placement`: the machine and the placement of the campaign to resume."""
+    shared = bool(os.environ.get(SHARED))
+    if placing is None:
+        return Fleet(address, like, shared)
+    before = {host: one["facts"] for host, one in (placement or {}).get("hosts", {}).items()}
+    return PlacedFleet(address, placing, like, shared, before)

@@ -1,0 +1,60 @@
+"""The card with its warnings, for every campaign; and the whole check-up, for `rmwbench doctor`.
+
+Both use the same rules on facts; a campaign gathers only those that cost milliseconds.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.lab.machine import card, machine_facts
+from rmwbench.lab.machine.checks import checks, warnings
+from rmwbench.lab.machine.finding import LEVELS, Finding
+
+SCHEMA, VERSION = "rmwbench/doctor", 1
+
+
+def describe() -> dict[str, Any]:
+    """The machine card (`card.describe`) with `warnings`: what a reader of the numbers should know,
+    in plain words, red ones first and marked `RED`."""
+    described = card.describe()
+    return {**described, "warnings": warnings(machine_facts.quick(described))}
+
+
+@dataclass(frozen=True)
+class Checkup:
+    """`findings` are sorted, worst first."""
+
+    summary: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def level(self) -> str:
+        return self.findings[0].level if self.findings else "unknown"
+
+    def document(self) -> dict[str, Any]:
+        """What `rmwbench doctor --json` prints (docs/doctor.md)."""
+        counts = {level: sum(f.level == level for f in self.findings) for level in LEVELS}
+        return {
+            "schema": SCHEMA,
+            "version": VERSION,
+            "machine": self.summary,
+            "counts": counts,
+            "findings": [finding.document() for finding in self.findings],
+        }
+
+
+def checkup(
+    *,
+    tools: Mapping[str, Any],
+    calibration: Mapping[str, Any] | None,
+    sample_s: float = machine_facts.SAMPLE_S,
+) -> Checkup:
+    """Looks at everything, for about two seconds. `tools` is {"middlewares": {name: problem},
+    "tools": {name: problem}} with "" for what is ready; `calibration` is {"summary", "age_days"} of
+    the newest one of this machine."""
+    described = card.describe()
+    facts = machine_facts.everything(
+        described, tools=tools, calibration=calibration, sample_s=sample_s
+    )
+    return Checkup(described["summary"], tuple(checks(facts)))

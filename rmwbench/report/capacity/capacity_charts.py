@@ -1,0 +1,395 @@
+"""Two pictures of a capacity search: the capacities with their intervals, and latency against load
+for all arms.
+
+In the second, an arm's median is its line and the limit's percentile the points above it; the limit
+is a line across, and where a line across and the points meet stands the arm's capacity as an
+upright with its interval as a band. A level whose queue grows has no latency, so it is a mark at
+the top edge.
+"""
+
+from collections.abc import Callable
+from math import inf
+from typing import Any, Protocol
+
+import altair as alt
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.report.capacity.capacity_view import FEWEST_TRIALS, latency
+from rmwbench.report.chart import charts
+from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
+from rmwbench.report.chart.style import looks
+from rmwbench.report.view import Picture
+from rmwbench.results.capacity import capacity_words
+from rmwbench.results.capacity.capacity_model import RaisedFactor, Searched
+from rmwbench.words import numbers as fmt
+
+_SCALES = {
+    "hz": (("1e6", "MHz"), ("1e3", "kHz"), ("1", "Hz")),
+    "bytes": (("1e9", "GB"), ("1e6", "MB"), ("1e3", "kB"), ("1", "B")),
+    "": (("1", ""),),
+}
+_HEIGHT = 360
+
+
+class Draw(Protocol):
+    """Makes a figure of an answer."""
+
+    def __call__(self, found: Searched, *, narrow: bool = False) -> Spec | None: ...
+
+
+def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
+    """The figures in reading order; one without data has no specification."""
+    search = found.search
+    tail = _percentile(search.curve[1])
+    what = f"up to which {search.title} the limit holds"
+
+    def narrow(draw: Draw) -> Spec | None:
+        return draw(found, narrow=True) if phone else None
+
+    return [
+        Picture(
+            "capacities",
+            "Capacity",
+            f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
+            "left: less than this.",
+            capacities(found),
+            wide=True,
+            narrow=narrow(capacities),
+        ),
+        Picture(
+            "curve",
+            f"Latency against {search.title}",
+            f"Line: median. Dots: {tail}, with its interval from three trials on. Uprights: "
+            "capacities, shaded over their intervals. At the top edge a triangle where the queue "
+            "grew, so that there is no steady latency, and a cross where messages that did not "
+            f"arrive reach the {tail}. Diamonds: the knee.",
+            curve(found),
+            wide=True,
+            narrow=narrow(curve),
+        ),
+        Picture(
+            "loss",
+            f"Loss against {search.title}",
+            "Share of the messages sent that were lost.",
+            loss(found),
+            wide=True,
+            narrow=narrow(loss),
+        ),
+    ]
+
+
+def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
+    """A row per arm, the highest capacity first."""
+    arms, search = looks(found.arms), found.search
+    rows: list[dict[str, Any]] = []
+    for arm in found.arms:
+        held, style = arm.capacity, arms[arm.arm]
+        value = fmt.finite(held.value) or fmt.finite(held.low) or fmt.finite(held.high)
+        shown = capacity_words.capacity(held, search.title)
+        rows.append(
+            {
+                "arm": arm.arm,
+                "value": value,
+                "low": fmt.finite(held.low),
+                "high": fmt.finite(held.high),
+                "bracketed": held.state == "bracketed",
+                "label": shown.split(" [")[0],
+                "shown": shown,
+                "basis": f"{fmt.counted(held.trials, 'trial')}; {arm.answer}",
+                "colour": style.colour,
+                "fill": SURFACE if style.hollow else style.colour,
+                "shape": {"at least": "triangle-right", "below": "triangle-left"}.get(
+                    held.state, "circle"
+                ),
+                "label_colour": MUTED if held.state == "no data" else TEXT,
+            }
+        )
+    rows.sort(key=lambda row: -(row["value"] or 0))
+    domain = charts._domain([row[key] for row in rows for key in ("value", "low", "high")])
+    if domain is None:
+        return None
+    for row in rows:
+        if row["bracketed"]:
+            _close(row, domain)
+    x = _level_axis(domain, search, f"holds up to ({search.title}, log axis)")
+    y = charts._by_arm(rows, narrow)
+    base = alt.Chart(charts._ROWS)
+    interval = (
+        base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
+        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .encode(x=x("low:Q"), x2=alt.X2("high:Q"), y=y, color=charts._literal("colour"))
+    )
+    estimate = (
+        base.mark_point(size=95, strokeWidth=2, opacity=1)
+        .transform_filter("isValid(datum.value)")
+        .encode(
+            x=x("value:Q"),
+            y=y,
+            color=charts._literal("colour"),
+            fill=charts._literal("fill"),
+            shape=alt.Shape("shape:N", scale=None),
+            tooltip=charts._TOOLTIP,
+        )
+    )
+    chart = alt.layer(interval, estimate, *charts._values_beside(base, y, narrow))
+    return charts._finish(chart, height=charts._rows_height(rows, narrow), rows=rows)
+
+
+def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
+    """Latency against load, all arms in one picture."""
+    arms, search = looks(found.arms), found.search
+    median, tail = search.curve
+    limits = [
+        c.below
+        for c in search.limit.conditions
+        if GLOSSARY[c.metric].source == GLOSSARY[median].source
+    ]
+    points: list[dict[str, Any]] = []
+    above: list[dict[str, Any]] = []
+    marks: list[dict[str, Any]] = []
+    knees: list[dict[str, Any]] = []
+    for arm in found.arms:
+        for level in arm.levels:
+            place: dict[str, Any] = {"arm": arm.arm, "level": level.level}
+            if level.unstable:
+                growth = level.queue_growth_hz
+                above.append(
+                    place
+                    | {
+                        "shape": "triangle-up",
+                        "shown": "unstable",
+                        "basis": "the queue grows"
+                        if not growth
+                        else f"the queue grows by {growth:g} messages/s",
+                    }
+                )
+                continue
+            for kind, name in (("median", median), ("tail", tail)):
+                entry = level.metrics[name]
+                value = fmt.finite(entry.value)
+                if kind == "tail" and entry.value == inf:
+                    lost = fmt.metric(level.metrics["undelivered"]).text
+                    above.append(
+                        place
+                        | {
+                            "shape": "cross",
+                            "shown": f"{_percentile(name)} never",
+                            "basis": f"{lost} did not arrive",
+                        }
+                    )
+                if value is None:
+                    continue
+                enough = (entry.trials or 0) >= FEWEST_TRIALS
+                points.append(
+                    place
+                    | {
+                        "kind": kind,
+                        "value": value,
+                        "low": fmt.finite(entry.low) if enough else None,
+                        "high": fmt.finite(entry.high) if enough else None,
+                        "shown": f"{_percentile(name)} {latency(entry)}",
+                        "basis": fmt.metric(entry).basis,
+                    }
+                )
+        held = arm.capacity
+        if held.state == "bracketed":
+            marks.append(
+                {
+                    "arm": arm.arm,
+                    "value": held.value,
+                    "low": fmt.finite(held.low),
+                    "high": fmt.finite(held.high),
+                    "shown": capacity_words.capacity(held, search.title),
+                    "basis": arm.answer,
+                }
+            )
+        if arm.knee.by == "latency" and arm.knee.base_ns is not None:
+            twice = 2 * arm.knee.base_ns
+            at = capacity_words.level(arm.knee.value, search.unit, search.title)
+            knees.append(
+                {
+                    "arm": arm.arm,
+                    "level": arm.knee.value,
+                    "value": twice,
+                    "shown": f"knee at {at}",
+                    "basis": f"the median reaches {fmt.quantity(twice, 'ns')}, twice its least",
+                }
+            )
+    heights = [p["value"] for p in points] + limits
+    domain = charts._domain(heights)
+    across = charts._domain(
+        [p["level"] for p in [*points, *above]]
+        + [m[k] for m in marks for k in ("value", "low", "high") if m[k]]
+    )
+    if domain is None or across is None or not points:
+        return None
+    for mark in marks:
+        _close(mark, across)
+    domain[1] *= (domain[1] / domain[0]) ** 0.06  # room for the marks at the top
+    for point in points:
+        if point["high"] is not None:
+            point["high"], point["low"] = (
+                min(point["high"], domain[1]),
+                max(point["low"], domain[0]),
+            )
+    x = _level_axis(across, search, f"{search.title} (log axis)")
+    heights_scale = alt.Scale(type="log", domain=domain, nice=False)
+    y = alt.Y(
+        "value:Q", scale=heights_scale, axis=charts._log_axis(domain, "response latency (log axis)")
+    )
+    names = list(arms)
+    key = alt.Legend(
+        orient="bottom",
+        columns=2 if narrow else 4,
+        title=None,
+        symbolType="stroke",
+        symbolSize=300,
+        labelColor=TEXT,
+    )
+    colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
+    colour = alt.Color("arm:N", scale=colours, legend=key)
+    dash = alt.StrokeDash(
+        "arm:N",
+        scale=alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names]),
+        legend=key,
+    )
+    base = alt.Chart(charts._POINTS)
+    medians, tails = (
+        base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
+    )
+    upright = alt.Chart(alt.NamedData(name="parts"))
+    layers = [  # the legend looks like the first layer that has the colour
+        medians.mark_line(strokeWidth=1.8).encode(
+            x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
+        ),
+        upright.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
+        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .encode(x=x("low:Q"), x2=alt.X2("high:Q"), color=colour),
+        upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
+            x=x("value:Q"), color=colour, strokeDash=dash, tooltip=charts._TOOLTIP
+        ),
+        tails.mark_rule(strokeWidth=1.2, opacity=0.5)
+        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .encode(
+            x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2=alt.Y2("high:Q"), color=colour
+        ),
+        tails.mark_circle(size=34, opacity=0.9).encode(
+            x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP
+        ),
+    ]
+    if limits:
+        line = charts.chart_of([{"value": limit, "text": "limit"} for limit in limits])
+        layers += [
+            line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
+            line.mark_text(
+                color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11
+            ).encode(x=charts._fixed(alt.XValue, 0), y=y, text=alt.Text("text:N")),
+        ]
+    if knees:
+        layers.append(
+            charts.chart_of(knees)
+            .mark_point(
+                shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1
+            )
+            .encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP)
+        )
+    if above:
+        layers.append(
+            charts.chart_of(above)
+            .mark_point(size=45, filled=True, opacity=0.85)
+            .encode(
+                x=x("level:Q"),
+                y=charts._fixed(alt.YValue, 7),
+                color=colour,
+                shape=alt.Shape("shape:N", scale=None),
+                tooltip=charts._TOOLTIP,
+            )
+        )
+    return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
+
+
+def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
+    """Loss against load; None where nothing was lost."""
+    arms, search = looks(found.arms), found.search
+    points: list[dict[str, Any]] = []
+    for arm in found.arms:
+        for level in arm.levels:
+            value = fmt.finite(level.metrics["loss"].value)
+            if value is not None:
+                shown = fmt.metric(level.metrics["loss"])
+                points.append(
+                    {
+                        "arm": arm.arm,
+                        "level": level.level,
+                        "value": value,
+                        "shown": shown.full,
+                        "basis": shown.basis,
+                    }
+                )
+    across = charts._domain([p["level"] for p in points])
+    if across is None or not any(p["value"] for p in points):
+        return None
+    names = list(arms)
+    key = alt.Legend(
+        orient="bottom",
+        columns=2 if narrow else 4,
+        title=None,
+        symbolType="stroke",
+        symbolSize=300,
+        labelColor=TEXT,
+    )
+    scale = alt.Scale(domain=names, range=[arms[name].colour for name in names])
+    dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
+    x = _level_axis(across, search, f"{search.title} (log axis)")
+    top = max(p["value"] for p in points)
+    y = alt.Y(
+        "value:Q",
+        scale=alt.Scale(domain=[0, top], nice=True),
+        axis=charts._axis(title="messages lost", format=".2~%", tickCount=5),
+    )
+    base = alt.Chart(charts._POINTS)
+    layers = [
+        base.mark_line(strokeWidth=1.8).encode(
+            x=x("level:Q"),
+            y=y,
+            order=alt.Order("level:Q"),
+            color=alt.Color("arm:N", scale=scale, legend=key),
+            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
+        ),
+        base.mark_circle(size=30, opacity=0.9).encode(
+            x=x("level:Q"),
+            y=y,
+            color=alt.Color("arm:N", scale=scale, legend=key),
+            tooltip=charts._TOOLTIP,
+        ),
+    ]
+    limits = [c.below for c in search.limit.conditions if c.metric == "loss" and c.below <= top]
+    if limits:
+        line = charts.chart_of([{"value": limit} for limit in limits])
+        layers.append(line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y))
+    return charts._finish(alt.layer(*layers), height=170, points=points)
+
+
+def _close(interval: dict[str, Any], domain: list[float]) -> None:
+    """An end that is open (0, or none) runs off the picture, it does not vanish."""
+    interval["low"] = interval["low"] or domain[0]
+    interval["high"] = interval["high"] or domain[1]
+
+
+def _level_axis(domain: list[float], search: RaisedFactor, title: str) -> Callable[[str], alt.X]:
+    """field -> the x of a level, on one log axis with the axis's unit."""
+    axis = charts._axis(
+        values=charts._ticks(domain, 9, 0.0),
+        labelExpr=charts._unit_label(_SCALES[search.unit]),
+        title=title,
+    )
+    scale = alt.Scale(type="log", domain=domain, nice=False)
+    return lambda field: alt.X(field, scale=scale, axis=axis)
+
+
+def _percentile(metric: str) -> str:
+    """`p99`, `p99.9`, or `median`."""
+    digits = metric.rsplit("_p", 1)[-1]
+    return (
+        "median" if digits == "50" else f"p{digits[:2]}" + (f".{digits[2:]}" if digits[2:] else "")
+    )

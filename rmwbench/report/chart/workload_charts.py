@@ -1,0 +1,280 @@
+"""Which charts a workload has, with the words that stand beside them: one list for the page and for
+Markdown.
+
+Each figure says in one sentence how to read it, for somebody who has never seen such a chart.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.latency import SERIES_POINTS, SERIES_SLOWEST
+from rmwbench.report import table_columns
+from rmwbench.report.chart import bring_up_chart, idle, over_time
+from rmwbench.report.chart import charts as pictures
+from rmwbench.report.chart.charts import Spec
+from rmwbench.report.view import Picture
+from rmwbench.results.shown import (
+    AnyArm,
+    Part,
+    SuiteAnswer,
+    TopicAnswer,
+    WorkloadAnswer,
+    WorkloadArm,
+)
+from rmwbench.results.workload import chart_points
+from rmwbench.words import numbers as fmt
+
+
+def figures(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
+    """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
+    without any data has no specification."""
+
+    def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
+        return draw(workload, *arguments, narrow=True) if phone else None
+
+    if table_columns.is_bring_up(workload):
+        yield from bring_up_chart.figures(workload, phone=phone)
+        return
+    if table_columns.is_idle(workload):
+        yield from idle.figures(workload, phone=phone)
+        return
+    if not table_columns.is_by_topic(workload):
+        yield from latencies(workload, phone=phone)
+    over = over_time.delivered(workload)
+    if over is not None:  # of campaigns with several hosts or an interruption alone
+        yield Picture(
+            "delivered",
+            "Delivered per second",
+            "Thick: the mean over trials; thin: each trial; dashed: what was due. A line above the "
+            "dashes delivers what was held up "
+            "before." + (_SHADED if over_time.interrupted(workload) else ""),
+            over,
+            wide=True,
+        )
+    if not workload.topics:
+        yield from _fates(workload, phone)
+    yield Picture(
+        "cpu",
+        "Processor time per message",
+        f"Of each message delivered. {_PARTS}",
+        pictures.parts(workload, _processor, "cpu_per_message", "CPU time per message"),
+        narrow=narrow(pictures.parts, _processor, "cpu_per_message", "CPU time per message"),
+    )
+    yield Picture(
+        "memory",
+        "Memory",
+        f"Proportional set size, without shared segments and the recorder. {_PARTS}",
+        pictures.parts(workload, _memory, "pss", "proportional set size"),
+        narrow=narrow(pictures.parts, _memory, "pss", "proportional set size"),
+    )
+
+
+_PARTS = (
+    "Dark: publisher, or all processes where publisher and subscription share one. Light: "
+    "subscription. Lightest: daemons and helpers. The number is the whole bar."
+)
+_LEAST_PART = 0.01
+"""Of the whole: means over trials, of which the parts are, add up to it no better than that."""
+
+
+def _processor(arm: WorkloadArm) -> dict[str, float]:
+    """The parts of `cpu_per_message`. The publisher's own metric is of each message published,
+    which several readers may have: here it is what the others leave over."""
+    value = partial(_value, arm)
+    whole, subscription = value("cpu_per_message"), value("cpu_per_message_subscription")
+    cores = value("cpu_cores")
+    helping = value("cpu_cores_daemon") + value("cpu_cores_other")
+    helpers = whole * min(1.0, helping / cores) if cores else 0.0
+    return _parts(whole, whole - helpers - subscription, subscription, helpers)
+
+
+def _memory(arm: WorkloadArm) -> dict[str, float]:
+    """The parts of `pss`."""
+    value = partial(_value, arm)
+    whole, subscription = value("pss"), value("pss_subscription")
+    publisher = value("pss_publisher")
+    apart = publisher + subscription
+    return _parts(whole, publisher, subscription, whole - apart if apart else value("pss_daemon"))
+
+
+def _parts(whole: float, publisher: float, subscription: float, helpers: float) -> dict[str, float]:
+    if not subscription:
+        found = {"all processes": whole - helpers}
+    else:
+        found = {"publisher": publisher, "subscription": subscription}
+    return {part: max(0.0, size) for part, size in found.items()} | (
+        {pictures.HELPERS: helpers} if helpers > _LEAST_PART * whole else {}
+    )
+
+
+def _value(arm: WorkloadArm, metric: str) -> float:
+    """0 where it is absent: what has no value is no part of its own."""
+    return fmt.finite(arm.value(metric)) or 0.0
+
+
+def of_topic(topic: TopicAnswer, *, phone: bool = False) -> Iterator[Picture]:
+    """The same of one topic that is judged by itself."""
+    yield from latencies(topic, phone=phone)
+    yield from _fates(topic, phone)
+
+
+def latencies(part: Part, *, phone: bool = False) -> Iterator[Picture]:
+    """What messages took, of a workload or of one of its topics."""
+
+    def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
+        return draw(part, *arguments, narrow=True) if phone else None
+
+    latency = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"].title.removesuffix(
+        ", median"
+    )
+    title = _title(part)
+    yield Picture(
+        "comparison",
+        title,
+        f"Dot: {_dot(part)}. Line: its interval; where two lines overlap widely, the order is "
+        "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
+        "dotted line is the floor, what the machine can do without any middleware.",
+        pictures.comparison(part, _lower(title)),
+        wide=True,
+        narrow=narrow(pictures.comparison, _lower(title)),
+    )
+    yield Picture(
+        "spectrum",
+        "Latency at every percentile",
+        "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat "
+        "line is a steady middleware; a step up is a tail. Dashed red: from there on messages "
+        "never arrived; a curve that ends without it has too few messages.",
+        pictures.spectrum(part, latency),
+        narrow=narrow(pictures.spectrum, latency),
+    )
+    yield Picture(
+        "ecdf",
+        "How many arrived within a time",
+        "Further left is faster, steeper is steadier. Of a curve that ends below 100 % the rest did not arrive.",
+        pictures.ecdf(part),
+        narrow=narrow(pictures.ecdf),
+    )
+    yield Picture(
+        "series",
+        "One trial, message by message",
+        "Each dot is a message; a red mark at the top edge is a message that never arrived. One "
+        "typical trial per arm, of its first publisher and that one's first reader; all panels on "
+        f"the same axes.{_thinned(part)}",
+        pictures.series(part),
+        wide=True,
+    )
+
+
+def _thinned(part: Part) -> str:
+    """How many of a trial's messages are drawn, where that is not all of some arm."""
+    if all(len(one.latency_ns) < SERIES_POINTS for one in part.charts.series):
+        return ""
+    return (
+        f" Of more than {fmt.significant_count(SERIES_POINTS)} messages, "
+        f"{fmt.significant_count(SERIES_POINTS - SERIES_SLOWEST)} evenly spaced ones are drawn, "
+        f"and of the others the {SERIES_SLOWEST} slowest."
+    )
+
+
+def _title(part: Part) -> str:
+    title = GLOSSARY[part.primary_metric].title
+    return title[0].upper() + title[1:]
+
+
+def _lower(title: str) -> str:
+    return title[0].lower() + title[1:]
+
+
+def _dot(part: Part) -> str:
+    return "median" if part.primary_metric.endswith("_p50") else _lower(_title(part))
+
+
+_SHADED = (
+    " Shaded: a link or node was away; a line that stays at zero behind the shade has not "
+    "recovered."
+)
+
+
+def card(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[str]:
+    """The experiment card that travels with every exported chart: suite, trials, date, machine."""
+    campaign = doc.campaign
+    blocks = workload.resolution.blocks or campaign.blocks_complete
+    conditions = {arm.conditions for arm in workload.arms if arm.conditions}
+    return [
+        f"suite {campaign.suite} · {fmt.counted(blocks, 'block')} · "
+        f"{str(campaign.created_utc)[:10]} · rmwbench {campaign.tool_version or ''} · "
+        f"{campaign.name}",
+        " · ".join([doc.machine.summary, *sorted(conditions - {"nothing else running"})]),
+    ]
+
+
+@dataclass(frozen=True)
+class _Fate:
+    """A picture of what did not arrive: its `column`, `title` and what the axis reads."""
+
+    column: table_columns.Column
+    title: str
+    axis: str
+    reading: str
+
+
+_FATES = (
+    _Fate(
+        table_columns.LOSS,
+        "Lost messages",
+        "messages lost",
+        "share of the messages sent that were lost",
+    ),
+    _Fate(
+        table_columns.NEVER_SENT,
+        "Messages never sent",
+        "messages never sent",
+        "share of the messages due that were never sent",
+    ),
+    _Fate(
+        table_columns.LATE,
+        "Late messages",
+        "messages under way",
+        "share of the messages sent that were still under way when the trials ended",
+    ),
+)
+
+
+def _fates(part: Part, phone: bool) -> Iterator[Picture]:
+    """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
+    for fate in _FATES:
+        metric = table_columns.chosen(part, fate.column) or fate.column.metrics[0]
+        spec = pictures.fate(part, metric, fate.axis)
+        if spec is not None:
+            yield Picture(
+                fate.column.key,
+                fate.title,
+                f"Bar: {fate.reading}. Line: its interval.",
+                spec,
+                wide=True,
+                narrow=pictures.fate(part, metric, fate.axis, narrow=True) if phone else None,
+            )
+        elif fate.column is table_columns.LOSS:
+            yield Picture("loss", fate.title, _none_lost(part, metric), None, wide=True)
+
+
+def _none_lost(part: Part, metric: str) -> str:
+    counts = {
+        arm.arm: found.count
+        for arm in part.arms
+        if (found := arm.metrics.get(metric)) and found.value == 0 and found.count is not None
+    }
+    if not counts:
+        return "No data."
+    messages, arms = fmt.significant_count(sum(counts.values())), fmt.counted(len(counts), "arm")
+    late = table_columns.LATE.metrics[0]
+    if any(_is_some(arm, late) for arm in part.arms):
+        return f"None of the {messages} messages that {arms} sent was lost; some were late."
+    return f"None: every one of the {messages} messages that {arms} sent arrived."
+
+
+def _is_some(arm: AnyArm, metric: str) -> bool:
+    return bool(fmt.finite(arm.value(metric)))

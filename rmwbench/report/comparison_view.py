@@ -1,0 +1,367 @@
+"""What `rmwbench compare` shows: what differs besides the results, a table per cell whose intervals
+a page draws on one axis, what is not comparable, and whether B is worse than A.
+
+On a page an interval is boxes placed by per cent, so that the same markup fits a phone, a wide
+screen, a dark page and paper.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import exp, log
+
+from rmwbench.analysis.verdicts.statements import StatementVerdict
+from rmwbench.report.view import (
+    Block,
+    Code,
+    Facts,
+    Items,
+    On,
+    RatioInterval,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    Tone,
+    View,
+)
+from rmwbench.results.compare.compare_model import (
+    Compared,
+    ComparedSide,
+    Difference,
+    MetricRow,
+    TopicLikeness,
+)
+from rmwbench.results.model import Ratio
+from rmwbench.words import numbers as fmt
+
+TONES: Mapping[StatementVerdict, Tone] = {
+    "worse": "bad",
+    "better": "good",
+    "equivalent": "good",
+    "undecided": "open",
+    "no data": "odd",
+}
+MOST = 12
+"""Differences of a kind, and lines of one, in a terminal."""
+FEW_CELLS = 3
+"""Up to so many cells a terminal has all; of more those in which something changed."""
+ANSWERS = {
+    "worse": "B is worse than A in something.",
+    "better": "B is better than A in something and worse in nothing.",
+    "equivalent": "B is equivalent to A.",
+    "undecided": "Not decided: nothing is shown to be worse, and not everything to be equivalent "
+    "or better.",
+}
+_TICKS = (0.05, 0.1, 0.2, 0.5, 0.8, 1.0, 1.25, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
+_LEAST, _MOST = log(1.3), log(200.0)
+_NEAREST_TICKS = 9.0  # per cent of the axis: closer labels would touch on a phone
+
+
+def view(found: Compared) -> View:
+    sides = (("A", found.a), ("B", found.b))
+    sections = [
+        Section(
+            "What differs besides the results",
+            [block for topic in found.environment for block in _environment(topic)],
+            anchor="environment",
+            nav="environment",
+            look="panel",
+        ),
+        Section("B ÷ A", [*_cells(found)], anchor="rows", nav="rows", look="panel"),
+    ]
+    if found.not_comparable:
+        lines = [f"{item.cell}: {item.reason}" for item in found.not_comparable]
+        sections.append(
+            Section("Not comparable", [Items(lines)], anchor="not-comparable", look="panel")
+        )
+    return View(
+        title="Is B worse than A?",
+        about=[Facts([(name, side_text(side)) for name, side in sides])],
+        answer=[*_answer(found)],
+        sections=sections,
+        tool_version=found.b.tool_version or "",
+    )
+
+
+def side_text(side: ComparedSide) -> str:
+    chosen = ", ".join(f"{key} {' or '.join(names)}" for key, names in side.selection.items())
+    parts = [side.directory, chosen, side.created_utc, fmt.counted(side.trials.done, "trial")]
+    if not side.finished:
+        parts.append("not finished")
+    parts += [side.machine or "machine not described"]
+    parts += [f"rmwbench {side.tool_version or 'of unknown version'}"]
+    return " · ".join(str(part) for part in parts if part)
+
+
+def _answer(found: Compared) -> Iterator[Block]:
+    yield from (Text(text, "warning") for text in found.cautions)
+    if lines := unchanged(found):
+        yield Items(lines, "muted", on=On.TERMINAL)
+    if rows := changed(found):
+        yield Items([Text(change_text(row), TONES[row.verdict], row.verdict) for row in rows])
+    count = counts(found)
+    yield Text(f"{answer(found)}{f' {count}.' if count else ''}", TONES[found.verdict])
+    yield Text(_rules(found), "muted", on=On.DOCUMENT)
+
+
+def _rules(found: Compared) -> str:
+    rules, paired = found.rules, found.paired
+    margin, alpha = (fmt.quantity(value, "fraction") for value in (rules.margin, rules.alpha))
+    how = (
+        "Both sides share blocks and are compared within them."
+        if paired
+        else "Trials of one campaign against trials of another."
+    )
+    beyond = "the A/A noise" if rules.aa_floor else "1"
+    far = (
+        ""
+        if paired
+        else ", as far as trials can tell: what changed between the campaigns is not in it"
+    )
+    return (
+        f"{how} Worse: the interval lies beyond {beyond} and the ratio beyond the margin of "
+        f"{margin}. Any false claim in this table has a probability of at most {alpha} for worse "
+        f"and better together, and the same for equivalent{far}."
+    )
+
+
+def answer(found: Compared) -> str:
+    if not found.rows:
+        return "Nothing could be compared."
+    number = Counter(row.verdict for row in found.rows)
+    if found.verdict == "undecided" and not (number["undecided"] or number["no data"]):
+        return "Not decided: A has cells that B lacks, or that are other workloads in B."
+    if found.verdict == "worse":
+        worse = (
+            f"B is worse than A in {number['worse']} of "
+            f"{fmt.counted(len(found.rows), 'comparison')}"
+        )
+        return f"{worse}, and better in {number['better'] or 'none'}."
+    return ANSWERS[found.verdict]
+
+
+def counts(found: Compared) -> str:
+    """`2 worse, 5 equivalent`."""
+    number = Counter(row.verdict for row in found.rows)
+    return ", ".join(f"{number[verdict]} {verdict}" for verdict in TONES if number[verdict])
+
+
+def changed(found: Compared) -> list[MetricRow]:
+    """The rows that are decided to differ, worse ones first."""
+    differing = (row for row in found.rows if row.verdict in ("worse", "better"))
+    return sorted(differing, key=lambda row: row.verdict != "worse")
+
+
+def unchanged(compared: Compared) -> list[str]:
+    """A line per metric of the rows that are not decided to differ: `pss: 5 equivalent, 2 undecided
+    (0.9× to 1.2×)`."""
+    out = []
+    by_metric: dict[str, list[MetricRow]] = {}
+    for row in compared.rows:
+        if row.verdict not in ("worse", "better"):
+            by_metric.setdefault(row.title, []).append(row)
+    for title, rows in by_metric.items():
+        number = Counter(row.verdict for row in rows)
+        kinds = ", ".join(f"{n} {verdict}" for verdict, n in number.items())
+        ratios = sorted(
+            row.ratio.value for row in rows if row.ratio is not None and row.ratio.value is not None
+        )
+        span = (
+            f" ({fmt.significant(ratios[0])}× to {fmt.significant(ratios[-1])}×)"
+            if len(ratios) > 1
+            else ""
+        )
+        out.append(f"{title}: {kinds}{span}")
+    return out
+
+
+def change_text(row: MetricRow) -> str:
+    ratio, interval = effect(row)
+    return f"{row.cell}: {row.title} {row.reason if ratio == '–' else f'{ratio} {interval}'}"
+
+
+def effect(row: MetricRow) -> tuple[str, str]:
+    """(`1.20×`, `[1.10–1.31]`), of a fraction (`+1.2 %`, `[0.8–1.6 %]`); an absent one reads
+    `–`."""
+    if (change := row.difference) is not None:
+        low, high = _points(100 * change.low), _points(100 * change.high)
+        return _points(100 * change.value), f"[{low} … {high}]"
+    shown = fmt.ratio(row.ratio)
+    return (shown.text, shown.interval) if shown.state == "measured" else ("–", "")
+
+
+def _points(percent: float) -> str:
+    return f"{'+' if percent > 0 else ''}{fmt.percent(percent / 100)}"
+
+
+def _environment(topic: TopicLikeness) -> Iterator[Block]:
+    word, tone = _ANSWERED[topic.answer]
+    yield Text(word, tone, lead=f"{topic.question[0].upper()}{topic.question[1:]}")
+    plain = [one for one in topic.differences if not one.lines]
+    if plain:
+        yield Table([("", False), ("A", False), ("B", False)], [*map(_sides, plain)], most=MOST)
+    for one in topic.differences:
+        if one.lines:
+            blocks: list[Block] = [Code("\n".join(one.lines), on=On.DOCUMENT)]
+            yield Section(one.name, blocks, folded=True)
+            more = len(one.lines) - MOST
+            cut = [f"… {more} more lines (--json has them)"] if more > 0 else []
+            yield Text(f"{one.name}:", on=On.TERMINAL)
+            yield Code("\n".join([*one.lines[:MOST], *cut]), on=On.TERMINAL)
+
+
+_ANSWERED: Mapping[str, tuple[str, Tone]] = {
+    "same": ("yes", "good"),
+    "different": ("no", "open"),
+    "unknown": ("not described", "odd"),
+}
+
+
+def _sides(one: Difference) -> list[TableCell]:
+    cells = f" ({', '.join(one.cells)})" if one.cells else ""
+    return [TableCell(f"{one.name}{cells}"), _side(one.a), _side(one.b)]
+
+
+def _side(text: str | None) -> TableCell:
+    if text is None:
+        return TableCell("absent", "muted")
+    return TableCell(
+        text if len(text) <= 100 else text[:97] + "…", why=text if len(text) > 100 else ""
+    )
+
+
+def _cells(found: Compared) -> Iterator[Block]:
+    """A table for each cell; a terminal has those in which something changed, or all where there
+    are few."""
+    cells = by_cell(found.rows)
+    axis = axis_of(found)
+    waits = any(row.needed for row in found.rows)
+    hidden = 0
+    for cell, rows in cells:
+        arms = "" if rows[0].arm_a == rows[0].arm_b else f" against {rows[0].arm_b}"
+        differs = any(row.verdict in ("worse", "better") for row in rows)
+        on = On.EVERYWHERE if differs or len(cells) <= FEW_CELLS else On.DOCUMENT
+        hidden += on is On.DOCUMENT
+        reasons = [
+            f"{row.title}: {row.reason}"
+            for row in rows
+            if row.verdict in ("undecided", "no data") and not row.needed
+        ]
+        blocks: list[Block] = [Text(flag, "warning") for flag in rows[0].flags]
+        blocks.append(_table(rows, axis, waits))
+        blocks += [Text(reason, "muted") for reason in reasons]
+        yield Section(f"{cell}{arms}", blocks, on=on)
+    if hidden:
+        told = (
+            f"{fmt.counted(hidden, 'cell')} without a change not shown (--json and --out have them)"
+        )
+        yield Text(told, "muted", on=On.TERMINAL)
+    if waits:
+        unit = "blocks" if found.paired else "trials of each arm in each campaign"
+        yield Text(
+            f"would take: {unit} that would decide it, were the ratio and its spread as they look "
+            "now",
+            "muted",
+        )
+    margin = fmt.quantity(found.rules.margin, "fraction")
+    yield Text(
+        "A point is the ratio, a line its interval at the level at which the row was judged; "
+        f"shaded: within the margin of {margin}. Right of 1: B has more of it.",
+        "muted",
+        on=On.PAGE,
+    )
+
+
+def _table(rows: Sequence[MetricRow], axis: "RatioAxis", waits: bool) -> Table:
+    columns = [
+        TableColumn("metric"),
+        TableColumn("B ÷ A, on a log axis", on=On.PAGE, key="forest", ticks=axis.ticks),
+        *(TableColumn(head, right=True) for head in ("A", "B", "B ÷ A", "interval")),
+        TableColumn("verdict"),
+    ]
+    if waits:
+        columns.append(TableColumn("would take", right=True))
+    return Table(columns, [_row(row, axis, waits) for row in rows], look="results")
+
+
+def _row(row: MetricRow, axis: "RatioAxis", waits: bool) -> list[TableCell | str]:
+    ratio, interval = effect(row)
+    tone = TONES[row.verdict]
+    none = "a difference of fractions, not a ratio" if row.unit == "fraction" else "no ratio"
+    drawn = mark(row.ratio, axis)
+    better = "more is better" if row.larger_is_better else ""
+    cells: list[TableCell | str] = [
+        TableCell(row.title, detail=better),
+        TableCell("" if drawn else none, tone, interval=drawn, why=row.verdict),
+        fmt.metric(row.a).text,
+        fmt.metric(row.b).text,
+        ratio,
+        interval,
+        TableCell(row.verdict, tone, badge=True, why=row.reason),
+    ]
+    return [*cells, str(row.needed or "")] if waits else cells
+
+
+def by_cell(rows: Sequence[MetricRow]) -> list[tuple[str, list[MetricRow]]]:
+    found: dict[tuple[int, int], list[MetricRow]] = {}
+    for row in rows:
+        found.setdefault((row.cell_a, row.cell_b), []).append(row)
+    return [(rows[0].cell, rows) for rows in found.values()]
+
+
+@dataclass(frozen=True)
+class RatioAxis:
+    """A log axis of ratios; places are per cent from the left. `band`: (left, width) of the
+    margin."""
+
+    half: float
+    band: tuple[float, float]
+    ticks: tuple[tuple[float, str], ...]
+
+    def place(self, ratio: float) -> float:
+        return round(100 * (min(max(log(ratio) / self.half, -1), 1) + 1) / 2, 3)
+
+
+def axis_of(found: Compared) -> RatioAxis:
+    """Symmetric around 1, wide enough for every estimate and for intervals up to twice as far."""
+    estimates, ends = [_LEAST], []
+    for ratio in (row.ratio for row in found.rows if row.ratio is not None):
+        if (value := fmt.finite(ratio.value)) and value > 0:
+            estimates.append(abs(log(value)))
+            ends += [
+                abs(log(v)) for end in (ratio.low, ratio.high) if (v := fmt.finite(end)) and v > 0
+            ]
+    half = min(
+        max(max(estimates) * 1.15, min(max(ends, default=0.0) * 1.05, 2 * max(estimates))), _MOST
+    )
+    axis = RatioAxis(half, (0.0, 0.0), ())
+    margin = found.rules.margin
+    left, right = axis.place(1 / (1 + margin)), axis.place(1 + margin)
+    ticks: list[tuple[float, str]] = [(50.0, "1")]
+    for value in sorted(_TICKS, key=lambda tick: abs(log(tick))):
+        at = axis.place(value)
+        if (
+            value != 1
+            and abs(log(value)) < half
+            and all(abs(at - other) >= _NEAREST_TICKS for other, _ in ticks)
+        ):
+            ticks.append((at, f"{value:g}"))
+    return RatioAxis(half, (left, round(right - left, 3)), tuple(sorted(ticks)))
+
+
+def mark(ratio: Ratio | None, axis: RatioAxis) -> RatioInterval | None:
+    value = None if ratio is None else fmt.finite(ratio.value)
+    if ratio is None or not value or value <= 0:
+        return None
+    low, high = fmt.finite(ratio.low), fmt.finite(ratio.high)
+    low, high = low or 0.0, float("inf") if high is None else high
+    edge = exp(axis.half)
+    return RatioInterval(
+        at=axis.place(value),
+        low=axis.place(max(low, 1 / edge)),
+        high=axis.place(min(high, edge)),
+        beyond=(low < 1 / edge, high > edge),
+        band=axis.band,
+    )

@@ -1,0 +1,133 @@
+"""What `rmwbench decide` shows: whom to take, then of each machine its candidates with why, each
+case where there are several, and where along a factor the answer flips."""
+
+from collections.abc import Iterable, Mapping
+
+from rmwbench.analysis.decide.chances import DecisionAnswer, Met
+from rmwbench.analysis.decide.flips import Along
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limit_outcomes import AtMost
+from rmwbench.report.view import (
+    Block,
+    Items,
+    On,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    Tone,
+    View,
+)
+from rmwbench.results.decide import decide_words
+from rmwbench.results.decide.decide_model import Decided, MachineDecision
+
+TONES: Mapping[str, Tone] = {"meets": "good", "misses": "bad", "open": "open", "unknown": "odd"}
+CANDIDATES = (
+    TableColumn("candidate"),
+    TableColumn("all limits"),
+    TableColumn("P(all)", right=True),
+    TableColumn("blocks", right=True),
+    TableColumn("because", key="sentence"),
+)
+
+
+def view(found: Decided) -> View:
+    limits, rules = found.limits, found.rules
+    asked = [_limits(limits.acceptable)]
+    asked += [f"in {topic} {_limits(one)}" for topic, one in (limits.topics or {}).items()]
+    meaning = (
+        f"Limits {limits.name}: {'; '.join(asked)}. P(all) is the probability that a candidate "
+        f"meets every limit. All answers of a machine share an error of {100 * rules.alpha:.0f} %; "
+        f"fewer than {rules.min_blocks} blocks decide nothing."
+    )
+    left_out = [
+        Text(f"{summary}: none of its cells is what the limits are of", "warning")
+        for summary in found.left_out
+    ]
+    return View(
+        title=f"Which middleware for {limits.title or limits.name}?",
+        about=[Text(meaning, "muted", on=On.DOCUMENT), *left_out],
+        answer=[Text(found.text, "strong")],
+        sections=[_machine(machine) for machine in found.machines],
+        card=[f"limits {limits.name}"],
+    )
+
+
+def _limits(limits: Iterable[AtMost]) -> str:
+    return "; ".join(
+        f"{GLOSSARY[one.metric].title} at most {decide_words.amount(one.at_most, one.metric)}"
+        for one in limits
+    )
+
+
+def _machine(machine: MachineDecision) -> Section:
+    candidates: list[list[TableCell | str]] = [
+        [
+            one.arm,
+            _outcome(one),
+            decide_words.probability(one.probability),
+            str(one.blocks),
+            decide_words.reason(one),
+        ]
+        for one in machine.candidates
+    ]
+    several = len(machine.cases) > 1
+    every = [
+        Section(
+            f"Every limit of {one.arm}",
+            [Items([_met(met, several) for met in one.limits])],
+            folded=True,
+        )
+        for one in machine.candidates
+    ]
+    blocks: list[Block] = [
+        Text(", ".join(machine.campaigns), "muted"),
+        Table(CANDIDATES, candidates, look="results"),
+        *every,
+    ]
+    if several:
+        blocks.append(Section("Case by case", [_cases(machine)]))
+    if machine.along:
+        along = [_along(one) for one in machine.along]
+        blocks.append(Section("Where the answer flips", along))
+    return Section(machine.summary, blocks, look="panel")
+
+
+def _outcome(one: DecisionAnswer) -> TableCell:
+    return TableCell(one.outcome, TONES[one.outcome])
+
+
+def _met(met: Met, several: bool) -> str:
+    case = f"{met.case}: " if several else ""
+    why = f": {met.no_data}" if met.no_data else ""
+    return (
+        f"{case}{decide_words.measured(met)} ({met.outcome}, P {decide_words.probability(met.probability)}, "
+        f"{decide_words.observed(met)}{why})"
+    )
+
+
+def _cases(machine: MachineDecision) -> Table:
+    """Which case each candidate meets."""
+    arms = [one.arm for one in machine.candidates]
+    rows: list[list[TableCell | str]] = []
+    for case in machine.cases:
+        by = {one.arm: one for one in case.candidates}
+        rows.append([case.case, *(_short(by.get(arm)) for arm in arms)])
+    return Table([TableColumn(head) for head in ("case", *arms)], rows)
+
+
+def _short(one: DecisionAnswer | None) -> TableCell:
+    if one is None:
+        return TableCell("–", "muted")
+    chance = "" if one.probability is None else f" {decide_words.probability(one.probability)}"
+    return TableCell(f"{one.outcome}{chance}", TONES[one.outcome])
+
+
+def _along(along: Along) -> Text:
+    fixed = "".join(f", {name}={level}" for name, level in along.fixed.items())
+    said = [*(decide_words.flip(one, along) for one in along.flips), *decide_words.only(along)]
+    return Text(
+        "; ".join(said) or decide_words.NO_FLIP,
+        lead=f"Along {along.factor} ({along.workload}{fixed}):",
+    )

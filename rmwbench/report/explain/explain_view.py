@@ -1,0 +1,151 @@
+"""What `rmwbench explain` shows: of each arm which path the bytes took, what sets it apart, where
+messages went missing, and why the slowest were slow; a line where there is little to say."""
+
+from collections.abc import Iterator, Sequence
+
+from rmwbench.analysis.causes.loss_places import Losses
+from rmwbench.analysis.metrics.aggregate import FATES
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
+from rmwbench.report.explain.shares import KINDS, percent
+from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View
+from rmwbench.results.explain.explain_model import (
+    ArmInTopic,
+    ChainAnswer,
+    Explanation,
+    Layer,
+    TailAnswer,
+)
+from rmwbench.results.workload.lost_messages import slow_of
+from rmwbench.words import numbers as fmt
+
+MOST = 3
+"""Tails, and messages of each, that are told."""
+Said = tuple[str, str]
+"""What it is about, empty where that goes on, and a text."""
+_LATENCIES = {m.words[0]: m.name for m in METRICS if m.q == 0.5 and m.clocks is Clocks.ONE_WAY}
+
+
+def view(found: Sequence[Explanation]) -> View:
+    sections = [
+        Section(one.workload, [_facts(one)], head=[TableCell(one.arm, "strong")]) for one in found
+    ]
+    return View(title="Why", sections=[*sections, Section("", [*_once(found)])])
+
+
+def _once(found: Sequence[Explanation]) -> Iterator[Block]:
+    """What is said once for all: many arms have the same causes, and a suite is sampled alike."""
+    tails = [tail for one in found for tail in one.tails[:MOST]]
+    causes = {cause.cause: cause.text for tail in tails for cause in tail.causes}
+    if causes:
+        yield Facts([*causes.items()])
+    if unwatched := list(dict.fromkeys(what for tail in tails for what in tail.unwatched)):
+        yield Text(
+            f"Not watched, and it may explain more of the slowest: {', '.join(unwatched)} "
+            "(rmwbench run SUITE --schedule, --series 10Hz)"
+        )
+
+
+def _facts(one: Explanation) -> Facts:
+    if one.trials.done:
+        return Facts([*_explanation(one)])
+    # then nothing was lost, and nothing arrived either
+    failures = one.trials.failures
+    why = f": {failures[-1].status}, {failures[-1].reason}" if failures else ""
+    return Facts([("no data", f"no trial was done{why}")])
+
+
+def _named(name: str, texts: Sequence[str]) -> Iterator[Said]:
+    for place, text in enumerate(texts):
+        yield "" if place else name, text
+
+
+def _explanation(one: Explanation) -> Iterator[Said]:
+    yield "path", one.path or "no data: nothing was delivered, or nobody counted"
+    yield from _named("notes", [*one.notes, *one.flags])
+    yield from _named("topics", [_topic(topic) for topic in one.topics])
+    yield from _named("way", [*_chain(one.chain), *_layers(one.layers or ())])
+    yield from _losses(one.losses)
+    for tail in one.tails[:MOST]:
+        yield from _named("slowest", [*_tail(tail)])
+    if not one.tails:
+        yield "slowest", "no message took twice the median, or too few arrived to say"
+
+
+def _topic(topic: ArmInTopic) -> str:
+    """`front: worse by delivery; response 175 ms, service …, consumed …; lost 12 %`."""
+    shown = {name: fmt.metric(topic.metrics.get(key)).text for name, key in _LATENCIES.items()}
+    by = f" by {topic.verdict.by}" if topic.verdict.by else ""
+    latencies = ", ".join(f"{name} {text}" for name, text in shown.items())
+    fates = ", ".join(
+        f"{GLOSSARY[name].title} {fmt.metric(topic.metrics.get(name)).text}"
+        for name in FATES
+        if name == FATES.lost or ((of := topic.metrics.get(name)) is not None and of.value)
+    )
+    return f"{topic.topic}: {topic.verdict.verdict}{by}; {latencies}; {fates}"
+
+
+def _chain(chain: ChainAnswer | None) -> Iterator[str]:
+    """Who takes how much of a typical message's time, and where messages were lost."""
+    if chain is None:
+        return
+    sums = {
+        kind: sum(fmt.finite(p.typical.value) or 0.0 for p in chain.parts if p.kind == kind)
+        for kind in KINDS
+    }
+    whole = sum(sums.values())
+    shares = ", ".join(
+        f"{KINDS[kind][1]} {fmt.quantity(ns, 'ns')} ({percent(ns / whole)})"
+        for kind, ns in sums.items()
+        if whole
+    )
+    nodes = " to ".join(dict.fromkeys(str(n) for n in chain.nodes))
+    ways = f", {chain.ways} ways" if chain.ways > 1 else ""
+    yield f"{nodes} nodes{ways}; a typical message: {shares or 'nothing arrived'}"
+    for part in chain.parts:
+        if part.lost:
+            yield f"{part.name} lost {fmt.counted(part.lost, 'message')} of {chain.wanted}"
+    if text := slow_of(chain):
+        yield text
+
+
+def _layers(layers: Sequence[Layer]) -> Iterator[str]:
+    for one in layers:
+        yield f"{one.category}: {fmt.metric(one.time).text}, {percent(max(0.0, one.share))}"
+
+
+def _losses(losses: Losses | None) -> Iterator[Said]:
+    if losses is None:
+        yield "missing", "nothing"
+        return
+    missing = losses.missing
+    told = f"{missing} messages did not arrive sound and in time" if missing else "nothing"
+    yield "missing", told
+    if text := slow_of(losses):
+        yield "late", text
+    if not missing:
+        return
+    for place in losses.places:
+        count = "" if place.unit == "messages" else f", {place.count} {place.unit} counted there"
+        most = "up to " if place.label == "at most" else ""
+        inferred = ", inferred" if place.label == "inferred" else ""
+        where = f"{place.place}{count}{inferred}: {place.text}"
+        yield "", f"{most}{place.messages}  {where}"
+    if losses.not_located:
+        yield "", f"{losses.not_located}  not located"
+    if losses.uncounted:
+        yield "", f"nobody counts: {', '.join(losses.uncounted)}"
+
+
+def _tail(tail: TailAnswer) -> Iterator[str]:
+    worst, median = fmt.quantity(tail.worst[0].latency_ns, "ns"), fmt.quantity(tail.median_ns, "ns")
+    yield (
+        f"{tail.messages} of {tail.of} messages in trial {tail.trial}, from endpoint {tail.writer} "
+        f"to {tail.reader}: up to {worst}, median {median}"
+    )
+    yield ", ".join(f"{cause.cause} {percent(cause.share)}" for cause in tail.causes)
+    for message in tail.worst[:MOST]:
+        phases = ", ".join(
+            f"{name} {fmt.quantity(ns, 'ns')}" for name, ns in message.phases_ns.items() if ns > 0
+        )
+        latency = fmt.quantity(message.latency_ns, "ns")
+        yield f"seq {message.seq}: {latency} = {phases} ({message.cause})"

@@ -1,0 +1,83 @@
+"""What every campaign's view has: what its machine does to the numbers, what it is, and what may be
+concluded here and what not."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Text, Tone
+from rmwbench.results.machine.calibration_document import calibration_line
+from rmwbench.results.machine.machine_model import Machine
+from rmwbench.results.model import GlossaryEntry
+from rmwbench.words import numbers as fmt
+
+Said = Sequence[tuple[str, Sequence[str]]]
+"""Texts under what they are of; `` is the whole campaign."""
+
+
+def warnings(machine: Machine) -> Iterator[Block]:
+    """The grave ones everywhere; of the others a terminal has the number alone."""
+    for text in machine.red_warnings:
+        yield Text(text.removeprefix("RED "), "alarm")
+    rest = machine.other_warnings
+    if not rest:
+        return
+    yield Text(
+        f"{fmt.counted(len(rest), 'warning')} about this machine: `rmwbench doctor` and the report "
+        "have them",
+        "warning",
+        on=On.TERMINAL,
+    )
+    if len(rest) > 1:
+        folded = f"{len(rest)} warnings about this machine; read them before you trust a number"
+        yield Items(rest, "warning", folded=folded, on=On.PAGE)
+    else:
+        yield Text(rest[0], "warning", on=On.PAGE)
+    yield from (Text(text, "warning", on=On.MARKDOWN) for text in rest)
+
+
+def calibrated(machine: Machine) -> Iterator[Block]:
+    if text := calibration_line(machine):
+        yield Text(text, "muted")
+
+
+def conclusions(conclude: Said, caution: Said, *, on: On = On.EVERYWHERE) -> Section:
+    """Beside each other on a page."""
+    kinds: tuple[tuple[str, Said, str, Tone, str], ...] = (
+        ("What you may conclude", conclude, "✓", "good", "panel conclude"),
+        ("What you may not", caution, "✗", "open", "panel caution"),
+    )
+    panels = [
+        Section(title, [*_groups(said, mark, tone)], look=look)
+        for title, said, mark, tone, look in kinds
+        if said
+    ]
+    return Section("", panels, anchor="conclusions", look="pair", on=on)
+
+
+def _groups(said: Said, mark: str, tone: Tone) -> Iterator[Block]:
+    for where, texts in said:
+        found: list[Block] = [Items(texts, tone, mark)]
+        yield from [Section(where, found)] if where else found
+
+
+def section(machine: Machine, campaign: Mapping[str, object]) -> Section:
+    """The machine's facts, and those of the campaign by name, where there are any."""
+    facts = [(one.name, TableCell(one.value, detail=one.note or "")) for one in machine.facts]
+    own = [(name, str(value)) for name, value in campaign.items() if value is not None]
+    blocks: list[Block] = [Text(machine.summary, on=On.PAGE), Facts(facts, "grid")]
+    blocks.append(Section("The campaign", [Facts(own, "grid")], on=On.PAGE))
+    return Section(
+        "The machine", blocks, anchor="machine", nav="machine", look="panel", on=On.DOCUMENT
+    )
+
+
+def method(points: Sequence[Text], glossary: Mapping[str, GlossaryEntry], *more: Block) -> Section:
+    """How it was measured, in short, and what the words mean; for a page alone."""
+    words = [(entry.title, entry.text) for entry in glossary.values()]
+    blocks = [
+        Items(points),
+        *more,
+        Section("Glossary", [Facts(words, "terms")], folded=True),
+    ]
+    return Section(
+        "The method, in short", blocks, anchor="method", nav="method", look="panel", on=On.PAGE
+    )

@@ -1,0 +1,203 @@
+"""What the numbers of a workload rest on: its pictures, why arms are what they are, and of each arm
+how it was set up, every metric, and the values of its trials."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+from shlex import quote
+
+from rmwbench.report.chart import style
+from rmwbench.report.view import (
+    Bar,
+    Code,
+    Facts,
+    On,
+    Picture,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    TableRow,
+    Tone,
+)
+from rmwbench.results.answer.facts import by_what_whole
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TrialValue, WorkloadAnswer, WorkloadArm
+from rmwbench.results.workload import spread
+from rmwbench.words import numbers as fmt
+
+METRICS = (
+    TableColumn("metric"),
+    TableColumn("value", right=True, key="value"),
+    TableColumn("interval", key="interval"),
+    TableColumn("from", key="basis"),
+    TableColumn("trials", key="trials"),
+)
+MOST_READERS = 20
+"""Told one by one of an arm whose readers turned out unlike."""
+COMPARISON = "comparison"
+"""The key of the picture that compares the arms by the primary metric."""
+_STATES: dict[str, Tone] = {"never": "bad", "absent": "muted"}
+SETTINGS = (
+    *("path", "publish_mode", "take", "when_full", "schedule"),
+    *("qos", "touch", "conditions"),
+)
+
+
+def drawn(doc: SuiteAnswer, workload: WorkloadAnswer) -> list[Picture]:
+    """The pictures of a workload that have data, each drawn once; `comparison` stands beside the
+    sentences, and the others in their own section."""
+    from rmwbench.report.chart.workload_charts import figures
+
+    return [
+        _carded(doc, workload, one, On.EVERYWHERE if one.key == COMPARISON else On.DOCUMENT)
+        for one in figures(workload, phone=True)
+        if one.spec is not None or one.key == "loss"
+    ]
+
+
+def _carded(
+    doc: SuiteAnswer,
+    workload: WorkloadAnswer,
+    picture: Picture,
+    on: On = On.EVERYWHERE,
+    topic: str = "",
+) -> Picture:
+    """With the experiment card that travels with it."""
+    from rmwbench.report.chart.workload_charts import card
+
+    of = f"{workload.workload} {topic}".rstrip()
+    return replace(picture, of=of, card=card(doc, workload), on=on)
+
+
+def figures(
+    doc: SuiteAnswer, workload: WorkloadAnswer, pictures: Sequence[Picture]
+) -> Iterator[Section]:
+    """The pictures of a workload but the first, and those that explain its arms."""
+    from rmwbench.report.chart.chain_chart import chains
+    from rmwbench.report.explain.figures import explained
+    from rmwbench.report.explain.links import links
+
+    others = [one for one in pictures if one.key != COMPARISON]
+    yield Section("", others, look="figures")
+    why = [
+        _carded(doc, workload, one, On.PAGE)
+        for find in (chains, explained, links)
+        for one in find(workload, phone=True)
+    ]
+    title = "Where the bytes went, where messages went missing, why the slowest were slow"
+    yield Section(title, [Section("", why, look="figures why")], on=On.PAGE)
+
+
+def topic_figures(doc: SuiteAnswer, workload: WorkloadAnswer, topic: TopicAnswer) -> Section:
+    from rmwbench.report.chart.workload_charts import of_topic
+
+    drawn = [
+        _carded(doc, workload, one, topic=topic.topic)
+        for one in of_topic(topic, phone=True)
+        if one.spec is not None or one.key == "loss"
+    ]
+    figures = Section("", drawn, look="figures")
+    return Section(f"Charts of {topic.topic}", [figures], folded=True, on=On.PAGE)
+
+
+def text(found: str) -> Code:
+    return Code(found)
+
+
+def arms(doc: SuiteAnswer, workload: WorkloadAnswer, number: int) -> Iterator[Section]:
+    looks = style.looks(workload.arms)
+    found = [
+        Section(
+            arm.arm,
+            [
+                Facts([*_facts(doc, workload, arm)], "facts"),
+                _metrics(doc, arm, f"{number}-{place}"),
+            ],
+            anchor=f"arm-{number}-{place}",
+            look="arm",
+            folded=True,
+            swatch=looks[arm.arm],
+            head=[
+                TableCell(arm.version or "", "muted"),
+                TableCell(arm.verdict.verdict, badge=True),
+            ],
+        )
+        for place, arm in enumerate(workload.arms)
+    ]
+    yield Section("The evidence, arm by arm", found, on=On.PAGE)
+
+
+def _facts(
+    doc: SuiteAnswer, workload: WorkloadAnswer, arm: WorkloadArm
+) -> Iterator[tuple[str, TableCell | Code | str]]:
+    campaign, verdict, trials = doc.campaign, arm.verdict, arm.trials
+    floor, what = fmt.ratio(arm.times_floor), by_what_whole(arm)
+    said = f"{what}. {verdict.reason}" if what else verdict.reason
+    if verdict.minutes_to_decide:
+        more = fmt.minutes(verdict.minutes_to_decide)
+        said += f"; a campaign of about {more} would decide it"
+    yield "verdict", TableCell(f"{verdict.verdict}: {said}")
+    yield "× floor", TableCell(floor.full, detail=floor.basis)
+    yield from (("note", flag) for flag in arm.flags)
+    if arm.spread:
+        yield "readers", spread.between(arm.spread)
+        yield from list(spread.each(arm.spread))[:MOST_READERS]
+    numbers = ", ".join(map(str, trials.numbers))
+    counts = f"({trials.done} done, {trials.failed} failed, {trials.void} void)"
+    yield "trials", f"{numbers} {counts}"
+    for failure in trials.failures:
+        yield f"trial {failure.trial} {failure.status}", Code(failure.reason or "")
+    released = f", released {arm.release_date}" if arm.release_date else ""
+    yield "middleware", f"{arm.middleware} {arm.version}{released}, layer {arm.layer}"
+    for name in SETTINGS:
+        if value := getattr(arm, name):
+            yield name.replace("_", " "), str(value)
+    if arm.options:
+        yield "options", ", ".join(f"{key}: {value}" for key, value in arm.options.items())
+    configuration = arm.configuration
+    yield "profile", f"{arm.profile}{f' ({configuration.format})' if configuration else ''}"
+    if configuration:
+        yield "", Code(configuration.text or "")
+    yield "environment", TableCell(doc.machine.summary, link="#machine")
+    names = f"--workload {quote(workload.workload)} --arm {quote(arm.arm)}"
+    yield "again", f"`rmwbench run {campaign.suite} --seed {campaign.seed} {names}`"
+    query = f'"SELECT * FROM trials WHERE cell = {arm.cell}"'
+    yield "raw", f"`rmwbench query {query} {quote(campaign.directory)}`"
+
+
+def _metrics(doc: SuiteAnswer, arm: WorkloadArm, key: str) -> Table:
+    rows = []
+    for name, entry in arm.metrics.items():
+        shown = fmt.metric(entry)
+        title = doc.glossary[name].title if name in doc.glossary else name
+        tone = _STATES.get(shown.state, "")
+        bars = tuple(_bars(entry, arm.per_trial.get(name, ())))
+        rows.append(
+            TableRow(
+                [
+                    title,
+                    TableCell(shown.text, tone),
+                    shown.interval,
+                    shown.basis,
+                    TableCell("", bars=bars),
+                ],
+                anchor=f"m-{key}-{name}",
+                metric=name,
+            )
+        )
+    return Table(METRICS, rows, look="metrics")
+
+
+def _bars(entry: Estimate, values: tuple[TrialValue, ...]) -> Iterator[Bar]:
+    known = [value for one in values if (value := fmt.finite(one.value)) is not None]
+    largest = max(known, default=0) or 1
+    for one in values:
+        never = one.value == inf
+        value = fmt.finite(one.value)
+        yield Bar(
+            trial=one.trial,
+            block=one.block,
+            text=fmt.never(entry) if never else fmt.quantity(value, entry.unit),
+            percent=None if never else round(100 * (value or 0) / largest),
+        )

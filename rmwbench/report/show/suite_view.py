@@ -1,0 +1,295 @@
+"""A campaign's answer. A page and Markdown begin with a sentence per workload; a terminal has the
+tables first, and then what to be careful with, a sentence per workload, and what is open.
+
+A terminal says of the machine and of single arms only that there is more: what belongs to one arm
+stands in `rmwbench explain` and on the page.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from math import inf
+
+from markupsafe import Markup
+
+from rmwbench.report import machine_view
+from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
+from rmwbench.report.show import evidence_view, notes, ros
+from rmwbench.report.show.conditions import conditions as condition_table
+from rmwbench.report.show.workload_view import TONES, comparison, workload_section
+from rmwbench.report.view import (
+    Block,
+    Facts,
+    Html,
+    Items,
+    On,
+    Picture,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    Text,
+    View,
+)
+from rmwbench.results.answer import done, more
+from rmwbench.results.answer.conclusions import Kind, said_once
+from rmwbench.results.answer.facts import by_what
+from rmwbench.results.answer.headline import Headline, conditions, headline
+from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.words import numbers as fmt
+
+VERDICTS = {
+    "best": "decided: every other contender is worse",
+    "equivalent": "as good as the best, within the margin",
+    "undecided": "these trials do not tell",
+    "worse": "decided: slower than the arm it is compared with (larger, or more costly, where "
+    "that is judged), delivering less, or never working",
+    "alone": "the only contender with data: nothing to compare it with",
+    "reference": "the floor: a bound, not a contender",
+    "no data": "nothing to compare",
+}
+MOST_OPEN = 4
+"""Lines about what is open, in a terminal."""
+MOST_CAUTIONS = 6
+METHOD = (
+    (
+        "Trials.",
+        "Each trial starts fresh processes in their own namespaces, waits until they have found "
+        "each other, warms up, then measures. Nothing is kept between trials.",
+    ),
+    (
+        "Blocks.",
+        "A block runs every arm once, in random order, back to back. What the machine does to one "
+        "arm in a block it does to all; comparisons are made within blocks.",
+    ),
+    (
+        "Messages.",
+        "A schedule says when each message is due, whether or not the middleware keeps up. Latency "
+        "counts from that time until the reader has the message. What did not arrive stays in the "
+        "count: lost (sent, and never arrived), late (still under way at the end) or never sent "
+        "(due, and not sent).",
+    ),
+    (
+        "Intervals.",
+        "Percentiles come from messages; intervals come from trials, because messages of one trial "
+        "are alike. A percentile with too few messages behind it is printed as a bound (≥) or not "
+        "at all.",
+    ),
+    (
+        "Verdicts.",
+        "Loss is judged first, then latency. An arm is worse only when the interval of its ratio "
+        "is clear of 1, corrected for the number of comparisons. What is not decided is called "
+        "undecided.",
+    ),
+)
+
+
+def view(
+    doc: SuiteAnswer,
+    evaluated: Evaluated = NOT_EVALUATED,
+    *,
+    draw: bool = False,
+    redrawn: str | None = None,
+) -> View:
+    """`draw` makes the pictures and the evidence of each arm too; `redrawn` is the page with the
+    redrawn figures of a published evaluation, if there is one."""
+    campaign = doc.campaign
+    whole = [*condition_table(doc), *ros.sections(doc)]
+    tables = [_on(section, On.TERMINAL) for section in whole]
+    pictures = [evidence_view.drawn(doc, workload) if draw else None for workload in doc.workloads]
+    workloads = [
+        workload_section(doc, workload, number, pictures[number])
+        for number, workload in enumerate(doc.workloads)
+    ]
+    return View(
+        title=campaign.title or campaign.suite or "campaign",
+        about=[*_about(doc, redrawn)],
+        answer=[
+            *(_on(section, On.DOCUMENT) for section in whole),
+            *_cards(doc, pictures),
+            *_last(doc),
+        ],
+        sections=[
+            machine_view.conclusions(
+                _by_workload(doc, "conclude"), _by_workload(doc, "caution"), on=On.DOCUMENT
+            ),
+            *workloads,
+            *tables,
+            *_growth(doc),
+            *_more(doc),
+            *evaluated.sections(draw),
+            Section("Read with care", [*_care(doc)], on=On.TERMINAL),
+            machine_view.section(doc.machine, _campaign(doc)),
+            _method(doc),
+        ],
+        glossary=doc.glossary,
+        tool_version=campaign.tool_version or "",
+    )
+
+
+def _on(section: Section, on: On) -> Section:
+    return replace(section, on=section.on & on)
+
+
+def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
+    campaign = doc.campaign
+    yield from (Text(text, "alarm") for text in done.whole_failures(doc))
+    counts = "; ".join([*done.counts(campaign), done.blocks(campaign)])
+    when = str(campaign.created_utc)[:10]
+    took = fmt.duration(campaign.wall_s)
+    yield Text(f"{campaign.name or ''} · {counts} · {when}, took {took}", "muted")
+    yield Text(doc.machine.summary, "muted")
+    yield from machine_view.calibrated(doc.machine)
+    if redrawn:
+        link = Markup('<p class="meta"><a href="{}">The figures of the published evaluation</a>: ')
+        rest = Markup("as published, as corrected, and as measured in this campaign.</p>")
+        yield Html(link.format(redrawn) + rest)
+    for text in filter(None, (done.selected(campaign), campaign.not_run)):
+        yield Text(text, "muted")
+    yield from (Text(f"Left out: {text}", "muted") for text in campaign.left_out)
+    if not campaign.finished:
+        yield Text(
+            f"The campaign stopped early; `rmwbench resume {campaign.directory}` finishes it.",
+            "warning",
+            lead="Not finished.",
+        )
+    yield from machine_view.warnings(doc.machine)
+
+
+def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
+    limits = conditions(doc)
+    return [(one, headline(one, limits.get(one.workload))) for one in doc.workloads]
+
+
+def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
+    """A workload's sentence, who got which verdict, and the picture of them, for a page."""
+    for number, (workload, answer) in enumerate(_answers(doc)):
+        says: list[Block] = []
+        if answer.limits:
+            says.append(Text(answer.limits, "limits"))
+        says.append(Text(answer.lead or answer.answer, "strong"))
+        says += [Text(text) for text in (answer.rest, answer.detail) if text]
+        says.append(Facts(_groups(workload), "groups"))
+        title = Section(workload.title, says, look="says", link=f"#w-{number}", swatch=None)
+        beside: list[Block] = [*comparison(workload, number, pictures[number])]
+        look = "answer by-topic" if workload.topics else "answer"
+        yield Section("", [title, *beside], look=look, on=On.PAGE)
+
+
+def _groups(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
+    """The contenders by verdict, those that are worse each with what it is worse by."""
+    found: list[tuple[str, TableCell | str]] = []
+    for verdict in VERDICTS:
+        arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
+        if verdict == "worse":
+            arms.sort(key=_worse_by)
+        if arms:
+            told = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)
+            found.append((verdict, told))
+    return found
+
+
+def _worse_by(arm: WorkloadArm) -> float:
+    ratio = arm.verdict.ratio
+    value = fmt.finite(ratio.value if ratio else None)
+    return inf if value is None else value
+
+
+def _last(doc: SuiteAnswer) -> Iterator[Block]:
+    """What a terminal ends with: a sentence per workload, and what is open."""
+    facts: list[tuple[str, TableCell | str]] = []
+    for workload, answer in _answers(doc):
+        tone = TONES.get(answer.tone, "")
+        if answer.limits:
+            facts.append((workload.workload, TableCell(answer.limits, "strong")))
+        facts.append(("" if answer.limits else workload.workload, TableCell(answer.answer, tone)))
+        if answer.detail:
+            facts.append(("", answer.detail))
+    summaries = [one.summary for one in (doc.outcomes, doc.ros_variables) if one is not None]
+    facts += [("", text) for text in summaries]
+    yield Text("The answer", "strong", on=On.TERMINAL)
+    yield Facts(facts, on=On.TERMINAL)
+    if lines := more.lines(doc):
+        yield Text(
+            "Open, and what would decide it, were ratios and scatter what they are now:",
+            "open",
+            on=On.TERMINAL,
+        )
+        yield Items(lines, "open", "?", most=MOST_OPEN, on=On.TERMINAL)
+
+
+def _care(doc: SuiteAnswer) -> Iterator[Block]:
+    """What somebody would wrongly conclude from the tables: first what is of a workload."""
+    found = said_once(doc, "caution")
+    texts = [
+        f"{at}: {text}" if at else text for at, text in sorted(found, key=lambda one: not one[0])
+    ]
+    yield Items([*notes.of_most_arms(doc), *texts], "open", "✗", most=MOST_CAUTIONS)
+    if told := notes.of_single_arms(doc):
+        yield Text(told, "muted")
+
+
+def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.Said:
+    """Under the titles of their workloads, in the document's order; the general ones last."""
+    titles = {workload.workload: workload.title for workload in doc.workloads}
+    found: dict[str, list[str]] = {}
+    for where, text in said_once(doc, kind, titles):
+        found.setdefault(where or "In general", []).append(text)
+    return list(found.items())
+
+
+def _growth(doc: SuiteAnswer) -> Iterator[Section]:
+    if not doc.growth:
+        return
+    columns = [
+        TableColumn("arm"),
+        TableColumn("cost"),
+        TableColumn("exponent", right=True),
+        TableColumn("nodes", on=On.DOCUMENT),
+        TableColumn("it"),
+    ]
+    rows: list[list[TableCell | str]] = [
+        [
+            row.arm,
+            doc.glossary[row.metric].title,
+            TableCell(fmt.exponent(row), why=fmt.counted(row.blocks, "block")),
+            ", ".join(map(str, row.nodes)),
+            row.text,
+        ]
+        for row in doc.growth
+    ]
+    meaning = (
+        "The exponent k of cost ∝ nodes^k, from the slope within each block; 1: every further node "
+        "costs the same, 2: every node pays for every other."
+    )
+    blocks = [Text(meaning, "muted"), Table(columns, rows)]
+    yield Section("Growth with the number of nodes", blocks, anchor="growth", look="panel")
+
+
+def _more(doc: SuiteAnswer) -> Iterator[Section]:
+    if lines := more.lines(doc):
+        meaning = Text("Were the ratios and their scatter what they are now.", "muted")
+        yield Section(
+            "What more blocks would decide",
+            [meaning, Items(lines)],
+            anchor="more",
+            look="panel",
+            on=On.DOCUMENT,
+        )
+
+
+def _campaign(doc: SuiteAnswer) -> dict[str, object]:
+    campaign = doc.campaign
+    return {
+        "name": campaign.name,
+        "suite": campaign.suite,
+        "begun": campaign.created_utc,
+        "took": fmt.duration(campaign.wall_s),
+        "seed": campaign.seed,
+        "directory": campaign.directory,
+        "rmwbench": campaign.tool_version,
+    }
+
+
+def _method(doc: SuiteAnswer) -> Section:
+    points = [Text(text, lead=lead) for lead, text in METHOD]
+    return machine_view.method(points, doc.glossary, Facts([*VERDICTS.items()], "groups"))

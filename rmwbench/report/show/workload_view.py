@@ -1,0 +1,462 @@
+"""A workload of a campaign: its table and those of its topics, what one changed thing does, groups
+of metrics, its pictures, and the evidence of each arm."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from rmwbench.analysis.metrics.topic_metrics import WHERE, noun
+from rmwbench.analysis.verdicts.ordered_by import is_cost
+from rmwbench.report import table_columns as choice
+from rmwbench.report.chart import style
+from rmwbench.report.show import evidence_view, notes
+from rmwbench.report.view import (
+    Block,
+    Facts,
+    Items,
+    On,
+    Picture,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    TableRow,
+    Text,
+    Tone,
+)
+from rmwbench.results.answer import done, facts
+from rmwbench.results.answer.headline import conditions, headline
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import (
+    AnyArm,
+    SuiteAnswer,
+    TopicAnswer,
+    TopicArm,
+    WorkloadAnswer,
+    WorkloadArm,
+)
+from rmwbench.results.workload import effects, groups, interop, spread, topic_answers
+from rmwbench.words import numbers as fmt
+
+TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
+"""Of a headline."""
+VERDICTS: dict[str, Tone] = {
+    "best": "good",
+    "equivalent": "good",
+    "worse": "bad",
+    "undecided": "open",
+    "reference": "muted",
+    "no data": "odd",
+}
+_STATES: dict[str, Tone] = {"absent": "muted", "never": "bad"}
+_PAIRS: dict[str, Tone] = {
+    "delivers": "good",
+    "degraded": "open",
+    "no delivery": "bad",
+    "no match": "bad",
+    "failed": "bad",
+}
+MARKS = {"best": "★", "equivalent": "=", "worse": "✗", "undecided": "?", "no data": "·"}
+KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
+
+
+def workload_section(
+    doc: SuiteAnswer, workload: WorkloadAnswer, number: int, pictures: Sequence[Picture] | None
+) -> Section:
+    name, title = workload.workload, workload.title
+    description = f"{workload.description.rstrip('.')}. " if workload.description else ""
+    blocks: list[Block] = [
+        Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
+        *_said(doc, workload),
+        *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
+        *matrix(workload),
+        *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
+        results(workload, number),
+        *_notes(workload),
+        *_topics(doc, workload, number, pictures is not None),
+        *_effects(doc, workload),
+        *_groups(workload, number),
+        *_failures(workload),
+    ]
+    if pictures is not None:
+        blocks += evidence_view.figures(doc, workload, pictures)
+        blocks += evidence_view.arms(doc, workload, number)
+    return Section(
+        title,
+        blocks,
+        anchor=f"w-{number}",
+        nav=name,
+        look="workload",
+        head=[] if title == name else [TableCell(name, "muted")],
+    )
+
+
+def _on(block: Block, on: On) -> Block:
+    return replace(block, on=block.on & on)
+
+
+def _said(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
+    """The sentence, in Markdown, where a workload has its heading and no card."""
+    answer = headline(workload, conditions(doc).get(workload.workload))
+    if answer.limits:
+        yield Text(answer.limits, "strong", on=On.MARKDOWN)
+    yield Text(answer.detail, lead=answer.answer, on=On.MARKDOWN)
+
+
+def comparison(
+    workload: WorkloadAnswer, number: int, pictures: Sequence[Picture] | None
+) -> Iterator[Block]:
+    """What a card has beside its sentences: the picture of the primary metric, and the topics."""
+    yield from (one for one in pictures or () if one.key == evidence_view.COMPARISON)
+    yield from topic_blocks(workload, number)
+
+
+def _key(number: int, place: int) -> str:
+    return f"{number}-{place}"
+
+
+def results(workload: WorkloadAnswer, number: int) -> Table:
+    """An arm per row: the columns that this workload has, and its verdict, which a terminal has
+    beside the latencies; when it was released and how far above the floor it is it has not."""
+    chosen = [(one, choice.chosen(workload, one)) for one in choice.of(workload)]
+    first = [pair for pair in chosen if pair[0].group == "latency"]
+    others = [pair for pair in chosen if pair not in first]
+    columns = [
+        TableColumn("arm"),
+        *(_column(one, metric, workload) for one, metric in first),
+        TableColumn("verdict", detail="beside", on=On.TERMINAL),
+        *(_column(one, metric, workload) for one, metric in others),
+        TableColumn("released", on=On.DOCUMENT),
+        TableColumn("× floor", right=True, on=On.DOCUMENT),
+        TableColumn("verdict", on=On.DOCUMENT),
+    ]
+    looks = style.looks(workload.arms)
+    letters = list(notes.by_text(workload))
+    before = WHERE[noun(workload.topics)]
+    rows = []
+    for place, arm in enumerate(workload.arms):
+        key = _key(number, place)
+        floor = fmt.ratio(arm.times_floor)
+        measured = floor.state == "measured"
+        rows.append(
+            TableRow(
+                [
+                    TableCell(
+                        arm.label,
+                        swatch=looks[arm.arm],
+                        link=f"#arm-{key}",
+                        why="; ".join(arm.flags),
+                        note=",".join(notes.letter(letters, flag) for flag in arm.flags),
+                    ),
+                    *(metric_cell(arm, metric, key) for _, metric in first),
+                    verdict_cell(arm, facts.by_what(arm), before=before),
+                    *(metric_cell(arm, metric, key) for _, metric in others),
+                    TableCell((arm.release_date or "–")[:7], "muted", why=arm.release_date or ""),
+                    TableCell(
+                        floor.text if measured else "–",
+                        detail=floor.interval if measured else "",
+                        why=floor.basis,
+                        link=f"#arm-{key}" if measured else "",
+                    ),
+                    verdict_cell(arm, facts.by_what_whole(arm), f"#arm-{key}", before),
+                ],
+                heading=choice.family_begins(workload, place),
+                tone="muted" if arm.role == "floor" else "",
+            )
+        )
+    return Table(columns, rows, look="results")
+
+
+def _column(one: choice.Column, metric: str | None, workload: WorkloadAnswer) -> TableColumn:
+    """A terminal has the interval of the median alone, and of what nothing is compared by but it."""
+    whole = one is choice.MEDIAN or (one in choice.IDLE and metric == workload.primary_metric)
+    return TableColumn(
+        choice.title(one, metric),
+        right=True,
+        metric=metric or "",
+        detail="beside" if whole else "",
+    )
+
+
+def metric_cell(arm: AnyArm, metric: str | None, key: str = "") -> TableCell:
+    """`key`: of the arm whose evidence the number opens."""
+    value = arm.metrics.get(metric or "")
+    shown = fmt.metric(value)
+    return TableCell(
+        shown.text,
+        _STATES.get(shown.state, ""),
+        shown.interval,
+        shown.basis,
+        f"#m-{key}-{metric}" if key and value is not None else "",
+    )
+
+
+def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> TableCell:
+    """`worse 1.84×`, `worse by loss`: `what` stands only beside a verdict that says there is a
+    difference, `before` before the topic that it rests on."""
+    if isinstance(arm, WorkloadArm) and arm.not_supported:
+        return TableCell("not supported", "muted", why=arm.not_supported)
+    verdict = arm.verdict
+    topic = arm.verdict.topic if isinstance(arm, WorkloadArm) else None
+    where = f"{before} {topic}" if topic and verdict.verdict in ("worse", "undecided") else ""
+    detail = " ".join(filter(None, (what, where)))
+    tone = VERDICTS.get(verdict.verdict, "")
+    return TableCell(verdict.verdict, tone, detail, verdict.reason, link, badge=True)
+
+
+def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
+    """What the table rests on, and what sets single arms apart."""
+    for arm in workload.arms:
+        if said := spread.unlike(arm.spread):
+            yield Text(f"{arm.label}: {said}.", "strong", on=On.TERMINAL)
+    if text := _resolved(workload):
+        yield Text(text, "muted", on=On.TERMINAL)
+    found = notes.by_text(workload)
+    letters = list(found)
+    if found:
+        yield Facts(
+            [
+                (notes.letter(letters, one), f"{one} ({', '.join(arms)})")
+                for one, arms in found.items()
+            ],
+            "notes",
+            on=On.PAGE,
+        )
+        yield Items([f"{', '.join(arms)}: {one}" for one, arms in found.items()], on=On.MARKDOWN)
+    if workload.resolution.text:
+        yield Text(workload.resolution.text, "muted", on=On.DOCUMENT)
+
+
+def _resolved(workload: WorkloadAnswer) -> str:
+    """`95 % t interval on the log of 5 trial medians; n = 400 messages per arm. A difference of
+    2.00× would be found with 95 % certainty.`"""
+    measured = [
+        entry
+        for arm in workload.arms
+        if (entry := arm.metrics.get(workload.primary_metric)) and entry.value is not None
+    ]
+    parts = []
+    if measured:
+        counts = _range([entry.count for entry in measured])
+        what = "trials" if is_cost(workload.primary_metric) else "messages"
+        parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {what} per arm.")
+    ratio = fmt.finite(workload.resolution.resolvable_ratio)
+    if ratio is not None and ratio < fmt.LARGEST_RATIO:
+        blocks = fmt.counted(workload.resolution.blocks, "block")
+        parts.append(
+            f"{blocks} find a difference of {fmt.significant(ratio)}× with 95 % certainty."
+        )
+    return " ".join(parts)
+
+
+def intervals(measured: Sequence[Estimate]) -> str:
+    """How the intervals of most arms were made, with the fewest and the most trials that one of
+    those rests on: decided arms leave early."""
+    kinds: dict[str, list[Estimate]] = {}
+    for entry in measured:
+        kind = (entry.interval or "interval").replace(f" {entry.trials} trial", " {} trial")
+        kinds.setdefault(kind, []).append(entry)
+    kind, alike = max(kinds.items(), key=lambda item: len(item[1]))
+    most = "" if len(kinds) == 1 else "of most arms a "
+    return most + kind.replace("{}", _range([entry.trials for entry in alike]))
+
+
+def _range(counts: Sequence[int | None]) -> str:
+    known = sorted(count for count in counts if count is not None)
+    if not known:
+        return "unknown"
+    low, high = fmt.significant_count(known[0]), fmt.significant_count(known[-1])
+    return low if low == high else f"{low} to {high}"
+
+
+def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
+    """Arms by topics; nothing where the workload has one, or topics that are alike."""
+    found = workload.topics
+    if not found:
+        return
+    looks = style.looks(workload.arms)
+    columns = [TableColumn("arm")]
+    columns += [
+        TableColumn(
+            topic.topic, right=True, detail="below", link=f"#{_topic_anchor(number, place)}"
+        )
+        for place, topic in enumerate(found)
+    ]
+    rows = []
+    for place, arm in enumerate(workload.arms):
+        cells = [topic_cell(topic, topic.arms[place]) for topic in found]
+        tone: Tone = "muted" if arm.role == "floor" else ""
+        rows.append(TableRow([TableCell(arm.label, swatch=looks[arm.arm]), *cells], tone=tone))
+    yield Table(columns, rows, look="results topics")
+    metric = found[0].primary_metric.replace("_", " ")
+    judged = any(topic.judged for topic in found)
+    key = KEY if judged else "shown and not judged: the workload is judged by another metric"
+    told = "; ".join(f"{topic.topic}: {topic_answers.facts(topic)}" for topic in found)
+    yield Text(f"By {noun(found)}: {metric}, and what did not arrive; {key}. {told}.", "muted")
+    for topic in found:
+        for arm, whole in zip(topic.arms, workload.arms, strict=True):
+            if said := spread.unlike(arm.spread):
+                yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
+
+
+def topic_cell(topic: TopicAnswer, arm: TopicArm) -> TableCell:
+    """`175 ms ✗`, below it what did not arrive."""
+    shown = fmt.metric(arm.metrics.get(topic.primary_metric))
+    verdict = facts.verdict_of(arm) if topic.judged else ""
+    text = "never" if shown.state == "never" else shown.text
+    return TableCell(
+        f"{text} {MARKS.get(verdict, '')}".rstrip(),
+        VERDICTS.get(verdict, ""),
+        facts.fates_of(arm, topic).short(),
+        "; ".join(filter(None, (shown.full, facts.by_what(arm), arm.verdict.reason))),
+    )
+
+
+def _topics(
+    doc: SuiteAnswer, workload: WorkloadAnswer, number: int, draw: bool
+) -> Iterator[Section]:
+    """Each topic by itself, on a page."""
+    for place, topic in enumerate(workload.topics):
+        about = topic_answers.facts(topic)
+        if len(topic.members) > 1:
+            about += f": {', '.join(topic.members)}"
+        blocks: list[Block] = [Text(f"{about}.", "muted")]
+        if topic.judged:
+            answer = headline(topic)
+            blocks.append(Text(answer.detail, lead=answer.answer))
+        blocks.append(_topic_table(workload, topic))
+        between = [f"{arm.arm}: {spread.between(arm.spread)}" for arm in topic.arms if arm.spread]
+        if between:
+            blocks.append(Items(between))
+        if draw:
+            blocks.append(evidence_view.topic_figures(doc, workload, topic))
+        anchor = _topic_anchor(number, place)
+        yield Section(
+            f"{noun([topic]).capitalize()} {topic.topic}", blocks, anchor=anchor, on=On.PAGE
+        )
+
+
+def _topic_anchor(number: int, place: int) -> str:
+    return f"t-{number}-{place}"
+
+
+def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
+    chosen = [(one, choice.chosen(topic, one)) for one in choice.of(topic)]
+    columns = [TableColumn("arm")]
+    columns += [
+        TableColumn(choice.title(one, name), right=True, metric=name or "") for one, name in chosen
+    ]
+    columns.append(TableColumn("verdict"))
+    looks = style.looks(topic.arms)
+    rows = [
+        [
+            TableCell(whole.label, swatch=looks[arm.arm]),
+            *(metric_cell(arm, name) for _, name in chosen),
+            verdict_cell(arm, facts.by_what_whole(arm)) if topic.judged else "–",
+        ]
+        for arm, whole in zip(topic.arms, workload.arms, strict=True)
+    ]
+    return Table(columns, rows, look="results")
+
+
+def matrix(workload: WorkloadAnswer) -> Iterator[Block]:
+    """Talkers down, listeners across: a mark, and the median where messages arrived."""
+    if workload.matrix is None:
+        return
+    columns = [TableColumn("talker ↓  listener →")]
+    columns += [TableColumn(listener, right=True) for listener in workload.matrix.listeners]
+    found = interop.shown(workload)
+    rows: list[list[TableCell | str]] = [
+        [talker, *(_pair(cell) for cell in row)] for talker, row in found
+    ]
+    there = {cell.outcome for _, row in found for cell in row if cell is not None}
+    meanings = " ".join(
+        f"{name}: {text}." for name, text in interop.OUTCOMES.items() if name in there
+    )
+    about = "The median of the primary metric where messages arrived"
+    yield Table(columns, rows, title="Who talks to whom", look="matrix")
+    yield Text(
+        f"{about}; from green to red, up to ten times the fastest pair. {meanings}",
+        "muted",
+        on=On.PAGE,
+    )
+    yield Text(f"{about}.", "muted", on=On.TERMINAL)
+
+
+def _pair(cell: interop.Shade | None) -> TableCell:
+    if cell is None:
+        return TableCell("")
+    return TableCell(
+        f"{cell.mark} {cell.words}",
+        _PAIRS.get(cell.outcome, "muted"),
+        why=f"{cell.arm}: {cell.reason}",
+        heat=cell.heat or None,
+    )
+
+
+def _effects(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:
+    """Arms against the one that they differ from in one thing, as ratios."""
+    shown = effects.columns(workload)
+    if not shown:
+        return
+    columns = [TableColumn("one thing changed")]
+    columns += [
+        TableColumn(doc.glossary[name].title, right=True, metric=name, detail="below")
+        for name in shown
+    ]
+    rows: list[list[TableCell | str]] = []
+    for effect in workload.effects:
+        ratios = [fmt.ratio(effect.ratios.get(name)) for name in shown]
+        cells = [
+            TableCell(one.text, detail=one.interval, why=one.basis)
+            if one.state == "measured"
+            else TableCell("–", "muted", why=one.basis)
+            for one in ratios
+        ]
+        rows.append([effect.name, *cells])
+    meaning = (
+        "Ratios of pairs within a block, each with its interval at the level at which it was "
+        "judged: all of this report share one error of 5 %."
+    )
+    blocks = [Table(columns, rows, look="effects"), Text(meaning, "muted", on=On.PAGE)]
+    yield Section("One thing changed", blocks)
+
+
+def _groups(workload: WorkloadAnswer, number: int) -> Iterator[Section]:
+    """Links, late nodes, interruptions."""
+    looks = style.looks(workload.arms)
+    for group in groups.groups(workload):
+        columns = [TableColumn("arm")]
+        columns += [
+            TableColumn(title, right=True, metric=name) for title, name in group.metrics.items()
+        ]
+        rows = [
+            [
+                TableCell(arm.label, swatch=looks[arm.arm]),
+                *(metric_cell(arm, name, _key(number, place)) for name in group.metrics.values()),
+            ]
+            for place, arm in enumerate(workload.arms)
+        ]
+        reading = Text(group.reading, "muted", on=On.DOCUMENT)
+        yield Section(group.title, [Table(columns, rows, look="results effects"), reading])
+
+
+def _failures(workload: WorkloadAnswer) -> Iterator[Block]:
+    """What could not run, each reason with its arms, and what failed, on a page with all of it."""
+    reasons: dict[str, list[str]] = {}
+    for arm in workload.arms:
+        if arm.not_supported:
+            reasons.setdefault(arm.not_supported, []).append(arm.arm)
+    if reasons:
+        told = [f"{', '.join(arms)} not supported: {why}" for why, arms in reasons.items()]
+        yield Items(told, "muted")
+    lines = []
+    for arm in workload.arms:
+        for failure in done.told_one_by_one(arm):
+            reason = failure.reason or "no reason recorded"
+            line = f"{arm.arm}, trial {failure.trial} {failure.status}: {reason.splitlines()[0]}"
+            lines.append(line)
+            yield from [
+                Section(line, [evidence_view.text(reason)], look="failure", folded=True, on=On.PAGE)
+            ]
+    if lines:
+        yield Items(lines, on=On.MARKDOWN)

@@ -1,0 +1,69 @@
+"""The JSON Schema of each document that is made of typed answers.
+
+python -m rmwbench.results.answer_schema NAME      prints it; `make site` has all of them
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from rmwbench.results.capacity.capacity_model import Searched
+from rmwbench.results.compare.compare_model import Compared
+from rmwbench.results.decide.decide_model import Decided
+from rmwbench.results.explain.explain_model import Explanation
+from rmwbench.results.imported import ImportedBundle
+from rmwbench.results.machine.machine_model import Calibrated
+from rmwbench.results.shown import SuiteAnswer
+
+DOCUMENTS: Mapping[str, Any] = {
+    "calibration": Calibrated,
+    "capacity": Searched,
+    "compare": Compared,
+    "decide": Decided,
+    "explain": tuple[Explanation, ...],
+    "imported": ImportedBundle,
+    "show": SuiteAnswer,
+}
+INFINITE = {"enum": ["inf", "-inf"]}
+"""Beside any number with a fraction: JSON has none that is infinite."""
+
+
+def text(name: str) -> str:
+    """The schema of one of `DOCUMENTS`."""
+    schema = TypeAdapter(DOCUMENTS[name]).json_schema()
+    made = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": schema.get("title", f"rmwbench {name}"),
+        **_told(schema),
+    }
+    own = [key for key, held in schema.get("properties", {}).items() if "const" in held]
+    if own:  # the schema's name and its version, which have a default
+        made["required"] = sorted({*made.get("required", ()), *own})
+    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+
+
+def _told(schema: Any) -> Any:
+    """Numbers may be infinite; a default of ours is nobody else's, nor a title that is the key
+    again; where a docstring's lines end says nothing."""
+    if isinstance(schema, list):
+        return [_told(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if schema.get("type") == "number":
+        return {"anyOf": [{"type": "number"}, INFINITE]}
+    if isinstance(schema.get("description"), str):
+        schema = schema | {"description": " ".join(schema["description"].split())}
+    return {key: _told(held) for key, held in schema.items() if not _is_ours(key, held)}
+
+
+def _is_ours(key: str, held: Any) -> bool:
+    return key == "default" or (key == "title" and isinstance(held, str))
+
+
+if __name__ == "__main__":
+    if sys.argv[1:] not in [[name] for name in DOCUMENTS]:
+        sys.exit(f"expected one of {', '.join(DOCUMENTS)}")
+    sys.stdout.write(text(sys.argv[1]))

@@ -1,0 +1,372 @@
+"""A capacity campaign's bundle -> the answer of `rmwbench capacity`, from which terminal, HTML and
+Markdown are rendered and whose document is docs/formats/capacity.md. The searches are replayed from
+the trials, by the code that steered them."""
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from rmwbench.analysis.capacity.arm_capacity import ArmSearch, Capacity, Unit
+from rmwbench.analysis.capacity.knee import FACTOR, LoadPoint, knee
+from rmwbench.analysis.capacity.limit import Condition, Limit, LimitFinding, judge
+from rmwbench.analysis.metrics import glossary
+from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
+from rmwbench.analysis.metrics.context import Context
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.stability import Stability, stability
+from rmwbench.analysis.metrics.trial_metrics import measure_trial
+from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
+from rmwbench.analysis.stats.intervals import median_range
+from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.journal_lines import SearchEnded
+from rmwbench.results.capacity import capacity_model as model
+from rmwbench.results.capacity import capacity_words
+from rmwbench.results.capacity.capacity_model import (
+    ArmFound,
+    Breaks,
+    CapacityArm,
+    KneeAnswer,
+    MachineBound,
+    ProbeKind,
+    RaisedFactor,
+    SearchCampaign,
+    Searched,
+    SearchLevel,
+    SearchTrials,
+)
+from rmwbench.results.machine.machine import machine
+from rmwbench.results.model import GlossaryEntry
+
+MACHINE_BOUND_IDLE = 0.10
+"""Rule 10: a cell that leaves the machine less is bound by the machine."""
+MEDIAN = "response_latency_p50"
+TAIL = "response_latency_p99"
+
+
+@dataclass
+class MeasuredProbe:
+    """A trial with what it says; `trial` and `stability` are None where it failed, `finding` where
+    it says nothing."""
+
+    number: int
+    round: int
+    level: float
+    status: str
+    reason: str | None
+    finding: LimitFinding | None
+    trial: MeasuredTrial | None = None
+    stability: Stability | None = None
+    idle: float | None = None
+
+
+@dataclass
+class ArmProbes:
+    """An arm's probes in order, its search gone through again, and its cells by level."""
+
+    about: dict[str, Any]
+    search: ArmSearch | None
+    cells: dict[float, dict[str, Any]]
+    probes: list[MeasuredProbe] = field(default_factory=list)
+    ended: str | None = None
+
+
+def summarise(bundle: Bundle) -> Searched:
+    """Raises UserError for a broken bundle."""
+    plan = bundle.campaign.capacity or {}
+    limit = Limit(tuple(Condition(c["metric"], c["below"]) for c in plan["limit"]["conditions"]))
+    arms = _arms(bundle, plan)
+    _probes(bundle, limit, arms)
+    search = _search(plan, limit)
+    shown = tuple(_arm(arm, search, limit) for arm in arms.values())
+    used = (
+        *search.curve,
+        *LOSSES,
+        "achieved_rate",
+        *(c.metric for c in limit.conditions),
+    )
+    return Searched(
+        campaign=_campaign(bundle),
+        machine=machine(bundle),
+        search=search,
+        arms=shown,
+        conclusions=capacity_words.conclusions(search, shown),
+        glossary={name: GlossaryEntry(**GLOSSARY[name].document()) for name in dict.fromkeys(used)},
+    )
+
+
+def _search(plan: Mapping[str, Any], limit: Limit) -> RaisedFactor:
+    conditions = tuple(model.SearchCondition(**one) for one in plan["limit"]["conditions"])
+    return RaisedFactor(
+        along=plan["along"],
+        factor=plan["factor"],
+        unit=plan["unit"],
+        title=plan["title"],
+        whole=plan["whole"],
+        limit=model.SearchLimit(text=plan["limit"]["text"], conditions=conditions),
+        own_level=plan["own_level"],
+        workload=plan["workload"],
+        workload_title=plan["workload_title"],
+        workload_description=plan["workload_description"],
+        least=plan["levels"][0],
+        most=plan["levels"][-1],
+        resolution=plan["request"]["resolution"],
+        budget_s=plan["request"]["budget_s"],
+        messages=limit.messages,
+        curve=(MEDIAN, _tail(limit)),
+    )
+
+
+def _arms(bundle: Bundle, plan: Mapping[str, Any]) -> dict[str, ArmProbes]:
+    ended = {line.arm: line.ended for line in bundle.journal.lines if isinstance(line, SearchEnded)}
+    cells = bundle.rows("cells")
+    arms = {}
+    for about in plan["arms"]:
+        own = [c for c in cells if c["arm"] == about["arm"]]
+        found = plan["levels"][: about["levels"]]
+        search = ArmSearch(found, about["start"], whole=plan["whole"]) if found else None
+        by_level = {_level(c, plan["factor"]): c for c in own}
+        arms[about["arm"]] = ArmProbes(about, search, by_level, ended=ended.get(about["arm"]))
+    return arms
+
+
+def _level(cell: Mapping[str, Any], factor: str) -> float:
+    return float(json.loads(cell["factors"])[factor])
+
+
+def _probes(bundle: Bundle, limit: Limit, arms: dict[str, ArmProbes]) -> None:
+    """Every trial into its arm's search, in the order in which they were made."""
+    whose = {c["cell"]: (arm, level) for arm in arms.values() for level, c in arm.cells.items()}
+    idle: dict[int, float] = {
+        row["trial"]: row["value"]
+        for row in bundle.rows("probes")
+        if (row["probe"], row["at"]) == ("idle", "window")
+    }
+    lines = [line for line in bundle.trials() if line.cell in whose]
+    done = {e.trial: e for e in bundle.evidence([line for line in lines if line.status == "done"])}
+    for line in lines:
+        arm, level = whose[line.cell]
+        probe = MeasuredProbe(
+            line.trial, line.block, level, line.status, line.reason, None, idle=idle.get(line.trial)
+        )
+        if lost_by_its_arm(line):
+            probe.finding = LimitFinding(
+                "failed", ((line.reason or "the trial failed").splitlines()[0],)
+            )
+        elif line.status == "done":
+            found = done.pop(line.trial)
+            probe.trial = measure_trial(found)
+            context = Context.of(found)
+            probe.stability = stability(context.evidence.records, context.endpoints, context.window)
+            probe.finding = judge(limit, probe.trial, probe.stability)
+        arm.probes.append(probe)
+        if probe.finding is not None and arm.search is not None:
+            arm.search.record(level, probe.finding.holds)
+
+
+def _arm(arm: ArmProbes, search: RaisedFactor, limit: Limit) -> CapacityArm:
+    cell = next(iter(arm.cells.values()), {})
+    judged = [p.finding.kind for p in arm.probes if p.finding is not None]
+    # An arm of which no trial could run at any level is broken, not slow.
+    broken = bool(judged) and set(judged) == {"failed"}
+    found = Capacity("no data", None, None, None, len(judged))
+    if arm.search and not broken:
+        found = arm.search.capacity()
+    levels = tuple(
+        _at_level(arm, level, limit)
+        for level in sorted(arm.cells)
+        if any(p.level == level for p in arm.probes)
+    )
+    counts = Counter(p.status for p in arm.probes)
+    said = ArmFound(
+        arm=arm.about["arm"],
+        middleware=cell.get("middleware") or arm.about["middleware"],
+        layer=cell.get("layer"),
+        version=cell.get("version"),
+        profile=cell.get("profile") or arm.about["profile"],
+        release_date=cell.get("release_date"),
+        role=arm.about["role"],
+        flags=_flags(cell),
+        ended=arm.ended,
+        bound=arm.about["bound"],
+        trials=_trials(counts),
+        wide=bool(arm.search and arm.search.trials and not arm.search.resolved),
+        capacity=replace(found, unit=search.unit),
+        breaks=_breaks(arm, found),
+        machine_bound=_machine_bound(arm, found),
+        knee=_knee(levels, search.unit),
+        levels=levels,
+        probes=tuple(map(_probe, arm.probes)),
+    )
+    return CapacityArm(**vars(said), answer=capacity_words.answer(said, search))
+
+
+def _trials(counts: Mapping[str, int]) -> SearchTrials:
+    return SearchTrials(done=counts["done"], failed=counts["failed"], void=counts["void"])
+
+
+def _probe(probe: MeasuredProbe) -> model.Probe:
+    kind: ProbeKind = "void"
+    causes: tuple[str, ...] = ((probe.reason or "too few messages").splitlines()[0],)
+    if probe.finding is not None:
+        kind, causes = probe.finding.kind, probe.finding.causes
+    return model.Probe(
+        trial=probe.number, round=probe.round, level=probe.level, kind=kind, causes=causes
+    )
+
+
+def _at_level(arm: ArmProbes, level: float, limit: Limit) -> SearchLevel:
+    probes = [p for p in arm.probes if p.level == level]
+    findings = [p.finding for p in probes if p.finding is not None]
+    judged = [p for p in probes if p.finding is not None]
+    trials = [p.trial for p in judged if p.trial is not None]
+    kinds: Counter[str] = Counter(finding.kind for finding in findings)
+    # The latency of a growing queue is not a property of the level, and leaving its trials out
+    # would flatter it.
+    unstable = [
+        p.finding is not None and p.finding.kind == "unstable"
+        for p in judged
+        if p.trial is not None
+    ]
+    latencies = {MEDIAN, _tail(limit)} | {
+        c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"
+    }
+    metrics = {name: steady(GLOSSARY[name], trials, unstable) for name in sorted(latencies)}
+    for name in (*LOSSES, "achieved_rate", "offered_rate"):
+        metrics[name] = aggregate(GLOSSARY[name], trials)
+    growth = [p.stability.growth_hz for p in judged if p.stability and p.stability.unstable]
+    idle = [p.idle for p in judged if p.idle is not None]
+    return SearchLevel(
+        level=level,
+        cell=arm.cells[level]["cell"],
+        held=kinds["holds"],
+        failed=len(judged) - kinds["holds"],
+        void=len(probes) - len(judged),
+        kinds=dict(kinds),
+        causes=tuple(cause for one in findings if not one.holds for cause in one.causes),
+        unstable=bool(trials) and 2 * sum(unstable) >= len(trials),
+        queue_growth_hz=float(np.median(growth)) if growth else None,
+        idle=float(np.median(idle)) if idle else None,
+        metrics=metrics,
+    )
+
+
+def steady(
+    entry: glossary.Metric, trials: Sequence[MeasuredTrial], unstable: Sequence[bool]
+) -> Estimate:
+    """A latency of a level over its trials, where those with a growing queue count as infinitely
+    slow: no data where they are half or more, else the median with the range."""
+    if not any(unstable):
+        return aggregate(entry, trials)
+    if 2 * sum(unstable) >= len(trials):
+        return NoData(
+            entry.unit,
+            no_data=f"unstable in {sum(unstable)} of {len(trials)} trials: the queue grows",
+        )
+    values = [
+        np.inf if bad else trial_value(entry, t) for t, bad in zip(trials, unstable, strict=True)
+    ]
+    known = np.array([v for v in values if v is not None], float)
+    (value, low, high), coverage = median_range(known)
+    if not np.isfinite(value):
+        return NoData(
+            entry.unit,
+            no_data="in half of the trials the queue grows or messages that did not arrive reach this quantile",
+        )
+    count = sum(t.messages.samples[entry.source].count for t in trials)
+    how = (
+        f"median and range of {len(known)} trials ({coverage * 100:.3g} %), {sum(unstable)} of "
+        "them unstable"
+    )
+    return Measured(entry.unit, value, low, high, count, len(known), how)
+
+
+def _tail(limit: Limit) -> str:
+    """The percentile that the curve shows beside the median: the limit's own where it has one
+    beyond it."""
+    own = [c.metric for c in limit.conditions if GLOSSARY[c.metric].kind == "quantile"]
+    response = [m for m in own if GLOSSARY[m].source == "response_latency" and GLOSSARY[m].q > 0.5]
+    return response[0] if response else TAIL
+
+
+def _knee(levels: Sequence[SearchLevel], unit: Unit) -> KneeAnswer:
+    medians = [level.metrics[MEDIAN].value for level in levels]
+    points = [
+        LoadPoint(level.level, median, level.unstable)
+        for level, median in zip(levels, medians, strict=True)
+    ]
+    found = knee(points)
+    if found is None:
+        few = sum(median is not None for median in medians) < 2
+        return KneeAnswer(
+            no_data="too few levels with a latency"
+            if few
+            else f"the median stays below {FACTOR:g} × its least"
+        )
+    return KneeAnswer(
+        value=found.load, unit=unit, base=found.base_load, base_ns=found.base_ns, by=found.by
+    )
+
+
+def _near(arm: ArmProbes, found: Capacity) -> list[MeasuredProbe]:
+    """The failing probes that say how the limit breaks: those inside the interval and up to twice
+    the capacity, or all. A failure far below is the machine's state."""
+    failing = [p for p in arm.probes if p.finding is not None and not p.finding.holds]
+    if found.value is None:
+        return failing
+    return [p for p in failing if (found.low or 0) <= p.level <= 2.1 * found.value] or failing
+
+
+def _breaks(arm: ArmProbes, found: Capacity) -> Breaks | None:
+    """How the limit breaks just above the capacity: the most frequent kind, with the cause of the
+    lowest such level."""
+    failing = [(p.level, p.number, p.finding) for p in _near(arm, found) if p.finding is not None]
+    if not failing:
+        return None
+    kinds = Counter(finding.kind for _, _, finding in failing)
+    kind = kinds.most_common(1)[0][0]
+    typical = sorted(
+        (one for one in failing if one[2].kind == kind), key=lambda one: (one[0], one[1])
+    )
+    level, _, example = typical[len(typical) // 2]
+    return Breaks(
+        kind=kind,
+        cause="; ".join(example.causes),
+        level=level,
+        of=len(failing),
+        kinds={kind: count for kind, count in kinds.items()},
+    )
+
+
+def _machine_bound(arm: ArmProbes, found: Capacity) -> MachineBound | None:
+    """Whether the machine had no time left where the limit broke."""
+    idle = [p.idle for p in _near(arm, found) if p.idle is not None]
+    if not idle or float(np.median(idle)) >= MACHINE_BOUND_IDLE:
+        return None
+    return MachineBound(idle=float(np.median(idle)), of=len(idle))
+
+
+def _flags(cell: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(map(str, json.loads(cell["definition"]).get("flags") or ())) if cell else ()
+
+
+def _campaign(bundle: Bundle) -> SearchCampaign:
+    c, lines = bundle.campaign, bundle.trials()
+    wall_s = sum((row["duration_ns"] or 0) / 1e9 for row in bundle.rows("trials"))
+    return SearchCampaign(
+        name=c.campaign,
+        directory=str(bundle.directory),
+        suite=c.suite.name,
+        title=c.plan.suite.title or c.suite.name,
+        created_utc=c.created_utc,
+        finished=bundle.journal.finished,
+        seed=c.seed,
+        tool_version=c.tool_version,
+        rounds=1 + max((line.block for line in lines), default=-1),
+        trials=_trials(Counter(line.status for line in lines)),
+        wall_s=round(wall_s, 1),
+    )

@@ -1,0 +1,191 @@
+"""The answer of `rmwbench capacity` (docs/formats/capacity.md): what terminal, page and Markdown
+render. Levels are in the unit of the axis."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from rmwbench.analysis.capacity.arm_capacity import Capacity, Unit
+from rmwbench.results.machine.machine_model import Machine
+from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry
+from rmwbench.words.fields import absent
+
+ProbeKind = Literal["holds", "slow", "lossy", "unstable", "failed", "void"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchTrials:
+    """By what became of them."""
+
+    done: int
+    failed: int
+    void: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchCampaign:
+    """Where and when the search ran. `wall_s`: of all its trials."""
+
+    name: str | None
+    directory: str
+    suite: str | None
+    title: str | None
+    created_utc: str | None
+    finished: bool
+    seed: int | None
+    tool_version: str | None
+    rounds: int
+    trials: SearchTrials
+    wall_s: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchCondition:
+    """`metric` is below `below`, in the metric's unit; `name`: as people say it."""
+
+    metric: str
+    name: str
+    below: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchLimit:
+    """All conditions hold."""
+
+    text: str
+    conditions: tuple[SearchCondition, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RaisedFactor:
+    """What was raised: `factor` of a workload `along` an axis, in `unit`, from `least` to `most`.
+    `whole`: in whole numbers only. `own_level`: the suite's. `resolution`: how far levels are
+    apart. `messages`: the fewest of a trial. `curve`: the metrics of the picture, the median and a
+    percentile."""
+
+    along: str
+    factor: str
+    unit: Unit
+    title: str
+    whole: bool
+    limit: SearchLimit
+    own_level: float
+    workload: str
+    workload_title: str
+    workload_description: str
+    least: float
+    most: float
+    resolution: float
+    budget_s: float | None
+    messages: int
+    curve: tuple[str, str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Breaks:
+    """How the limit breaks just above the capacity, in most `of` the failing trials there."""
+
+    kind: ProbeKind
+    cause: str
+    level: float
+    of: int
+    kinds: Mapping[str, int]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MachineBound:
+    """The share of the machine's processor time that was left where the limit broke, of so many
+    trials."""
+
+    idle: float
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class KneeAnswer:
+    """The load at which the median passes twice its least, `base_ns` at `base`, or at which the
+    queue begins to grow; or `no_data`: why there is none."""
+
+    value: float | None = absent()
+    unit: Literal["hz", "bytes", ""] | None = absent()
+    base: float | None = absent()
+    base_ns: float | None = absent()
+    by: Literal["latency", "queue"] | None = absent()
+    no_data: str | None = absent()
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchLevel:
+    """What an arm did at one load: in how many trials the limit held, failed, or nothing was said.
+    `causes`: of the failing ones. `unstable`: in at least half the queue grew; then no latency has
+    a value."""
+
+    level: float
+    cell: int
+    held: int
+    failed: int
+    void: int
+    kinds: Mapping[str, int]
+    causes: tuple[str, ...]
+    unstable: bool
+    queue_growth_hz: float | None
+    idle: float | None
+    metrics: Mapping[str, Estimate]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """A trial. One of kind `void` says nothing, for the reason in `causes`."""
+
+    trial: int
+    round: int
+    level: float
+    kind: ProbeKind
+    causes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmFound:
+    """What an arm's search found. `ended`: resolved, trials, budget, stopped, or a reason in words.
+    `wide`: before the interval was as narrow as the levels. `bound`: why nothing above its highest
+    level can be tested here."""
+
+    arm: str
+    middleware: str
+    layer: str | None
+    version: str | None
+    profile: str
+    release_date: str | None
+    role: Literal["contender", "floor"]
+    flags: tuple[str, ...]
+    ended: str | None
+    bound: str | None
+    trials: SearchTrials
+    wide: bool
+    capacity: Capacity
+    breaks: Breaks | None
+    machine_bound: MachineBound | None
+    knee: KneeAnswer
+    levels: tuple[SearchLevel, ...]
+    probes: tuple[Probe, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacityArm(ArmFound):
+    """The same with its sentence."""
+
+    answer: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Searched:
+    """Up to which level each arm holds the limit."""
+
+    schema: Literal["rmwbench/capacity"] = "rmwbench/capacity"
+    version: Literal[1] = 1
+    campaign: SearchCampaign
+    machine: Machine
+    search: RaisedFactor
+    arms: tuple[CapacityArm, ...]
+    conclusions: tuple[Conclusion, ...]
+    glossary: Mapping[str, GlossaryEntry]

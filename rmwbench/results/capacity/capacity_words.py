@@ -1,0 +1,178 @@
+"""The answer of a capacity search in words: one sentence per arm, and what may be concluded from
+all of them."""
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from rmwbench.analysis.capacity.arm_capacity import Capacity, Unit
+from rmwbench.results.capacity.capacity_model import ArmFound, CapacityArm, RaisedFactor
+from rmwbench.results.model import Conclusion
+from rmwbench.words import numbers as fmt
+
+
+def question(search: RaisedFactor) -> str:
+    """`Up to which rate does p99 response < 5 ms hold?`"""
+    which = f"how many {search.title}" if search.unit == "" else f"which {search.title}"
+    plural = len(search.limit.conditions) > 1
+    return f"Up to {which} {'do' if plural else 'does'} {search.limit.text} hold?"
+
+
+def beyond(arm: ArmFound) -> str:
+    """How the limit breaks above the capacity, or why nothing is known of that."""
+    if arm.breaks is not None and arm.capacity.state != "at least":
+        return arm.breaks.cause
+    if arm.bound:
+        return arm.bound
+    if arm.capacity.state == "at least":
+        if not arm.wide:
+            return "nothing higher was asked for"
+        if arm.breaks is None:
+            return "the search ended before anything failed"
+        return "too few trials failed to say where it breaks"
+    return arm.ended or "–"
+
+
+def level(value: float | None, unit: Unit, title: str = "") -> str:
+    """`412 Hz`, `64 kB`, `7 subscribers`."""
+    number = fmt.finite(value)
+    if number is None:
+        return "–" if value is None else "∞"
+    if unit == "":
+        name = title.removesuffix("s") if number == 1 else title
+        return f"{fmt.significant_count(round(number))} {name}".rstrip()
+    return fmt.quantity(number, unit)
+
+
+def knee(arm: ArmFound, unit: Unit) -> str:
+    """Its level; `–` where there is none."""
+    return level(arm.knee.value, unit)
+
+
+def interval(capacity: Capacity) -> str:
+    """`[401–420]` in the unit of the value; empty where there is none."""
+    if capacity.state != "bracketed":
+        return ""
+    number = fmt.finite(capacity.value)
+    ends = []
+    for end in (capacity.low, capacity.high):
+        value = fmt.finite(end)
+        ends.append("∞" if value is None else _in_unit_of(value, number, capacity.unit))
+    return f"[{'–'.join(ends)}]"
+
+
+def capacity(found: Capacity, title: str) -> str:
+    """`412 Hz [401–420]`, `≥ 200 kHz`, `< 10 Hz`, `no data`."""
+    unit = found.unit
+    if found.state == "bracketed":
+        return f"{level(found.value, unit, title)} {interval(found)}"
+    if found.state == "at least":
+        return f"≥ {level(found.low, unit, title)}"
+    return f"< {level(found.high, unit, title)}" if found.state == "below" else "no data"
+
+
+def answer(arm: ArmFound, search: RaisedFactor) -> str:
+    """The sentence: `holds p99 response < 5 ms up to 412 Hz [401–420]; above it the queue grows by
+    …`."""
+    found, limit = arm.capacity, search.limit.text
+    title, unit = search.title, search.unit
+    if found.state == "no data":
+        return f"no data: {arm.bound or arm.ended or 'no trial said anything'}"
+    if found.state == "below":
+        return f"does not hold {limit} even at {level(found.high, unit, title)}: {_why(arm)}"
+    if found.state == "at least":
+        return f"holds {limit} at least up to {level(found.low, unit, title)}: {beyond(arm)}"
+    return f"holds {limit} up to {capacity(found, title)}; above: {_why(arm)}{_wide(arm)}"
+
+
+def conclusions(search: RaisedFactor, arms: Sequence[CapacityArm]) -> tuple[Conclusion, ...]:
+    """What may be concluded, and what not."""
+    may = (Conclusion(kind="conclude", workload=None, text=text) for text in _may(search, arms))
+    may_not = (
+        Conclusion(kind="caution", workload=None, text=text) for text in _may_not(search, arms)
+    )
+    return (*may, *may_not)
+
+
+def _may(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]:
+    for arm in arms:
+        yield f"{arm.arm} {arm.answer}"
+    more = f"with more {search.title}" if search.unit == "" else f"at a higher {search.title}"
+    for arm, other in _neighbours(arms):
+        if _clear(search, arm, other):
+            yield (
+                f"{arm.arm} holds the limit {more} than {other.arm}: their intervals do not overlap"
+            )
+
+
+def _may_not(search: RaisedFactor, arms: Sequence[CapacityArm]) -> Iterator[str]:
+    close = [pair for pair in _neighbours(arms) if not _clear(search, *pair)]
+    if close:
+        text = "; ".join(f"{a.arm} and {b.arm}" for a, b in close)
+        yield f"not told apart, because their intervals overlap: {text}"
+    bound = [
+        f"{arm.arm} ({fmt.quantity(arm.machine_bound.idle, 'fraction')} idle)"
+        for arm in arms
+        if arm.machine_bound is not None
+    ]
+    if bound:
+        yield (
+            "machine-bound: where the limit broke, this machine had less than 10 % of its "
+            f"processor time left: {', '.join(bound)}. It is their capacity here, and says nothing "
+            "about a larger machine"
+        )
+    for arm in arms:
+        if arm.ended == "budget" and arm.wide:
+            yield f"{arm.arm}: the budget ended the search; a longer one narrows the interval"
+        elif arm.ended == "trials" and arm.wide:
+            yield (
+                f"{arm.arm}: near its capacity the same level holds in some trials and fails in "
+                "others; the interval is as wide as that"
+            )
+    yield (
+        "each interval holds its arm's capacity with 95 % by itself, on this machine, at this "
+        "time; drift of the machine hits all arms alike, because they take turns, and all of them "
+        "together"
+    )
+
+
+def _why(arm: ArmFound) -> str:
+    if arm.breaks is None:
+        return "nothing was seen to break"
+    return f"{arm.breaks.cause}, machine-bound" if arm.machine_bound else arm.breaks.cause
+
+
+def _wide(arm: ArmFound) -> str:
+    if not arm.wide:
+        return ""
+    if arm.ended == "budget":
+        return " (the budget ended the search)"
+    return " (trials scatter)" if arm.ended == "trials" else " (not finished)"
+
+
+def _neighbours(arms: Sequence[CapacityArm]) -> list[tuple[CapacityArm, CapacityArm]]:
+    """Contenders with a capacity, each with the next lower one."""
+    known = [
+        arm
+        for arm in arms
+        if arm.role != "floor" and arm.capacity.state in ("bracketed", "at least")
+    ]
+    ordered = sorted(known, key=lambda arm: -(fmt.finite(arm.capacity.value) or 0))
+    return list(pairwise(ordered))
+
+
+def _clear(search: RaisedFactor, higher: CapacityArm, lower: CapacityArm) -> bool:
+    """Their intervals do not overlap. One of whole numbers has both its ends; another boundary lies
+    above its lower end, so that it may be another's upper end."""
+    low, high = fmt.finite(higher.capacity.low), fmt.finite(lower.capacity.high)
+    if low is None or high is None:
+        return False
+    return low > high if search.whole else low >= high
+
+
+def _in_unit_of(value: float, number: float | None, unit: Unit) -> str:
+    """An end of the interval in the unit that the value is printed in, without it."""
+    if unit == "":
+        return fmt.significant_count(round(value))
+    symbol = fmt.quantity(number, unit).rsplit(" ", 1)[-1]
+    factor = {"k": 1e3, "M": 1e6, "G": 1e9}.get(symbol[0], 1.0) if len(symbol) > 1 else 1.0
+    return fmt.significant(value / factor)

@@ -1,0 +1,186 @@
+"""The sentences of a decision, each made from the codes and numbers of the answer and from nothing
+else."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rmwbench.analysis.decide.chances import DecisionAnswer, Met
+from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
+from rmwbench.results.answer.facts import names
+from rmwbench.results.decide.decide_model import DecideLimits, MachineDecision
+from rmwbench.results.model import Estimate
+from rmwbench.results.workload.outcomes import amount as amount  # a page says `words.amount`
+from rmwbench.results.workload.outcomes import in_unit_of_limit
+from rmwbench.words import numbers as fmt
+
+
+def answer(limits: DecideLimits, machines: Sequence[MachineDecision], outcome: Outcome) -> str:
+    """The whole answer: whom to take, or why nobody can say. `outcome`: over all machines."""
+    title = limits.title or limits.name
+    parts = []
+    for machine in machines:
+        where = f"On {machine.summary}: " if len(machines) > 1 else ""
+        parts.append(f"{where}{_on_machine(machine)}")
+    if outcome is Outcome.OPEN and len(machines) > 1 and all(map(_meets, machines)):
+        parts.append("No candidate of one version and profile is shown to meet them everywhere.")
+    return f"{title[:1].upper()}{title[1:]}. {' '.join(parts)}"
+
+
+def _meets(machine: MachineDecision) -> bool:
+    return any(one.outcome == Outcome.MEETS for one in machine.candidates)
+
+
+def _all_miss(machine: MachineDecision) -> bool:
+    outcomes = {one.outcome for one in machine.candidates}
+    return outcomes == {Outcome.MISSES}
+
+
+def _on_machine(machine: MachineDecision) -> str:
+    by: dict[Outcome, list[str]] = {outcome: [] for outcome in Outcome}
+    for one in machine.candidates:
+        by[one.outcome].append(one.arm)
+    meets, misses, open_, unknown = (by[outcome] for outcome in Outcome)
+    unable = [one.arm for one in machine.candidates if one.why == Why.NOT_SUPPORTED]
+    misses = [arm for arm in misses if arm not in unable]
+    said = []
+    if meets:
+        who = _verb(meets, "it meets", "they meet")
+        said.append(f"Take {names(meets, 'or')}: {who} all limits.")
+    elif _all_miss(machine):
+        said.append("No candidate meets the limits.")
+    else:
+        said.append("No candidate is shown to meet all limits yet.")
+    if misses and not _all_miss(machine):
+        said.append(f"{names(misses)} {_verb(misses, 'misses', 'miss')} one.")
+    if unable and not _all_miss(machine):
+        said.append(f"{names(unable)} cannot run here.")
+    if open_:
+        said.append(f"{names(open_)} {_verb(open_, 'is', 'are')} open.")
+    if unknown:
+        said.append(f"Of {names(unknown)} something that is limited was not measured.")
+    return " ".join(said)
+
+
+def _verb(found: Sequence[str], one: str, several: str) -> str:
+    return one if len(found) == 1 else several
+
+
+def reason(candidate: DecisionAnswer) -> str:
+    """Why a candidate's outcome is what it is: which limit binds, by how much, with its
+    interval."""
+    why, binding, failed = candidate.why, candidate.binding, candidate.failed
+    if why == Why.NOT_SUPPORTED:
+        return str(candidate.limits[0].no_data) if candidate.limits else "not supported"
+    if why == Why.FAILED:
+        return f"within every limit, but {failed.trials} of {failed.of} trials failed"
+    if binding is None:
+        if why == Why.NO_DATA:
+            return "no trial ended, so nobody knows the topics that are limited"
+        return f"within every limit; nearest: {nearest(candidate)}"
+    if why == Why.NO_DATA:
+        return f"{limit_name(binding)} is unknown: {binding.no_data}"
+    if why == Why.TOO_FEW_BLOCKS:
+        return f"{observed(binding)} of {limit_name(binding)}: fewer than five decide nothing"
+    told = measured(binding)
+    if why == Why.MACHINE_BOUND:
+        return f"{told}, but the machine had no time left, which may be the cause"
+    if candidate.outcome == Outcome.OPEN and failed.trials:
+        told += f"; {failed.trials} of {failed.of} trials failed"
+    if binding.campaigns_differ:
+        told += "; the campaigns differ by more than chance"
+    return told
+
+
+def observed(met: Met) -> str:
+    """`8 blocks`, or `2 differing campaigns`: what its belief rests on."""
+    return fmt.counted(met.blocks, "differing campaign" if met.campaigns_differ else "block")
+
+
+def nearest(candidate: DecisionAnswer) -> str:
+    """The limit that has the least room."""
+    found = [one for one in candidate.limits if one.measured is not None]
+    if not found:
+        return "none was measured"
+    return measured(max(found, key=lambda one: times(one) or 0.0))
+
+
+def measured(met: Met) -> str:
+    """`p99 response 7.2 ms [6.1–8.4], limit 5 ms: 1.44× [1.22–1.68]`; of one block without
+    intervals."""
+    found = met.measured
+    if found is None:
+        return f"{limit_name(met)} was not measured"
+    metric = Estimate(unit=met.unit, value=found.value)
+    if met.blocks > 1:
+        metric = replace(metric, low=found.low, high=found.high)
+    told = f"{limit_name(met)} {value(metric)}, limit {amount(met.at_most, met.metric)}"
+    ratio = times(met)
+    if ratio is None or not met.at_most:
+        return told
+    told += f": {fmt.significant(ratio)}×"
+    if met.blocks < 2:
+        return told
+    ends = [fmt.finite(end) for end in (found.low, found.high)]
+    interval = "–".join("∞" if end is None else fmt.significant(end / met.at_most) for end in ends)
+    return f"{told} [{interval}]"
+
+
+def value(metric: Estimate | None) -> str:
+    """`7.2 ms [6.1–8.4]`, memory in MiB as limits have it, or `no data`."""
+    return fmt.metric(in_unit_of_limit(metric)).full
+
+
+def times(met: Met) -> float | None:
+    """What was measured, as a multiple of the limit."""
+    found = None if met.measured is None else fmt.finite(met.measured.value)
+    return None if found is None or not met.at_most else found / met.at_most
+
+
+def limit_name(met: Met) -> str:
+    where = f"{met.topic}: " if met.topic else ""
+    return f"{where}{GLOSSARY[met.metric].title}"
+
+
+def probability(chance: float | None) -> str:
+    """Two digits, and never 0 or 1: nothing measured is certain."""
+    if chance is None:
+        return "unknown"
+    if chance < 0.01:
+        return "< 0.01"
+    return "> 0.99" if chance > 0.99 else f"{chance:.2f}"
+
+
+def flip(found: Flip, along: Along) -> str:
+    """`zenoh meets the limits up to cameras=4 and misses them from cameras=8 on`; `at` instead of
+    either where not every level that was measured on that side is decided to be the same."""
+    levels = [one.level for one in along.levels]
+    ordered = all(isinstance(one, int | float) and not isinstance(one, bool) for one in levels)
+    below = along.levels[: levels.index(found.from_) + 1] if ordered else ()
+    above = along.levels[levels.index(found.to) :] if ordered else ()
+    before, after = (
+        "meets" if outcome == Outcome.MEETS else "misses" for outcome in (found.before, found.after)
+    )
+    low, high = f"{along.factor}={found.from_}", f"{along.factor}={found.to}"
+    low = f"up to {low}" if _alike(below, found.arm, found.before) else f"at {low}"
+    high = f"from {high} on" if _alike(above, found.arm, found.after) else f"at {high}"
+    return f"{found.arm} {before} the limits {low} and {after} them {high}"
+
+
+def _alike(levels: Sequence[AtLevel], arm: str, outcome: Outcome) -> bool:
+    """Whether the arm is decided to be the same at each of several levels."""
+    decided = [one.meets if outcome == Outcome.MEETS else one.misses for one in levels]
+    return len(decided) > 1 and all(arm in arms for arms in decided)
+
+
+def only(along: Along) -> list[str]:
+    """`only fastdds meets them at cameras=8`, for levels at which the answer is one candidate's."""
+    return [
+        f"only {one.meets[0]} meets them at {along.factor}={one.level}"
+        for one in along.levels
+        if len(one.meets) == 1 and not one.open
+    ]
+
+
+NO_FLIP = "no candidate is decided to meet the limits at one level and to miss them at another"

@@ -1,0 +1,84 @@
+"""What `rmwbench explain` says, one entry per arm of a workload: from the same trials and verdicts
+as every report."""
+
+from dataclasses import replace
+
+from rmwbench.analysis.verdicts.unlike import flags
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.errors import UserError
+from rmwbench.results.explain.explain_model import ArmInTopic, Explanation
+from rmwbench.results.judged import JudgedCampaign, judged
+from rmwbench.results.workload import chain_answer
+from rmwbench.results.workload.tails import tails
+from rmwbench.results.workload.topic_answers import metrics_in, topics, verdict_in
+from rmwbench.results.workload.workload_arm import ArmReport
+
+
+def explanations(bundle: Bundle, trial: int | None = None) -> tuple[Explanation, ...]:
+    """Of every arm of every workload. With `trial` only of its arm, and the tails of that trial.
+    Raises UserError for a trial that is not there or was not done."""
+    found = judged(bundle)
+    line = None if trial is None else _line(bundle, trial)
+    arms = [
+        (w.name, arm)
+        for w in found.workloads
+        for arm in found.arms[w.name]
+        if line is None or arm.cell["cell"] == line.cell
+    ]
+    if line is None:
+        return tuple(_explanation(name, arm, found) for name, arm in arms)
+    if not arms:
+        raise UserError(
+            f"trial {trial} cannot be explained",
+            where="--trial",
+            actual="its cell tells which ROS variables are obeyed: no latency of it is judged",
+            fix="`rmwbench show` has it",
+        )
+    ((name, arm),) = arms
+    return (replace(_explanation(name, arm, found), tails=tails(bundle, line, found.small)),)
+
+
+def _line(bundle: Bundle, trial: int) -> TrialLine:
+    line = next((x for x in bundle.trials() if x.trial == trial), None)
+    if line is None or line.status != "done":
+        why = (
+            "the campaign has no such trial"
+            if line is None
+            else f"it is {line.status}: {line.reason}"
+        )
+        raise UserError(f"trial {trial} cannot be explained", where="--trial", actual=why)
+    return line
+
+
+def _explanation(workload: str, arm: ArmReport, found: JudgedCampaign) -> Explanation:
+    unlike = flags([one.facts for one in found.arms[workload]])[arm.name]
+    return Explanation(
+        workload=workload,
+        arm=arm.name,
+        cell=arm.cell["cell"],
+        trials=arm.counts,
+        path=arm.path,
+        notes=tuple(arm.notes),
+        flags=arm.flags(unlike),
+        losses=arm.losses,
+        tails=arm.tails,
+        chain=chain_answer.chain(arm.trials),
+        layers=chain_answer.layers(arm.trials),
+        topics=_topics(workload, arm, found),
+    )
+
+
+def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[ArmInTopic, ...]:
+    """Each with its latencies, what was lost, and its verdict."""
+    out = []
+    for topic in topics(found.arms[workload]):
+        out.append(
+            ArmInTopic(
+                topic=topic.name,
+                qos=arm.qos_of(topic.name),
+                metrics=metrics_in(arm.trials_in(topic.name)),
+                verdict=verdict_in(topic.name, arm, found.verdicts[workload]),
+            )
+        )
+    return tuple(out)

@@ -1,0 +1,222 @@
+"""What a calibration says: in one line in every report of its machine, and as an exit code.
+
+A report's line is read off the campaign alone, and the calibration's age is counted to the
+campaign's own start: the same bundle says the same for ever.
+"""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from rmwbench.analysis.stats.estimate import finite
+from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.results.machine.machine_model import (
+    AA,
+    Calibrated,
+    Calibration,
+    CallCost,
+    CostsAt,
+    Machine,
+    OwnCosts,
+    Truths,
+)
+from rmwbench.results.model import Estimate
+from rmwbench.words import numbers as fmt
+
+OLD_DAYS = 1
+"""The noise of a machine is that of a day."""
+NEVER = (
+    "The instrument was not calibrated on this machine: run `rmwbench calibrate --quick`, "
+    "about three minutes."
+)
+FLEET = (
+    "The trials ran on several machines, and a calibration says nothing of another machine: "
+    "none is used here."
+)
+
+
+def calibration(
+    machine: MachineDocument, created_utc: str | None, machines: int = 1
+) -> tuple[Calibration, list[str]]:
+    """What a campaign's `machine` has of its calibration, and the warnings that it gives rise to;
+    of the campaign's start, and of how many machines its trials ran on."""
+    found = machine.calibration
+    if not found and not machine.kernel:  # imported: measured elsewhere, by something else
+        return Calibration(known=False, text=""), []
+    if not found:
+        text = NEVER if machines == 1 else FLEET
+        return Calibration(known=False, text=text), [text]
+    age_days = _age_days(found.get("created_utc"), created_utc)
+    kept = Calibration(
+        known=True,
+        text="",
+        created_utc=found.get("created_utc"),
+        age_days=age_days,
+        kernel=found.get("kernel"),
+        truths=_truths(found["truths"]),
+        aa=_aa(found["aa"]),
+        own_cost=_own_costs(found.get("own_cost") or {}),
+    )
+    release = machine.kernel.get("release")
+    return replace(kept, text=line(kept)), _warnings(kept, release)
+
+
+def _truths(found: Mapping[str, Any]) -> Truths:
+    """As a campaign keeps them; unknown keys are left out."""
+    return Truths(
+        total=found["total"],
+        recovered=found["recovered"],
+        failed=found["failed"],
+        unknown=found["unknown"],
+        checks=found.get("checks"),
+        void_trials=found.get("void_trials"),
+    )
+
+
+def _aa(found: Mapping[str, Any]) -> AA:
+    floor = found.get("floor")
+    return AA(
+        total=found["total"],
+        different=found["different"],
+        unknown=found["unknown"],
+        unconfirmed=found.get("unconfirmed"),
+        floor_blocks=found.get("floor_blocks"),
+        floor=None if floor is None else {name: _short(value) for name, value in floor.items()},
+    )
+
+
+def _own_costs(found: Mapping[str, Any]) -> OwnCosts:
+    sizes = found.get("sizes")
+    return OwnCosts(
+        latency=_metric(found.get("latency")),
+        cpu_per_message=_metric(found.get("cpu_per_message")),
+        sizes=None if sizes is None else tuple(map(_costs_at, sizes)),
+        clock_read=_cost(found.get("clock_read")),
+        record=_cost(found.get("record")),
+    )
+
+
+def _costs_at(found: Mapping[str, Any]) -> CostsAt:
+    return CostsAt(
+        payload_bytes=found["payload_bytes"],
+        response_latency=_metric(found.get("response_latency")),
+        service_latency=_metric(found.get("service_latency")),
+        consumed_latency=_metric(found.get("consumed_latency")),
+        cpu_per_message=_metric(found.get("cpu_per_message")),
+    )
+
+
+def _metric(found: Mapping[str, Any] | None) -> Estimate | None:
+    # One that the calibration's own report lacked has no unit.
+    return None if found is None else Estimate.of({"unit": "", **_known(Estimate, found)})
+
+
+def _cost(found: Mapping[str, Any] | None) -> CallCost | None:
+    if found is None:
+        return None
+    return CallCost(**{key: _short(held) for key, held in _known(CallCost, found).items()})
+
+
+def _known(kind: type, found: Mapping[str, Any]) -> dict[str, Any]:
+    """Without fields that a later version may have."""
+    return {one.name: found[one.name] for one in fields(kind) if one.name in found}
+
+
+def _short(value: Any) -> Any:
+    """A report keeps six digits."""
+    return finite(value) if isinstance(value, float) else value
+
+
+def calibration_line(machine: Machine) -> str:
+    """What a renderer prints; empty where there is no calibration, since a warning says that."""
+    return machine.calibration.text if machine.calibration.known else ""
+
+
+def line(known: Calibration) -> str:
+    """`Calibrated 3 h before, Linux 6.1: 23 of 23 truths recovered, A/A different in 0 of 10, A/A
+    floor 12 %; …`"""
+    truths, aa = known.truths, known.aa
+    if truths is None or aa is None:
+        return known.text
+    parts = [f"{truths.recovered} of {fmt.counted(truths.total, 'injected truth')} recovered"]
+    parts += [f"{truths.unknown} could not be told"] * bool(truths.unknown)
+    parts.append(f"A/A declared different in {aa.different} of {aa.total}")
+    floor = (aa.floor or {}).get("all")
+    parts += [f"A/A noise {fmt.significant(100 * floor)} %"] if floor is not None else []
+    when = "" if known.age_days is None else f" {_age(known.age_days)} before"
+    own = own_text(known.own_cost)
+    text = f"Calibrated{when}, kernel {known.kernel}: {', '.join(parts)}."
+    return f"{text} {own}" if own else text
+
+
+def own_text(own: OwnCosts | None) -> str:
+    """What of each number is ours; empty where it was not measured. Where a calibration
+    knows several sizes, the conclusions say it (workload/own_cost.py)."""
+    if own is None:
+        return ""
+    if own.sizes:
+        return (
+            "What the instrument itself adds stands under “What you may not”; nothing is "
+            "subtracted."
+        )
+    parts = []
+    if own.latency is not None and own.latency.value is not None:
+        parts.append(f"of a latency {fmt.metric(own.latency).text} is ours")
+    if own.cpu_per_message is not None and own.cpu_per_message.value is not None:
+        parts.append(f"of a message {fmt.metric(own.cpu_per_message).text} of processor time")
+    text = ", ".join(parts)
+    larger = (
+        "; larger messages cost more, which this calibration did not measure; nothing is "
+        "subtracted."
+    )
+    return f"Of messages of 64 bytes: {text}{larger}" if text else ""
+
+
+def _warnings(known: Calibration, kernel: str | None) -> list[str]:
+    again = "run `rmwbench calibrate --quick` again"
+    truths, aa, age_days = known.truths, known.aa, known.age_days
+    out = []
+    if truths is not None and truths.failed:
+        out.append(
+            f"The calibration of this machine did not recover {truths.failed} of "
+            f"{truths.total} truths."
+        )
+    if aa is not None and aa.different:
+        out.append(
+            f"The calibration found a difference where there is none in {aa.different} of "
+            f"{aa.total} A/A."
+        )
+    if age_days is not None and age_days > OLD_DAYS:
+        out.append(f"The calibration of this machine is {_age(age_days)} old: {again}.")
+    if kernel and known.kernel and kernel != known.kernel:
+        out.append(
+            f"The calibration is from kernel {known.kernel}, this campaign from {kernel}: {again}."
+        )
+    return out
+
+
+def _age_days(earlier: str | None, later: str | None) -> float | None:
+    try:
+        begin, end = (
+            datetime.strptime(t or "", "%Y-%m-%dT%H:%M:%SZ").replace(tzinfo=UTC)
+            for t in (earlier, later)
+        )
+    except ValueError:
+        return None
+    return (end - begin).total_seconds() / 86400
+
+
+def _age(days: float) -> str:
+    hours = days * 24
+    if hours < 1.5:
+        return fmt.counted(max(round(hours * 60), 0), "minute")
+    return fmt.counted(round(hours), "hour") if hours < 48 else fmt.counted(round(days), "day")
+
+
+def exit_code(answer: Calibrated) -> int:
+    """0 all recovered and A/A clean, 1 something failed, 2 could not tell."""
+    truths, aa = answer.truths, answer.aa
+    if truths.failed or aa.different:
+        return 1
+    return 2 if truths.unknown or aa.unknown or not truths.total or not aa.total else 0

@@ -1,0 +1,110 @@
+"""What the show document says of relayed messages: the parts of their way one after the other, and
+the layers that their time went to, each over trials with an interval."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, cast
+
+import numpy as np
+
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, over_trials, widened
+from rmwbench.analysis.metrics.chain.chain import PART_QUANTILES, TRANSPORT
+from rmwbench.analysis.metrics.chain.layers import WORDS
+from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks, MetricScope
+from rmwbench.analysis.metrics.glossary import Kind as KindOfMetric
+from rmwbench.analysis.stats.estimate import Estimate, NoData
+from rmwbench.results.explain.explain_model import ChainAnswer, ChainPartAnswer, Kind, Layer
+
+HOP = next(m.source for m in METRICS if m.clocks is Clocks.HOP)
+
+
+def applies(name: str, trials: Sequence[MeasuredTrial], primary: str) -> bool:
+    """Whether an arm's document lists the metric: those of chains, of layers and of lifecycle nodes
+    are left out where no trial could have them, for most campaigns have none."""
+    if name == primary:
+        return True
+    of = GLOSSARY[name].of
+    if of is MetricScope.NODES:
+        return any(t.bring_up is not None for t in trials)
+    if of is MetricScope.CHAIN:
+        return any(t.chain is not None for t in trials)
+    return of is not MetricScope.LAYERS or any(
+        t.layers is not None and t.layers.traced for t in trials
+    )
+
+
+def chain(trials: Sequence[MeasuredTrial]) -> ChainAnswer | None:
+    """None where nothing is relayed."""
+    chains = [(t, t.chain) for t in trials if t.chain is not None]
+    if not chains:
+        return None
+    first = chains[0][1]
+    bound = max(t.clock_bounds.get(HOP, 0.0) for t, _ in chains)
+    parts = []
+    for place, of in enumerate(first.parts):
+        found = [chain.parts[place] for _, chain in chains if place < len(chain.parts)]
+        across = bound if of.kind == TRANSPORT else 0.0
+        count = sum(part.count for part in found)
+        p50, p95 = (
+            _over([p.quantiles.get(q) for p in found], count, "positive", across)
+            for q in PART_QUANTILES
+        )
+        parts.append(
+            ChainPartAnswer(
+                kind=cast(Kind, of.kind),
+                hop=of.hop,
+                name=of.name,
+                count=count,
+                lost=sum(p.lost for p in found),
+                typical=_over([p.typical_ns for p in found], count, "amount", across),
+                p50=p50,
+                p95=p95,
+            )
+        )
+    fewest, most = first.nodes
+    return ChainAnswer(
+        ways=first.paths,
+        nodes=(fewest, most),
+        wanted=sum(chain.wanted for _, chain in chains),
+        arrived=sum(chain.arrived for _, chain in chains),
+        under_way=sum(chain.under_way for _, chain in chains),
+        parts=tuple(parts),
+    )
+
+
+def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
+    """Each category with its time, all hops of a way together, and its share; None without any."""
+    found = [t.layers for t in trials if t.layers is not None]
+    if not found:
+        return None
+    whole = float(np.mean([one.end_to_end_ns for one in found]))
+    out = []
+    for name in WORDS:
+        spent = [one.spent_ns.get(name) for one in found]
+        if any(value is not None for value in spent):
+            mean = float(np.mean([value or 0.0 for value in spent]))
+            out.append(
+                Layer(
+                    category=name,
+                    text=WORDS[name],
+                    time=_over(spent, sum(one.messages for one in found), "amount", 0.0),
+                    share=mean / whole if whole else 0.0,
+                )
+            )
+    return tuple(out)
+
+
+def _over(
+    values: Sequence[float | None], count: int, kind: KindOfMetric, bound_ns: float
+) -> Estimate:
+    there = np.array([value for value in values if value is not None])
+    if not len(there):
+        return NoData("ns", no_data="too few messages, or none that reached the end")
+    found = over_trials("ns", kind, there, count, "values")
+    return widened(found, bound_ns) if bound_ns else found
+
+
+def finite(metric: dict[str, Any]) -> float | None:
+    """The value of a metric's document where there is a number."""
+    value = metric.get("value")
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None

@@ -1,0 +1,66 @@
+"""Where an arm's messages were lost, over its done trials."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import reduce
+from operator import add
+
+from rmwbench.analysis.causes.loss_places import Losses, LossPlace, drops, locate
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial
+from rmwbench.results.explain.explain_model import ChainAnswer
+from rmwbench.results.report_tables import ReportTables
+from rmwbench.results.workload.groups import VERDICTS
+from rmwbench.words import numbers as fmt
+
+
+def losses(
+    trials: Sequence[MeasuredTrial], small: ReportTables, *, reliable: bool, keep_last: bool
+) -> Losses | None:
+    """None where everything had arrived when the trials ended, or no trial is done. What was under
+    way then is slow and not lost: it stands beside, and in none of the places."""
+    if not trials:
+        return None
+    ledger = reduce(add, (t.messages.ledger for t in trials))
+    if not ledger.undelivered and not ledger.under_way:
+        return None
+    counted = reduce(
+        add, (replace(drops(small.counters[t.trial]), links=_links(t)) for t in trials)
+    )
+    return locate(ledger, counted, reliable=reliable, keep_last=keep_last)
+
+
+def _links(trial: MeasuredTrial) -> dict[str, int]:
+    """Maps a link and what happened on it to the number of frames with data that it lost, in
+    words."""
+    found = trial.network.wire.lost_data if trial.network.wire else {}
+    return {
+        f"{host} {way}: {VERDICTS.get(verdict, verdict)}": n
+        for (host, way, verdict), n in found.items()
+    }
+
+
+def measure(place: LossPlace) -> str:
+    """`at most 32 messages (40 datagrams counted there)`, `32 messages, inferred`."""
+    text = "at most " if place.label == "at most" else ""
+    text += fmt.counted(place.messages, "message")
+    if place.unit != "messages":
+        text += f" ({fmt.significant_count(place.count)} {place.unit} counted there)"
+    return text + (", inferred" if place.label == "inferred" else "")
+
+
+def slow(under_way: int, wanted: int) -> str | None:
+    """`7 messages (23 %) were still under way when the trials ended: late, not lost`; None where
+    none was."""
+    if not under_way:
+        return None
+    verb = "was" if under_way == 1 else "were"
+    share = fmt.quantity(under_way / wanted, "fraction")
+    return (
+        f"{fmt.counted(under_way, 'message')} ({share}) {verb} still under way when the trials "
+        "ended: late, not lost"
+    )
+
+
+def slow_of(counted: Losses | ChainAnswer | None) -> str | None:
+    """The same of what counts them; None where nothing does."""
+    return None if counted is None else slow(counted.under_way, counted.wanted)

@@ -1,0 +1,173 @@
+"""The topics of a workload that are judged one by one, as the show document has them: each is
+shaped like a workload, so that whatever renders a workload (headline, table, charts) renders a
+topic too.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rmwbench.analysis.metrics import topic_metrics as measured
+from rmwbench.analysis.metrics.aggregate import MeasuredTrial, aggregate, trial_value
+from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topic_metrics import OF_TOPICS
+from rmwbench.analysis.verdicts import best
+from rmwbench.analysis.verdicts.interim import failed_blocks
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import Readers, TopicAnswer, TopicArm, TopicTrials
+from rmwbench.results.workload import chart_points
+from rmwbench.results.workload.workload_arm import (
+    ArmReport,
+    floors,
+    per_trial,
+    qos_words,
+    unsent_by,
+)
+from rmwbench.words import numbers as fmt
+
+Verdicts = Mapping[str | None, Mapping[str, best.Verdict]]
+"""Topic -> arm -> verdict. Only of None, the whole, where the workload is judged by a metric that is
+not one of messages, such as a time to recover: then its topics are shown and not judged."""
+
+
+def topics(arms: Sequence[ArmReport]) -> list[measured.Topic]:
+    """Those of the first arm that has any, with what other arms have besides."""
+    found: dict[str, measured.Topic] = {}
+    for arm in arms:
+        for one in arm.topics:
+            found.setdefault(one.name, one)
+    return list(found.values())
+
+
+def shown(arms: Sequence[ArmReport], primary: str, verdicts: Verdicts) -> tuple[TopicAnswer, ...]:
+    """`topics` of a workload: empty where it has one topic or only ones that are alike."""
+    judged = any(topic is not None for topic in verdicts)
+    return tuple(
+        _topic(one, arms, primary if judged else "response_latency_p50", verdicts)
+        for one in topics(arms)
+    )
+
+
+def metrics_in(trials: Sequence[MeasuredTrial]) -> dict[str, Estimate]:
+    """Those that a topic has by itself; `trials` are of it alone."""
+    return {name: aggregate(GLOSSARY[name], trials) for name in OF_TOPICS}
+
+
+def verdict_in(topic: str, arm: ArmReport, verdicts: Verdicts) -> best.Verdict:
+    """No data where the workload is not judged by its topics."""
+    found = verdicts.get(topic, {}).get(arm.name)
+    return found or best.Verdict("no data", None, None, "the workload is not judged by its topics")
+
+
+def _topic(
+    topic: measured.Topic, arms: Sequence[ArmReport], primary: str, verdicts: Verdicts
+) -> TopicAnswer:
+    floor = floors(arms)
+    trials = {arm.name: arm.trials_in(topic.name) for arm in arms}
+    return TopicAnswer(
+        topic=topic.name,
+        title=topic.name,
+        members=tuple(topic.members),
+        readers=_readers(topic),
+        message=topic.message,
+        payload_bytes=topic.payload_bytes,
+        rate_hz=topic.rate_hz,
+        reliable=topic.reliable,
+        judged=topic.name in verdicts,
+        primary_metric=primary,
+        arms=tuple(
+            _arm(
+                arm,
+                topic.name,
+                trials[arm.name],
+                floor.get(arm.family),
+                verdict_in(topic.name, arm, verdicts),
+            )
+            for arm in arms
+        ),
+        charts=chart_points.curves(trials, primary),
+    )
+
+
+def _readers(topic: measured.Topic) -> Readers | None:
+    if topic.readers is None:
+        return None
+    return Readers(
+        nodes=topic.readers.nodes,
+        hosts=topic.readers.hosts,
+        differ=topic.readers.differ,
+        qos=qos_words(loads(topic.readers.asked.qos)),
+        process=topic.readers.asked.process,
+        hold_ns=topic.readers.asked.hold_ns,
+        joins=topic.readers.asked.joins,
+    )
+
+
+def _arm(
+    arm: ArmReport,
+    topic: str,
+    trials: Sequence[MeasuredTrial],
+    floor: ArmReport | None,
+    verdict: best.Verdict,
+) -> TopicArm:
+    values = {
+        name: [(t, v) for t in trials if (v := trial_value(GLOSSARY[name], t)) is not None]
+        for name in OF_TOPICS
+    }
+    return TopicArm(
+        arm=arm.name,
+        middleware=arm.cell["middleware"],
+        layer=arm.cell["layer"],
+        version=arm.cell["version"],
+        profile=arm.cell["profile"],
+        release_date=arm.cell["release_date"],
+        role="floor" if arm.floor else "contender",
+        family=arm.family,
+        cell=arm.cell["cell"],
+        qos=arm.qos_of(topic),
+        trials=TopicTrials(
+            done=len(trials),
+            failed=sum(line.status == "failed" for line in arm.lines),
+            lost=len(failed_blocks(arm.lines)),
+            void=sum(line.status == "void" for line in arm.lines),
+            numbers=tuple(t.trial for t in trials),
+        ),
+        under_way=sum(t.messages.ledger.under_way for t in trials),
+        missing=sum(t.messages.ledger.undelivered for t in trials),
+        unsent_by=unsent_by(trials),
+        metrics=metrics_in(trials),
+        per_trial=per_trial(values),
+        times_floor=arm.times_floor(floor, topic),
+        drift=arm.found.drift(topic),
+        spread=arm.spread(topic),
+        verdict=verdict,
+    )
+
+
+def facts(topic: TopicAnswer) -> str:
+    """`524 kB at 10 Hz, best effort`; `8 topics` where it is several that are alike; of readers that
+    differ from others also in what, `keeps each message 50 ms`."""
+    parts = [f"{len(topic.members)} topics"] if len(topic.members) > 1 else []
+    size = (
+        fmt.quantity(topic.payload_bytes, "bytes")
+        if topic.payload_bytes is not None
+        else "any size"
+    )
+    rate = topic.rate_hz
+    parts.append(size + ("" if rate is None else f" at {fmt.quantity(rate, 'hz')}"))
+    readers = topic.readers
+    if readers and "qos" in readers.differ:
+        parts.append(readers.qos.replace("_", " "))
+    else:
+        parts.append("reliable" if topic.reliable else "best effort")
+    return ", ".join([*parts, *(_differing(readers) if readers else ())])
+
+
+def _differing(readers: Readers) -> Iterator[str]:
+    if {"link", "host"} & {*readers.differ}:
+        yield f"on {', '.join(readers.hosts)}"
+    if "process" in readers.differ:
+        yield "in the process that sends" if readers.process == "all" else "in another process"
+    if readers.hold_ns:
+        yield f"keeps each message {fmt.quantity(readers.hold_ns, 'ns')}"
+    if readers.joins != "start":
+        yield f"comes {readers.joins}"

@@ -1,0 +1,571 @@
+"""What the show document says of one arm in one workload: how it was configured, what was granted
+and attested, its metrics.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.analysis.metrics import glossary
+from rmwbench.analysis.metrics.aggregate import (
+    MeasuredTrial,
+    aggregate,
+    clock_bound,
+    fraction_of,
+    trial_value,
+)
+from rmwbench.analysis.metrics.comparisons import in_focus, is_floor, is_reliable, loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.topic_metrics import (
+    POOLED,
+    Topic,
+    apart,
+    judged_topics,
+    limited_by,
+    why_not_pooled,
+)
+from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.analysis.stats.estimate import finites, number
+from rmwbench.analysis.stats.intervals import clopper_pearson
+from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
+from rmwbench.analysis.verdicts.failed_arms import with_lost
+from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
+from rmwbench.analysis.verdicts.spread import Spread, spread
+from rmwbench.analysis.verdicts.unlike import ArmFacts
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.bundle_reader import TrialLine
+from rmwbench.bundle.campaign_json import DescribedMiddleware
+from rmwbench.results.explain.explain_model import ArmTrials, TailAnswer, UndoneTrial
+from rmwbench.results.model import Estimate, Ratio
+from rmwbench.results.report_tables import ReportTables
+from rmwbench.results.shown import (
+    ArmVerdict,
+    Configuration,
+    PathShare,
+    Settling,
+    TrialValue,
+    Ungranted,
+    WorkloadArm,
+)
+from rmwbench.results.workload import chain_answer, groups
+from rmwbench.results.workload.interop import pair_of
+from rmwbench.results.workload.lost_messages import losses
+from rmwbench.results.workload.spread import unlike as unlike_readers
+from rmwbench.suite.side import bare
+from rmwbench.suite.workload.schedule import schedule_of
+from rmwbench.words.numbers import counted, percent
+
+UNTIMED = "allocations were counted, so nothing here was timed"
+SHARED = (
+    "schedule: shared, one thread sends for all publishers of a process: one's publish call makes "
+    "the others late"
+)
+SELDOM = 0.01
+"""The share of messages up to which a kind of taking is not named."""
+TIMES = ("ns", "cores", "s/GB")
+"""Units of what is not a result of an untimed trial; nor is what was lost in it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellEvidence:
+    """What one cell left: its done `trials` as measured, the journal's `lines` of all, the `tails`
+    of its worst trial, and what longer windows found."""
+
+    cell: dict[str, Any]
+    trials: list[MeasuredTrial]
+    lines: list[TrialLine]
+    tails: tuple[TailAnswer, ...] = ()
+    settling: Settling | None = None
+
+
+Granted = Sequence[tuple[str, dict[str, Any], dict[str, Any]]]
+"""Of each endpoint its kind, what was asked, and what was granted."""
+
+
+class ArmReport:
+    """One cell's trials with everything the document says about them."""
+
+    def __init__(
+        self, name: str, evidence: CellEvidence, small: ReportTables, bundle: Bundle, primary: str
+    ):
+        self.host = bundle.host
+        self.cell, self.trials, self.lines = evidence.cell, evidence.trials, evidence.lines
+        self.tails, self.settling = evidence.tails, evidence.settling
+        self.name, self.primary = name, primary
+        self.not_supported = bundle.unsupported.get(self.cell["cell"])
+        self.definition = loads(self.cell["definition"])
+        self.arm: dict[str, Any] = self.definition.get("arm") or {}
+        self.floor = is_floor(self.cell)
+        self.family = interim.family_of(self.cell)
+        self.schedule = schedule_of(self.definition)
+        endpoints = [e for t in self.trials for e in small.endpoints[t.trial]]
+        granted = [(e["kind"], loads(e["asked"]), loads(e["granted"])) for e in endpoints]
+        self.reliable = is_reliable(endpoints)
+        self.payload_bytes = max(
+            (e["payload_bytes"] or 0 for e in endpoints if e["kind"] == "publisher"), default=None
+        )
+        self._granted_qos = [(e["endpoint"], loads(e["granted"]).get("qos")) for e in endpoints]
+        self._take_topics(small)
+        self._take_granted(granted)
+        self._take_disturbances(small)
+        self._take_paths(small)
+        self.configuration = self._configuration(bundle)
+        self.support_ended = self._support_ended(bundle)
+        keep_last = any((g.get("qos") or {}).get("history") == "keep_last" for _, _, g in granted)
+        self.losses = losses(self.trials, small, reliable=self.reliable, keep_last=keep_last)
+
+    def _take_topics(self, small: ReportTables) -> None:
+        first = small.endpoints[self.trials[0].trial] if self.trials else []
+        self.topics = judged_topics(first, self.definition)
+        """Those that are judged one by one; empty where all are alike."""
+        self._endpoints = first
+        self.limited_by: dict[str | None, tuple[str, ...]] = {
+            None: limited_by(first, self.definition),
+            **{one.name: one.limited_by for one in self.topics},
+        }
+        """Topic, or None for the whole workload -> the names under which it may have limits."""
+        self.topic_names = list(dict.fromkeys(e["topic"] for e in in_focus(first, self.definition)))
+        self.judged: dict[str | None, best.JudgedArm] = {}
+        """Topic, or None for the whole workload -> what comparisons take of it, among the arms of
+        its workload: whoever knows these sets it."""
+        self.found = interim.InterimCell()
+        for trial in self.trials:
+            bound = interim.is_bound(small.events[trial.trial])
+            self.found.add(
+                trial, self.primary, small.endpoints[trial.trial], self.definition, bound
+            )
+        alone = apart(self.topics)
+        self.values = {
+            name: []
+            if name in alone
+            else [(t, v) for t in self.trials if (v := trial_value(e, t)) is not None]
+            for name, e in GLOSSARY.items()
+        }
+
+    def _take_granted(self, granted: Granted) -> None:
+        self.publish_mode = _one(
+            g.get("publish_mode") for kind, _, g in granted if kind == "publisher"
+        )
+        self.touch = _one(a.get("touch") for _, a, _ in granted)
+        self.qos = _one(qos_words(g["qos"]) for _, _, g in granted if g.get("qos"))
+        self.take = taken_as(
+            _one(g.get("take") for kind, _, g in granted if kind == "subscription"),
+            sum(t.messages.lent for t in self.trials),
+            sum(t.messages.taken for t in self.trials),
+        )
+        self.when_full = _when_full(granted)
+        self.regrant = sorted(
+            {t for _, a, g in granted for t in _regranted(a.get("qos") or {}, g.get("qos") or {})}
+        )
+        self.worker_notes = sorted({n for _, _, g in granted for n in g.get("notes") or []})
+
+    def _take_disturbances(self, small: ReportTables) -> None:
+        flagged = disturbed.disturbances([t.trial for t in self.trials], small.events)
+        self.behaved = [one.text for one in flagged if one.code in disturbed.OF_THE_MIDDLEWARE]
+        """What its middleware did badly in at least half of its trials: that is in its numbers."""
+        disturbances = [one for one in flagged if one.code not in disturbed.OF_THE_MIDDLEWARE]
+        self.disturbed = [one.text for one in disturbances]
+        self.disturbed_by = {one.code: one.trials for one in disturbances}
+
+    def _take_paths(self, small: ReportTables) -> None:
+        attested = [r for t in self.trials for r in small.attestations[t.trial]]
+        # why nobody can say which path most bytes took
+        unknown = {
+            r["note"]
+            for r in attested
+            if r["path"] == "other" and (r["fraction"] or 0) >= 0.5 and r["note"]
+        }
+        self.notes = [*self.worker_notes, *(f"path: {note}" for note in sorted(unknown))]
+        self.paths = _paths(attested, sum(1 for t in self.trials if small.attestations[t.trial]))
+        self.path, self.main_path = _path(self.paths)
+
+    @property
+    def facts(self) -> ArmFacts:
+        return ArmFacts(
+            self.name,
+            self.cell["layer"],
+            self.qos,
+            self.main_path,
+            self.publish_mode,
+            self.touch,
+            self.cell["release_date"],
+            self.floor,
+            disturbed.conditions(self.definition),
+            network.get("backend", "switch")
+            if (network := self.definition.get("network"))
+            else None,
+            self.host,
+            self.take,
+            self.when_full,
+            " + ".join(map(bare, self.cell["middleware"].split(" + "))),
+            self.cell["version"],
+            None if (loan := self.arm.get("loan")) is None else ("loan" if loan else "copy"),
+            self.schedule,
+            self.support_ended,
+        )
+
+    def _unmatched(self) -> Iterator[str]:
+        """The share of its trials in which not all found each other. They are no losses of
+        messages: what is measured is of the others."""
+        apart = sum(line.status == "failed" and line.cause == NO_MATCH for line in self.lines)
+        of = apart + sum(line.status == "done" for line in self.lines)
+        if apart and apart < of:
+            low, high = clopper_pearson(apart, of)
+            yield (
+                f"no match in {apart} of {counted(of, 'trial')}: {percent(apart / of)} "
+                f"[{percent(low)}–{percent(high)}]; its latencies are of the trials that matched"
+            )
+
+    @property
+    def counts(self) -> ArmTrials:
+        by = Counter(line.status for line in self.lines)
+        return ArmTrials(
+            done=by["done"],
+            failed=by["failed"],
+            void=by["void"],
+            voided_by=Counter(code for x in self.lines if x.status == "void" for code in x.codes),
+            numbers=tuple(t.trial for t in self.trials),
+            failures=tuple(
+                UndoneTrial(
+                    trial=x.trial,
+                    block=x.block,
+                    status=x.status,
+                    reason=x.reason,
+                    cause=x.cause,
+                    failed_by=x.failed_by,
+                    codes=x.codes,
+                )
+                for x in self.lines
+                if x.status in ("failed", "void")
+            ),
+        )
+
+    def ran_in(self, topic: str | None) -> best.JudgedArm:
+        """All that ran, in that topic alone, or in the whole workload."""
+        return self.found.arm(self.name, self.cell, topic, self.lines)
+
+    def trials_in(self, topic: str | None) -> list[MeasuredTrial]:
+        """The trials, of that topic alone where one is named; of an arm whose topics and readers are
+        alike they are of each of these."""
+        if topic is None or not self.topics:
+            return self.trials
+        return [t.topics[topic] for t in self.trials if topic in t.topics]
+
+    def is_reliable_in(self, topic: str | None) -> bool:
+        return self.found.reliable.get(topic if self.topics else None, False)
+
+    def _has(self, topic: Topic) -> bool:
+        """Whether it can be put beside that topic of another cell: it has one of this name, or one
+        number for all its readers, of whom these are some."""
+        if self.topics:
+            return any(one.name == topic.name for one in self.topics)
+        return topic.readers is not None and {*topic.members, *topic.nodes} <= {
+            *self.limited_by[None]
+        }
+
+    def shared(self, other: "ArmReport") -> list[str]:
+        """The topics and readers that are judged one by one in it or in the other, and that both
+        have."""
+        there = self.topics or other.topics
+        return [one.name for one in there if self._has(one) and other._has(one)]
+
+    def spread(self, topic: str | None = None) -> Spread | None:
+        """Between the readers whose messages are one sample; None where they are several."""
+        if topic is None and self.topics:
+            return None
+        return spread(self.trials_in(topic), self._endpoints)
+
+    def refused(self, entry: glossary.Metric) -> str | None:
+        """Why no comparison takes this metric of it."""
+        timed = entry.unit in TIMES or entry.kind == "fraction"
+        if timed and interim.is_untimed(self.cell):
+            return UNTIMED
+        return self.judged[None].barred if entry.unit != "bytes" else None
+
+    def in_blocks(self, metric: str, topic: str | None = None) -> dict[int, Any]:
+        """Block -> the metric's value, or (events, of) of a fraction, by the rules of a verdict: a
+        block that the arm lost is infinite in its primary metric and its latencies, a block on a
+        machine that was too busy for a network is left out, and an untimed trial has no times.
+        Memory does not depend on how busy a machine is."""
+        entry, judged = GLOSSARY[metric], self.judged[None]
+        if self.refused(entry):
+            return {}
+        left_out = frozenset() if entry.unit == "bytes" else judged.left_out
+        there = judged.busy.keys() - left_out
+        values = {
+            t.block: value
+            for t in self.trials_in(topic)
+            if t.block in there and (value := _in_trial(entry, t)) is not None
+        }
+        return with_lost(entry, values, judged.failed, primary=metric == self.primary)
+
+    def clock_bounds(self, metric: str, topic: str | None = None) -> dict[int, float]:
+        """Block -> how far the metric's value may be from the truth for the clocks of two hosts."""
+        return {t.block: clock_bound(GLOSSARY[metric], t) for t in self.trials_in(topic)}
+
+    def qos_of(self, topic: str) -> str | None:
+        """What was granted to the topic's endpoints, in words; several joined where they differ."""
+        own = next((one.endpoints for one in self.topics if one.name == topic), frozenset())
+        return _one(
+            qos_words(qos) for endpoint, qos in self._granted_qos if endpoint in own and qos
+        )
+
+    def _configuration(self, bundle: Bundle) -> Configuration | None:
+        own = self.arm.get("profile") or {}
+        if own.get("text") is not None:
+            return Configuration(format=own.get("format"), text=own["text"])
+        described = self._described(bundle)
+        for profile in described.profiles if described else ():
+            if profile.name == self.cell["profile"]:
+                return Configuration(format=profile.format, text=profile.text)
+        return None
+
+    def _described(self, bundle: Bundle) -> DescribedMiddleware | None:
+        """What the worker said of itself; None where that is not kept, or the arm is of several."""
+        return next(
+            (
+                one
+                for one in bundle.campaign.middlewares
+                if (one.middleware, one.layer) == (self.cell["middleware"], self.cell["layer"])
+            ),
+            None,
+        )
+
+    def _support_ended(self, bundle: Bundle) -> str | None:
+        """The month in which the vendor's support of this version had ended when the campaign was
+        made; None also where nobody says when it ends."""
+        described = self._described(bundle)
+        month = described and described.build.get("end_of_life")
+        ended = month and month < (bundle.campaign.created_utc or "")[:7]
+        return str(month) if ended else None
+
+    def flags(self, unlike: Sequence[str]) -> tuple[str, ...]:
+        """All that is to be said beside it: `unlike` is how it differs from the others."""
+        return (
+            *(str(f) for f in self.definition.get("flags") or []),
+            *self.regrant,
+            *unlike,
+            *([SHARED] if self.schedule == "shared" else []),
+            *self._unmatched(),
+            *filter(None, [unlike_readers(self.spread())]),
+            *self.behaved,
+            *self.disturbed,
+        )
+
+    def shown(
+        self,
+        verdict: best.Verdict,
+        topic: str | None,
+        unlike: list[str],
+        outdated: bool,
+        floor: "ArmReport | None",
+    ) -> WorkloadArm:
+        """`topic`: the one that the verdict rests on, where the workload is judged by several."""
+        if interim.is_untimed(self.cell) and not self.floor:
+            verdict, topic = best.Verdict("no data", None, None, UNTIMED), None
+        return WorkloadArm(
+            arm=self.name,
+            middleware=self.cell["middleware"],
+            layer=self.cell["layer"],
+            version=self.cell["version"],
+            profile=self.cell["profile"],
+            release_date=self.cell["release_date"],
+            role="floor" if self.floor else "contender",
+            family=self.family,
+            cell=self.cell["cell"],
+            outdated=outdated,
+            factors=loads(self.cell["factors"]),
+            flags=self.flags(unlike),
+            unlike=(*unlike, *([SHARED] if self.schedule == "shared" else [])),
+            disturbed=tuple(self.disturbed),
+            disturbed_by=self.disturbed_by,
+            conditions=disturbed.conditions(self.definition),
+            notes=tuple(self.notes),
+            path=self.path,
+            paths=self.paths,
+            publish_mode=self.publish_mode,
+            take=self.take,
+            when_full=self.when_full,
+            schedule=self.schedule,
+            qos=self.qos,
+            touch=self.touch,
+            configuration=self.configuration,
+            options=self.arm.get("options") or {},
+            as_installed=as_installed(self.arm, self.cell["profile"]),
+            pair=pair_of(self.arm),
+            not_supported=self.not_supported,
+            ungranted=tuple(Ungranted(**one) for one in self.definition.get("ungranted") or ()),
+            support_ended=self.support_ended,
+            untimed=interim.is_untimed(self.cell),
+            traced=interim.is_traced(self.cell),
+            trials=self.counts,
+            losses=self.losses,
+            tails=tuple(self.tails),
+            network=groups.network(self.trials),
+            chain=chain_answer.chain(self.trials),
+            layers=chain_answer.layers(self.trials),
+            unsent_by=unsent_by(self.trials),
+            metrics=self._metrics(),
+            per_trial=per_trial(self.values),
+            times_floor=self.times_floor(floor),
+            drift=self.found.drift(None),
+            spread=self.spread(),
+            settling=self.settling,
+            verdict=ArmVerdict(**vars(verdict), topic=topic),
+        )
+
+    def _metrics(self) -> dict[str, Estimate]:
+        """A median over an IMU and a camera is that of neither."""
+        found = {
+            name: aggregate(entry, self.trials)
+            for name, entry in GLOSSARY.items()
+            if chain_answer.applies(name, self.trials, self.primary)
+        }
+        if self.topics:
+            found |= {
+                name: Estimate(unit=GLOSSARY[name].unit, no_data=why_not_pooled(self.topics))
+                for name in sorted(apart(self.topics))
+            }
+        return found
+
+    def times_floor(self, floor: "ArmReport | None", topic: str | None = None) -> Ratio:
+        """By the primary metric, block by block."""
+        if floor is None:
+            return Ratio(no_data=f"the workload has no floor arm by {self.family}")
+        if floor is self:
+            return Ratio(no_data="this is the floor")
+        if topic is None and self.topics and self.primary in POOLED:
+            return Ratio(no_data=why_not_pooled(self.topics))
+        mine, its = self.judged[topic], floor.judged[topic]
+        bounds = mine.bounds, its.bounds
+        return best.ratio(mine.primary, its.primary, bounds=bounds)
+
+
+def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:
+    """The first floor of each family."""
+    return {arm.family: arm for arm in reversed(arms) if arm.floor}
+
+
+def _in_trial(entry: glossary.Metric, trial: MeasuredTrial) -> float | tuple[int, int] | None:
+    """(events, of) of a fraction."""
+    if entry.kind != "fraction":
+        return trial_value(entry, trial)
+    counts = fraction_of(entry.name, trial)
+    return counts if counts[1] else None
+
+
+def judge_by(arms: Sequence[ArmReport], blocks: int) -> None:
+    """Sets what comparisons take of the arms of one workload, after so many blocks."""
+    for topic in {None, *(name for arm in arms for name in arm.found.blocks)}:
+        seen = sequential.seen([a.ran_in(topic) for a in arms], blocks)
+        for arm, judged in zip(arms, seen, strict=True):
+            arm.judged[topic] = judged
+
+
+def unsent_by(trials: Sequence[MeasuredTrial]) -> dict[UnsentBy, int]:
+    """The messages that were never sent, by what kept them."""
+    return dict(sum((Counter(t.messages.ledger.unsent_by) for t in trials), Counter()))
+
+
+def per_trial(
+    values: Mapping[str, Sequence[tuple[MeasuredTrial, float]]],
+) -> dict[str, tuple[TrialValue, ...]]:
+    """Metric -> its value in each trial, of those that have any."""
+    return {
+        name: tuple(
+            TrialValue(trial=t.trial, block=t.block, value=float(number(rounded)))
+            for (t, _), rounded in zip(found, finites(v for _, v in found), strict=True)
+        )
+        for name, found in values.items()
+        if found
+    }
+
+
+def _paths(rows: list[dict[str, Any]], trials: int) -> tuple[PathShare, ...]:
+    """Path, interface, how it is known, and its fraction of the payload, the largest first:
+    fractions averaged over trials; bytes where there are no fractions."""
+    use = "fraction" if all(r["fraction"] is not None for r in rows) else "bytes"
+    weight: Counter[tuple[str, str, str]] = Counter()
+    for r in rows:
+        if r[use]:
+            weight[r["path"], r.get("interface") or "", r["label"]] += r[use]
+    total = trials if use == "fraction" else sum(weight.values())
+    return tuple(
+        PathShare(path=path, interface=interface or None, label=label, fraction=n / total)
+        for (path, interface, label), n in sorted(weight.items(), key=lambda x: (-x[1], x[0]))
+    )
+
+
+def _path(paths: Sequence[PathShare]) -> tuple[str | None, str | None]:
+    """("shm 97 % (inferred), udp 3 %", "shm") of what `_paths` gives."""
+    fractions: dict[str, float] = {}
+    labels: dict[str, set[str]] = {}
+    for one in paths:
+        fractions[one.path] = fractions.get(one.path, 0.0) + one.fraction
+        labels.setdefault(one.path, set()).add(one.label)
+    if not fractions:
+        return None, None
+    ordered = sorted(fractions.items(), key=lambda x: (-x[1], x[0]))
+    texts = [
+        f"{p} {100 * n:.0f} %{' (inferred)' if labels[p] == {'inferred'} else ''}"
+        for p, n in ordered
+        if n >= 0.005
+    ]
+    return ", ".join(texts), ordered[0][0]
+
+
+def qos_words(qos: dict[str, Any]) -> str:
+    depth = f" {qos['depth']}" if qos.get("history") == "keep_last" and "depth" in qos else ""
+    return f"{qos.get('reliability')}, {qos.get('history')}{depth}, {qos.get('durability')}"
+
+
+def _regranted(asked: dict[str, Any], granted: dict[str, Any]) -> list[str]:
+    """What was granted otherwise; a depth means nothing beside keep_all."""
+    compared = asked.keys() & granted.keys() - (
+        {"depth"} if asked.get("history") == "keep_all" else set()
+    )
+    return [
+        f"asked for {k} {asked[k]}, granted {granted[k]}"
+        for k in asked
+        if k in compared and granted[k] != asked[k]
+    ]
+
+
+def taken_as(granted: str | None, lent: int, taken: int) -> str | None:
+    """As the records say it, since whether an API can lend a message depends on where it comes
+    from: `lent`, the reader's own, or both where each is more than one message in a hundred. What
+    was granted where nothing was taken; None where nothing was granted."""
+    if granted is None or not taken:
+        return granted
+    own = " / ".join(k for k in granted.split(" / ") if k != "lent") or "typed"
+    share = lent / taken
+    if share <= SELDOM:
+        return own
+    return "lent" if share >= 1 - SELDOM else f"lent / {own}"
+
+
+def _when_full(granted: Granted) -> str | None:
+    """`publisher blocks, subscription drops at reader`; None where nothing was granted."""
+    said = []
+    for kind in ("publisher", "subscription"):
+        what = _one(g.get("when_full") for k, _, g in granted if k == kind)
+        if what is not None:
+            said.append(f"{kind} {what.replace('_', ' ')}")
+    return ", ".join(said) or None
+
+
+def _one(values: Iterable[str | None]) -> str | None:
+    """The value, several joined where endpoints differ, None where none is known."""
+    return " / ".join(dict.fromkeys(v for v in values if v)) or None
+
+
+def as_installed(arm: Mapping[str, Any], profile: str | None) -> bool:
+    """Whether an arm of this definition sets nothing. Fast DDS publishes within the call by itself;
+    the option `path` asks for a path and sets nothing."""
+    return (
+        (profile or "").rstrip("*") == "untouched"
+        and not arm.get("modes")
+        and set(arm.get("options") or {}) <= {"path"}
+        and arm.get("publish_mode", "default") in ("default", "sync")
+    )

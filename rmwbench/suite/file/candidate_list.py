@@ -1,0 +1,451 @@
+"""Candidates: what is compared, written down once and named by suites and on the command line.
+
+    arms:
+      - native                                        # every candidate of a set
+      # some of a set; any other key replaces that of each
+      - {set: ros2, without: [rclcpp/zenoh]}
+      - rclcpp/zenoh                                  # one candidate
+      - {candidate: fastdds sync, name: fastdds}      # one, with keys of its own
+      - {candidate: zenoh, name: z, in: [native]}     # and `--candidates native` keeps it
+      - {name: mine, middleware: zenoh}               # or an arm that stands in no file but this
+
+The shipped ones are in `suites/candidates.yaml`, a user's own in a file of the same form. Written
+out in the tree of the suite's file before anything is validated, as pairs are: everything behind
+knows arms only.
+"""
+
+import difflib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any
+
+from pydantic import Field
+from ruamel.yaml.comments import CommentedMap, CommentedSeq
+
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.fault import Fault, Strict
+from rmwbench.suite.file import interop_pairs
+from rmwbench.suite.name_rules import ArmName
+
+CANDIDATE, SET, WITHOUT, IN = "candidate", "set", "without", "in"
+OF_THE_FILE = (IN, "needs")
+"""Keys of a candidate that are not keys of its arm."""
+ONE_EACH = ("name", CANDIDATE, IN)
+"""Keys that a whole set cannot have."""
+LAYERS = ("floor", "rclcpp", "rclpy")
+NEAR = 3
+
+
+class ListedCandidate(Arm):
+    """A candidate in its file: an arm, the sets that it is `in`, and what it `needs` that no other
+    has, in words."""
+
+    in_: Annotated[tuple[str, ...], Field(strict=False, alias="in")] = ()
+    needs: str | None = None
+
+
+class ListedSet(Strict):
+    """`what` it is for. Where a candidate of a set publishes by loan, each middleware of the set
+    that lends has one that does; `no_loan`: middleware -> why it has none."""
+
+    what: str
+    no_loan: dict[str, str] = Field(default_factory=dict)
+
+
+class CandidatesFile(Strict):
+    """`sets`: name -> what it is for, or that with more."""
+
+    sets: dict[ArmName, str | ListedSet] = Field(default_factory=dict)
+    candidates: Annotated[tuple[ListedCandidate, ...], Field(strict=False, min_length=1)]
+
+    @property
+    def what(self) -> dict[str, str]:
+        return {name: one if isinstance(one, str) else one.what for name, one in self.sets.items()}
+
+    @property
+    def no_loan(self) -> dict[str, dict[str, str]]:
+        return {
+            name: {} if isinstance(one, str) else one.no_loan for name, one in self.sets.items()
+        }
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """`arm` is what a suite's file would say of it, with the paths of profiles absolute. `where`:
+    file and line."""
+
+    name: str
+    arm: Mapping[str, Any]
+    sets: tuple[str, ...] = ()
+    needs: str | None = None
+    where: str = ""
+
+    @property
+    def layer(self) -> str:
+        """Which of the four layers its middleware's name tells: `floor`, `rclcpp`, `rclpy`, else
+        `native`."""
+        family = str(self.arm.get("middleware", "")).partition("/")[0]
+        return family if family in LAYERS else "native"
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """Candidates and sets by name, in the order of their files; `no_loan`: set -> middleware ->
+    why no candidate of the set lends though the middleware does."""
+
+    known: Mapping[str, Candidate] = field(default_factory=dict)
+    sets: Mapping[str, str] = field(default_factory=dict)
+    no_loan: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @property
+    def names(self) -> list[str]:
+        return [*self.sets, *self.known]
+
+    def of_set(self, name: str) -> list[Candidate]:
+        return [one for one in self.known.values() if name in one.sets]
+
+    def named(self, name: object, at: tuple[str | int, ...] = ()) -> list[Candidate]:
+        """The one of that name, or all of the set. Raises Fault with the nearest names."""
+        if name in self.sets:
+            return self.of_set(str(name))
+        if name in self.known:
+            return [self.known[str(name)]]
+        raise unknown_name("candidate or set", name, self.names, at=at)
+
+    def and_those(self, other: "Candidates") -> "Candidates":
+        """Both; of one name the other's."""
+        return Candidates(
+            {**self.known, **other.known},
+            {**self.sets, **other.sets},
+            {**self.no_loan, **other.no_loan},
+        )
+
+    def without_loan(self, name: str) -> list[str]:
+        """Where a candidate of that set publishes by loan: the set's middlewares of which none
+        does, but for those that say why. Whether these lend, their workers know."""
+        members = self.of_set(name)
+        lend = {str(one.arm["middleware"]) for one in members if one.arm.get("loan")}
+        told = self.no_loan.get(name, {})
+        rest = dict.fromkeys(str(one.arm["middleware"]) for one in members)
+        return [one for one in rest if lend and one not in lend and one not in told]
+
+
+def unknown_name(
+    kind: str, name: object, known: Sequence[str], *, at: tuple[str | int, ...] = ()
+) -> Fault:
+    """A Fault with the nearest of many names, and where all of them are listed."""
+    close = difflib.get_close_matches(str(name), known, n=NEAR, cutoff=0.5)
+    listed = "`rmwbench candidates` lists them"
+    fix = f"did you mean {' or '.join(f'`{one}`' for one in close)}? {listed}" if close else listed
+    expected = "a name of candidates.yaml: " + ", ".join(known)
+    return Fault(f"unknown {kind} `{name}`", expected=expected, actual=name, fix=fix, at=at)
+
+
+def expanded(arms: Any, known: Candidates) -> Any:
+    """The list of arms with each name of a candidate or a set replaced by its arms; anything else
+    as it is. Raises Fault, counted from the list."""
+    if not isinstance(arms, CommentedSeq) or not any(_refers(arm) for arm in arms):
+        return arms
+    found = CommentedSeq()
+    for index, arm in enumerate(arms):
+        line, column = arms.lc.item(index)
+        for one in _arms(arm, known, index, (line, column)):
+            found.append(one)
+            found.lc.add_kv_line_col(len(found) - 1, [line, column, line, column])
+    found.lc.line, found.lc.col = arms.lc.line, arms.lc.col
+    return found
+
+
+def expand_short(tree: CommentedMap, known: Candidates) -> None:
+    """The same for the names of arms under `short`: those of a set that the file has."""
+    short = tree.get("short")
+    names = short.get("arms") if isinstance(short, CommentedMap) else None
+    if not isinstance(names, CommentedSeq) or not any(name in known.sets for name in names):
+        return
+    here = [_name(arm) for arm in tree["arms"]]
+    line = (names.lc.line, names.lc.col)
+    found = [
+        one.name
+        for name in names
+        for one in known.of_set(str(name))
+        if name not in here and one.name in here
+    ]
+    short["arms"] = _listed(
+        [*(name for name in names if name in here or name not in known.sets), *found], line
+    )
+
+
+def refers(arms: Any) -> bool:
+    """Whether a file's list of arms says less than all by itself."""
+    return isinstance(arms, Sequence) and any(_refers(arm) for arm in arms)
+
+
+def _refers(arm: Any) -> bool:
+    if not isinstance(arm, CommentedMap):
+        return isinstance(arm, str)
+    return CANDIDATE in arm or SET in arm or _refers_in_pairs(arm)
+
+
+def _refers_in_pairs(arm: CommentedMap) -> bool:
+    sides = arm.get(interop_pairs.KEY)
+    return isinstance(sides, CommentedSeq) and any(
+        isinstance(side, CommentedMap) and SET in side for side in sides
+    )
+
+
+def _arms(entry: Any, known: Candidates, index: int, line: tuple[int, int]) -> list[Any]:
+    if isinstance(entry, str):
+        return [
+            interop_pairs.placed(dict(one.arm), line) for one in known.named(str(entry), (index,))
+        ]
+    if not isinstance(entry, CommentedMap):
+        return [entry]
+    if _refers_in_pairs(entry):
+        return [_with_sides(entry, known, index, line)]
+    if CANDIDATE in entry and SET in entry:
+        raise Fault(
+            "`candidate` and `set` contradict each other",
+            expected="one of them",
+            actual=f"both `{entry[CANDIDATE]}` and `{entry[SET]}`",
+            at=(index, SET),
+        )
+    if CANDIDATE in entry:
+        if entry[CANDIDATE] not in known.known:
+            raise unknown_name(
+                "candidate", entry[CANDIDATE], list(known.known), at=(index, CANDIDATE)
+            )
+        own = {key: value for key, value in entry.items() if key != CANDIDATE}
+        return [interop_pairs.placed({**known.known[entry[CANDIDATE]].arm, **own}, line)]
+    if SET not in entry:
+        return [entry]
+    for key in ONE_EACH:
+        if key in entry:
+            raise Fault(
+                f"`{key}` and `set` contradict each other",
+                expected="keys that each of the set can have; a single one by `candidate`",
+                actual=f"`{key}` of a whole set",
+                at=(index, key),
+            )
+    own = {key: value for key, value in entry.items() if key not in (SET, WITHOUT)}
+    return [
+        interop_pairs.placed({**one.arm, **own}, line) for one in _of_set(entry, known, (index,))
+    ]
+
+
+def _of_set(entry: CommentedMap, known: Candidates, at: tuple[str | int, ...]) -> list[Candidate]:
+    name = entry[SET]
+    if name not in known.sets:
+        raise unknown_name("set", name, list(known.sets), at=(*at, SET))
+    members = known.of_set(name)
+    names = [one.name for one in members]
+    without = entry.get(WITHOUT, ())
+    if not isinstance(without, CommentedSeq | tuple):
+        raise Fault(
+            "`without` is a list",
+            expected="names of the set's candidates",
+            actual=str(without),
+            at=(*at, WITHOUT),
+        )
+    for place, left in enumerate(without):
+        if left not in names:
+            raise unknown_name(f"candidate of `{name}`", left, names, at=(*at, WITHOUT, place))
+    return [one for one in members if one.name not in without]
+
+
+def _with_sides(
+    entry: CommentedMap, known: Candidates, index: int, line: tuple[int, int]
+) -> CommentedMap:
+    """An entry of `pairs` whose sets are written out; a side is called by its middleware, as one
+    written by hand is."""
+    sides = CommentedSeq()
+    for place, side in enumerate(entry[interop_pairs.KEY]):
+        at = entry[interop_pairs.KEY].lc.item(place)
+        of_set = isinstance(side, CommentedMap) and SET in side
+        members = _of_set(side, known, (index, interop_pairs.KEY, place)) if of_set else []
+        own = (
+            {key: value for key, value in side.items() if key not in (SET, WITHOUT)}
+            if of_set
+            else {}
+        )
+        made = [_side(one, own, (at[0], at[1])) for one in members] if of_set else [side]
+        for one in made:
+            sides.append(one)
+            sides.lc.add_kv_line_col(len(sides) - 1, [*at, *at])
+    sides.lc.line, sides.lc.col = entry[interop_pairs.KEY].lc.line, entry[interop_pairs.KEY].lc.col
+    return interop_pairs.placed({**entry, interop_pairs.KEY: sides}, line)
+
+
+def _side(one: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> CommentedMap:
+    said = {
+        key: value
+        for key, value in one.arm.items()
+        if key in interop_pairs.SIDE_KEYS and key != "name"
+    }
+    return interop_pairs.placed({**said, **own}, line)
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the command line says of a suite's arms: other `candidates` in their place (the floor
+    stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those
+    left out (`without`); each a name, a set or the path of a file. `written`: the arms of a
+    campaign that is resumed, whatever the candidates have become."""
+
+    candidates: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    without: tuple[str, ...] = ()
+    written: tuple[Mapping[str, Any], ...] | None = None
+
+    @property
+    def changes(self) -> bool:
+        return bool(self.candidates or self.added or self.without or self.written is not None)
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The words that are paths of files."""
+        return tuple(
+            word for word in (*self.candidates, *self.added, *self.without) if is_file(word)
+        )
+
+
+NO_CHOICE = Choice()
+FILE_SUFFIXES = (".yaml", ".yml")
+
+
+def is_file(word: str) -> bool:
+    return word.endswith(FILE_SUFFIXES)
+
+
+def chosen(
+    arms: CommentedSeq,
+    choice: Choice,
+    named: Callable[[str, str], Iterable[Candidate]],
+    sets: Mapping[str, Any],
+    line: tuple[int, int],
+) -> CommentedSeq:
+    """A suite's arms as the command line wants them. `named`: a word and the option that it stands
+    behind, to candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what
+    is not there to be left out, or there already and unlike."""
+    if choice.written is not None:
+        return _listed([interop_pairs.placed(dict(arm), line) for arm in choice.written], line)
+    found = list(arms)
+    if choice.candidates:
+        found = [arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}]
+    for option, words in (("--candidates", choice.candidates), ("--with", choice.added)):
+        for one in [one for word in words for one in named(word, option)]:
+            there = next((arm for arm in found if _name(arm) == one.name), None)
+            if there is None:
+                found.append(interop_pairs.placed(dict(one.arm), line))
+            elif _settings(there) != _settings(one.arm):
+                raise Fault(
+                    f"the suite has an arm `{one.name}` already, which is another than the "
+                    "candidate",
+                    expected="a candidate under a name of its own",
+                    actual=f"{_told(there)}; the candidate: {_told(one.arm)}",
+                    fix="give it another name in a file of your own",
+                    at=(option,),
+                )
+    for word in choice.without:
+        names = (
+            [one.name for one in named(word, "--without")]
+            if is_file(word)
+            else [*sets.get(word, ()), word]
+        )
+        here = [_name(arm) for arm in found]
+        names += [_name(arm) for arm in found if word in _sets_of(arm)]
+        if not set(names) & set(here):
+            known = [*here, *(one for one in sets if set(sets[one]) & set(here))]
+            raise unknown_name("arm of this suite", word, known, at=("--without",))
+        found = [arm for arm in found if _name(arm) not in names]
+    return _listed(found, line)
+
+
+def without_sets(arms: Any, known: Candidates) -> None:
+    """Takes away what `chosen` has read: the sets that a suite's own arm is `in` are no key of an
+    arm. Raises Fault, counted from the list, for a set that there is not."""
+    for index, arm in enumerate(arms if isinstance(arms, CommentedSeq) else ()):
+        if not isinstance(arm, CommentedMap) or IN not in arm:
+            continue
+        for place, name in enumerate(arm[IN] if isinstance(arm[IN], CommentedSeq) else [arm[IN]]):
+            if name not in known.sets:
+                raise unknown_name("set", name, list(known.sets), at=(index, IN, place))
+        del arm[IN]
+
+
+def tidied(tree: CommentedMap, before: Sequence[str]) -> None:
+    """What the file says of arms that the command line took away goes with them: comparisons
+    against them, exclusions, their place in a short version; arms that were not there `before` have
+    one."""
+    names = [_name(arm) for arm in tree["arms"]]
+    for arm in tree["arms"]:
+        if isinstance(arm, CommentedMap) and arm.get("against") not in (None, *names):
+            del arm["against"]
+    short = tree.get("short")
+    for place in (tree, short):
+        if isinstance(place, CommentedMap) and isinstance(place.get("exclude"), CommentedSeq):
+            place["exclude"] = _kept(place["exclude"], lambda rule: _arm_of(rule) in (None, *names))
+    if not isinstance(short, CommentedMap) or not isinstance(short.get("arms"), CommentedSeq):
+        return
+    kept = _kept(short["arms"], lambda name: name in names)
+    line = (short["arms"].lc.line, short["arms"].lc.col)
+    both = _listed([*kept, *(name for name in names if name not in before)], line)
+    if both:
+        short["arms"] = both
+    else:
+        del short["arms"]
+    if not short:
+        del tree["short"]
+
+
+def _arm_of(rule: Any) -> Any:
+    return rule.get("arm") if isinstance(rule, CommentedMap) else None
+
+
+def _kept(items: CommentedSeq, wanted: Callable[[Any], bool]) -> CommentedSeq:
+    """Those that are wanted, each with its line."""
+    made = CommentedSeq()
+    for index, item in enumerate(items):
+        if wanted(item):
+            made.append(item)
+            line, column = items.lc.item(index)
+            made.lc.add_kv_line_col(len(made) - 1, [line, column, line, column])
+    made.lc.line, made.lc.col = items.lc.line, items.lc.col
+    return made
+
+
+def _listed(arms: Sequence[Any], line: tuple[int, int]) -> CommentedSeq:
+    made = CommentedSeq()
+    for arm in arms:
+        made.append(arm)
+        at = (arm.lc.line, arm.lc.col) if isinstance(arm, CommentedMap) else line
+        made.lc.add_kv_line_col(len(made) - 1, [*at, *at])
+    made.lc.line, made.lc.col = line
+    return made
+
+
+def _name(arm: Any) -> str:
+    return str(arm.get("name")) if isinstance(arm, Mapping) else str(arm)
+
+
+def _sets_of(arm: Any) -> set[str]:
+    """Those that a suite's own arm is `in`."""
+    said = arm.get(IN) if isinstance(arm, Mapping) else None
+    return {str(name) for name in said} if isinstance(said, CommentedSeq) else set()
+
+
+def _is_floor(arm: Any) -> bool:
+    return isinstance(arm, Mapping) and "floor" in (arm.get("role"), arm.get("middleware"))
+
+
+def _settings(arm: Mapping[str, Any]) -> dict[str, Any]:
+    """What an arm is, whatever it is held against."""
+    return {
+        "wait": "block",
+        **{key: value for key, value in arm.items() if key not in ("against", "optional", IN)},
+    }
+
+
+def _told(arm: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {value}" for key, value in arm.items() if key not in ("name", "against", "optional")
+    )
