@@ -2,7 +2,7 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
@@ -10,7 +10,7 @@ from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.page_files import Html, Out, page, say_written
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    pass
 
 
 def register(app: typer.Typer) -> None:
@@ -95,39 +95,26 @@ def _evaluations(a: Path, b: Path, path: Path | None, *, as_json: bool) -> NoRet
     """Whether two runs of an evaluation come to the same verdicts; ends the verb."""
     from rmwbench.published.committee import agreement
     from rmwbench.published.committee.evaluation_session import load
-    from rmwbench.published.committee.report_page import render
     from rmwbench.published.committee.report_parts import gather
+    from rmwbench.report.render.html import render_html
+    from rmwbench.report.render.markdown import render_markdown
+    from rmwbench.report.render.terminal import print_view
     from rmwbench.whole_file import write_whole
 
     document = agreement.document(
         *(gather(load(directory), "", [], needs=()) for directory in (a, b))
     )
+    made = agreement.view(document)
     if path is not None:
-        text = "\n".join(agreement.markdown(document))
-        write_whole(path, text if path.suffix.lower() == ".md" else render(text, a))
+        render = render_markdown if path.suffix.lower() == ".md" else render_html
+        write_whole(path, render(made))
     if as_json:
         print_json(document)
     else:
-        _print_agreement(document, stdout_console())
+        print_view(made, stdout_console())
         if path is not None:
             say_written(path)
     raise typer.Exit(document["exit_code"])
-
-
-def _print_agreement(document: dict[str, Any], console: "Console") -> None:
-    from rmwbench.published.committee import agreement
-    from rmwbench.report.render.terminal import print_view
-    from rmwbench.report.view import Section, Table, Text, View
-
-    tables = [(("section", *agreement.Agreement), agreement.rows(document["sections"]))]
-    if document["contrary"]:
-        heads = ("section", "workload", "candidate", "the first", "the second")
-        tables.append((heads, agreement.contrary(document)))
-    made = [Table([(str(head), False) for head in heads], rows) for heads, rows in tables]
-    sentence = Text(agreement.sentence(document), "strong")
-    sections = [Section("", [table]) for table in made]
-    title = "Do the two evaluations agree?"
-    print_view(View(title=title, answer=[sentence], sections=sections), console)
 
 
 def _margin(text: str | None) -> float | None:

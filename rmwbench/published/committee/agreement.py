@@ -6,7 +6,7 @@ other: one of them could not tell.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.errors import UserError
 from rmwbench.published.committee.report_parts import Report, SectionPart, candidate
-from rmwbench.report.render.markdown import escape, table
+from rmwbench.report.view import Items, Section, Table, Text, View
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.model import Ratio
 from rmwbench.results.model import document as plain
@@ -126,44 +126,33 @@ def _of_section(part: SectionPart, other: SectionPart) -> Iterator[RunPair]:
                 )
 
 
-def markdown(doc: Mapping[str, Any]) -> Iterator[str]:
-    """The lines of a page."""
-    yield from ("# Two runs of one evaluation", "")
-    for place in ("first", "second"):
-        run = doc[place]
-        yield (
-            f"- The {place}: seed {run['seed']}, begun "
-            f"{run['created_utc'][:16].replace('T', ' ')} UTC."
-        )
-    yield ""
-    yield from (escape(sentence(doc)), "")
-    yield from table(("section", *Agreement), rows(doc["sections"]))
+def view(doc: Mapping[str, Any]) -> View:
+    runs = [
+        f"The {place}: seed {doc[place]['seed']}, begun "
+        f"{doc[place]['created_utc'][:16].replace('T', ' ')} UTC."
+        for place in ("first", "second")
+    ]
+    counts = [(one["section"], *(one[said] for said in Agreement)) for one in doc["sections"]]
+    counts.append(
+        ("all together", *(sum(column) for column in list(zip(*counts, strict=True))[1:]))
+    )
+    columns = ["section", *((str(said), True) for said in Agreement)]
+    sections = [Section("", [Table(columns, [tuple(map(str, row)) for row in counts])])]
     if doc["contrary"]:
-        yield from ("## Contrary", "")
         heads = ("section", "workload", "candidate", "the first", "the second")
-        yield from table(heads, [tuple(map(escape, row)) for row in contrary(doc)])
+        sections.append(Section("Contrary", [Table(heads, [_row(one) for one in doc["contrary"]])]))
+    return View(
+        title="Two runs of one evaluation",
+        about=[Items(runs)],
+        answer=[Text(sentence(doc), "strong")],
+        sections=sections,
+    )
 
 
-def rows(sections: Sequence[Mapping[str, Any]]) -> list[tuple[str, ...]]:
-    """A row for each section, and one for all."""
-    found = [(one["section"], *(str(one[said]) for said in Agreement)) for one in sections]
-    return [
-        *found,
-        ("all together", *(str(sum(one[said] for one in sections)) for said in Agreement)),
-    ]
-
-
-def contrary(doc: Mapping[str, Any]) -> list[tuple[str, ...]]:
-    """Every pair that is contrary, with what each run says."""
-    return [
-        (
-            one["section"],
-            one["workload"],
-            one["candidate"],
-            *(_told(one[place]) for place in ("first", "second")),
-        )
-        for one in doc["contrary"]
-    ]
+def _row(one: Mapping[str, Any]) -> tuple[str, ...]:
+    """A pair that is contrary, with what each run says."""
+    told = (_told(one[place]) for place in ("first", "second"))
+    return (one["section"], one["workload"], one["candidate"], *told)
 
 
 def _told(one: Mapping[str, Any]) -> str:
@@ -180,18 +169,13 @@ def sentence(doc: Mapping[str, Any]) -> str:
     decided = total[Agreement.SAME] + total[Agreement.CONTRARY]
     if not decided:
         return "No verdict is decided in both runs, so they neither agree nor disagree."
-    opposite = total[Agreement.CONTRARY]
-    told = (
-        f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
-        if opposite
-        else "none is contrary"
-    )
-    more = (
-        f" {fmt.counted(total[Agreement.ONE], 'verdict')} more "
-        f"{'is' if total[Agreement.ONE] == 1 else 'are'} decided in one."
-    )
+    opposite, one = total[Agreement.CONTRARY], total[Agreement.ONE]
+    told = f"{opposite} {'is' if opposite == 1 else 'are'} contrary"
+    if not opposite:
+        told = "none is contrary"
+    more = f" {fmt.counted(one, 'verdict')} more {'is' if one == 1 else 'are'} decided in one."
     what = (
         f"Of {fmt.counted(decided, 'verdict')} that both runs decide, {total[Agreement.SAME]} are "
         f"the same and {told}."
     )
-    return what + (more if total[Agreement.ONE] else "")
+    return what + (more if one else "")

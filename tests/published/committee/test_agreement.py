@@ -71,10 +71,9 @@ def test_verdicts_that_changed_sides_are_named(reports):
     for one in found["contrary"]:
         sides = {agreement.SIDES[one[place]["verdict"]] for place in ("first", "second")}
         assert sides == {"good", "worse"} and one["workload"] == "camera"
-    page = "\n".join(agreement.markdown(found))
-    assert "## Contrary" in page and page.count("| A whole robot on one board |") == 1 + len(
-        found["contrary"]
-    )
+    counts, contrary = (one.blocks[0].rows for one in agreement.view(found).sections)
+    assert len(counts) == len(found["sections"]) + 1
+    assert len(contrary) == len(found["contrary"])
 
 
 def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_the_ratio():
@@ -83,7 +82,11 @@ def test_what_made_an_arm_worse_stands_beside_it_and_a_ratio_only_where_it_was_t
 
     def row(verdict, by):
         told = {"verdict": verdict, "by": by, "ratio": ratio}
-        return agreement.contrary({"contrary": [where | {"first": told, "second": told}]})[0][3]
+        run = {"seed": 0, "created_utc": "2026-11-29T12:00:00Z"}
+        counts = [{"section": "s", **dict.fromkeys(map(str, Agreement), 1)}]
+        pairs = [where | {"first": told, "second": told}]
+        doc = {"first": run, "second": run, "sections": counts, "contrary": pairs}
+        return agreement.view(doc).sections[1].blocks[0].rows[0][3]
 
     assert row("worse", "delivery") == "worse by delivery"
     assert row("worse", "failure") == "worse by failure"
