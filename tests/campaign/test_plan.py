@@ -257,7 +257,7 @@ def test_durations_read_well(seconds, text):
     [(48, "48s"), (48.2, "49s"), (240, "4m"), (241, "5m"), (5400, "1.5h"), (1507660, "418.8h")],
 )
 def test_a_budget_that_is_suggested_can_be_typed_and_is_enough(seconds, text):
-    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.cli.options import parse_duration_s
 
     assert budget_text(seconds) == text
     assert parse_duration_s(text) >= seconds

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from rmwbench.cli.choice import complete_candidate
+from rmwbench.cli.options import complete_candidate
 from rmwbench.cli.verbs import candidates
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import find

@@ -10,7 +10,7 @@ import sys
 import pytest
 
 from rmwbench.cli.main import EARLIER, VERBS
-from rmwbench.cli.verbs.plan import parse_duration_s
+from rmwbench.cli.options import parse_duration_s
 from rmwbench.errors import UserError
 from tests.lab import fake_worker
 from tests.published.importers.logs import Second, text_2020

@@ -46,7 +46,7 @@ def plan(
         bool, typer.Option("--json", help="Print the plan (docs/formats/claims.md).")
     ] = False,
 ) -> None:
-    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.cli.options import parse_duration_s
     from rmwbench.published.claims.campaign.claims_plan import lines
 
     _, files, only = _asked(source, verdict or ())
@@ -77,7 +77,7 @@ def run(
     no_report: NoReport = False,
 ) -> None:
     from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.cli.options import parse_duration_s
     from rmwbench.published.claims.campaign.claims_session import begin
 
     budget_s = parse_duration_s(budget)
@@ -90,7 +90,7 @@ def run(
 
 def resume_claims(directory: Path, budget: str | None, no_report: bool) -> NoReturn:
     """Goes on with what `claims run` began; ends the verb as that does."""
-    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.cli.options import parse_duration_s
 
     session, files = _resumed(directory, None if budget is None else parse_duration_s(budget))
     _carry_out(session, files, no_report)

@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
-from rmwbench.cli.choice import Candidates, With, Without, by_option, choice
 from rmwbench.cli.console import print_json, say, stderr_console
+from rmwbench.cli.options import Candidates, With, Without, by_option, choice, parse_duration_s
 from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import guarded
-from rmwbench.cli.verbs.plan import parse_duration_s
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words.numbers import counted
 

@@ -124,7 +124,7 @@ def _collected(
     import os
     import re
 
-    from rmwbench.cli.verbs.plan import parse_duration_s
+    from rmwbench.cli.options import parse_duration_s
     from rmwbench.errors import UserError
     from rmwbench.published.community.github import history
     from rmwbench.published.community.github.client import ApiClient

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from rmwbench.cli.choice import complete_candidate
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.options import complete_candidate
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:

@@ -3,14 +3,17 @@ a limit holds."""
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.choice import Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
-from rmwbench.cli.verbs.suites import complete_suite
+from rmwbench.cli.options import SUITE, ArmOptions, parse_duration_s, taking
+
+if TYPE_CHECKING:
+    from rmwbench.campaign.capacity.search_request import SearchRequest
 
 
 def register(app: typer.Typer) -> None:
@@ -19,22 +22,15 @@ def register(app: typer.Typer) -> None:
         help="Find the highest rate (or size, subscribers, topics) at which a limit holds.",
         epilog="Exit code 0: every arm has a capacity, 1: an arm does not hold the limit at any "
         "level, 2: could not tell, 130: stopped.",
-    )(capacity)
+    )(taking(CapacityOptions, capacity))
 
 
-def capacity(
-    suite: Annotated[
-        str,
-        typer.Argument(
-            metavar="SUITE",
-            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a "
-            "suite file (.yaml).",
-            autocompletion=complete_suite,
-        ),
-    ],
+@dataclass(frozen=True, kw_only=True)
+class CapacityOptions(ArmOptions):
+    suite: Annotated[str, SUITE]
     workload: Annotated[
         str, typer.Option(metavar="NAME", help="The workload whose level is raised.")
-    ],
+    ]
     limit: Annotated[
         str | None,
         typer.Option(
@@ -42,22 +38,16 @@ def capacity(
             help='What must hold, for example "p99 response < 5 ms, loss < 0.1 %".',
             show_default=False,
         ),
-    ] = None,
+    ] = None
     limits: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="The same from a limits file (docs/limits.md).", show_default=False
         ),
-    ] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
-    ] = None,
-    candidates: Candidates = None,
-    added: With = None,
-    without: Without = None,
+    ] = None
     along: Annotated[
         str, typer.Option(metavar="AXIS", help="rate, size, subscribers or topics.")
-    ] = "rate",
+    ] = "rate"
     least: Annotated[
         str | None,
         typer.Option(
@@ -66,58 +56,62 @@ def capacity(
             help="Lowest level, such as 10, 1kHz or 64kB.",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     most: Annotated[
         str | None, typer.Option("--to", metavar="LEVEL", help="Highest level.", show_default=False)
-    ] = None,
+    ] = None
     budget: Annotated[
         str | None,
         typer.Option(
             metavar="TIME",
             help="End after this time, such as 5m; without it, when every arm is decided.",
         ),
-    ] = None,
+    ] = None
     resolution: Annotated[
         str,
         typer.Option(metavar="PERCENT", help="How far levels are apart; no interval is narrower."),
-    ] = "5%",
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draws the order of arms and the schedules.")
-    ] = 0,
+    ] = "5%"
+    seed: Annotated[int, typer.Option(min=0, help="Draws the order of arms and the schedules.")] = 0
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR",
             help="Where the campaign goes; ./campaigns/capacity-SUITE-DATE-TIME if absent.",
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the capacity document (docs/formats/capacity.md).")
-    ] = False,
-) -> None:
+    ] = False
+
+    def request(self) -> "SearchRequest":
+        from rmwbench.campaign.capacity.search_request import SearchRequest
+
+        return SearchRequest(
+            suite_file=self.suite,
+            workload=self.workload,
+            arms=tuple(self.arm or ()),
+            limit=_limit(self.limit, self.limits),
+            along=self.along,
+            least=self.least,
+            most=self.most,
+            budget_s=None if self.budget is None else parse_duration_s(self.budget),
+            resolution=_parse_percent(self.resolution),
+            seed=self.seed,
+        )
+
+
+def capacity(options: CapacityOptions) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.campaign.capacity.search_request import SearchRequest, forecast
+    from rmwbench.campaign.capacity.search_request import forecast
     from rmwbench.campaign.capacity.search_start import new_search
-    from rmwbench.cli.verbs.plan import parse_duration_s
     from rmwbench.results.capacity.capacity_document import summarise
     from rmwbench.results.model import document
 
-    directory = out or CAMPAIGNS / f"capacity-{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    request = SearchRequest(
-        suite_file=suite,
-        workload=workload,
-        arms=tuple(arm or ()),
-        limit=_limit(limit, limits),
-        along=along,
-        least=least,
-        most=most,
-        budget_s=None if budget is None else parse_duration_s(budget),
-        resolution=_parse_percent(resolution),
-        seed=seed,
-    )
+    started = time.strftime("%Y%m%d-%H%M%S")
+    directory = options.out or CAMPAIGNS / f"capacity-{Path(options.suite).stem}-{started}"
     console = stderr_console()
-    search = new_search(request, directory, choice(candidates, added, without))
+    search = new_search(options.request(), directory, options.choice)
     with search.writer, search.lab:
         console.print(forecast(search.source.space), markup=False)
         for warning in search.source.space.warnings:
@@ -125,7 +119,7 @@ def capacity(
         stopped_by = search.run(console).stopped_by
     console.print(search.source.summary())
     found = summarise(Bundle(directory))
-    if as_json:
+    if options.as_json:
         print_json(document(found))
     else:
         from rmwbench.report.capacity.capacity_view import view

@@ -1,78 +1,38 @@
 """`rmwbench plan SUITE`: what a campaign would run, how long it takes and what it could tell,
 without running anything."""
 
-import math
-import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from rmwbench.beside import each
-from rmwbench.cli.choice import At, Candidates, With, Without, choice
 from rmwbench.cli.console import print_json, stdout_console
-from rmwbench.cli.verbs.suites import complete_suite
+from rmwbench.cli.options import SuiteOptions, taking
 from rmwbench.errors import UserError
 from rmwbench.typed import as_typed
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from rich.console import Console
     from rich.table import Table
 
     from rmwbench.campaign.plan.cut import Cut
     from rmwbench.campaign.plan.plan import ComparedCells, Plan
+    from rmwbench.campaign.plan.request import Planner, Request
     from rmwbench.suite.cells import Cell
-
-UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
 
 
 def register(app: typer.Typer) -> None:
     app.command(
         name="plan", help="Show cells, trials, time and resolution of a suite, without running it."
-    )(plan)
+    )(taking(PlanOptions, plan))
 
 
-def plan(
-    suite: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SUITE",
-            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a "
-            "suite file (.yaml).",
-            autocompletion=complete_suite,
-        ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(
-            metavar="TIME",
-            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; for a suite that is "
-            "too long for it, the short version, or a part that says what it left out.",
-        ),
-    ] = None,
-    short: Annotated[
-        bool,
-        typer.Option(
-            "--short",
-            help="The suite's short version: the same factors, fewer levels, shorter trials.",
-        ),
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
-    ] = 0,
-    workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
-    ] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
-    ] = None,
-    candidates: Candidates = None,
-    added: With = None,
-    without: Without = None,
-    at: At = None,
-    order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False,
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions(SuiteOptions):
+    order: Annotated[bool, typer.Option("--order", help="List every trial in its order.")] = False
     cluster: Annotated[
         int | None,
         typer.Option(
@@ -81,120 +41,136 @@ def plan(
             max=100_000,
             help="Also say what it takes on N machines of a cluster (docs/cluster.md).",
         ),
-    ] = None,
+    ] = None
     gang: Annotated[
         bool,
         typer.Option(
             "--gang", help="With --cluster: hosts are machines, with the real network between them."
         ),
-    ] = False,
+    ] = False
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the plan document (docs/formats/plan.md).")
-    ] = False,
-) -> None:
-    if suite is None:
-        raise UserError("which suite?", expected="rmwbench plan SUITE", fix="rmwbench plan quick")
+    ] = False
 
+
+def plan(options: PlanOptions) -> None:
+    from rmwbench.cluster import duration
+
+    made, wishes, per_trial = _made(options)
+    on_cluster = (
+        None if options.cluster is None else duration.document(made, options.cluster, per_trial)
+    )
+    if options.as_json:
+        print_json(made.document() | ({} if on_cluster is None else {"cluster": on_cluster}))
+    else:
+        _print(made, options.order, wishes)
+        if on_cluster is not None:
+            typer.echo(f"\n{duration.text(on_cluster)}")
+
+
+def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
+    """The plan, the buffers that this machine's kernel does not grant, and how many machines a trial
+    takes."""
     from rmwbench.campaign.here import Here
     from rmwbench.campaign.plan import buffers, unsupported
     from rmwbench.campaign.plan.machine_limits import MachineLimits
-    from rmwbench.campaign.plan.request import Planner, Request
+    from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import checked
-    from rmwbench.cluster import duration
     from rmwbench.lab.host.host_kind import NAMESPACES
     from rmwbench.lab.machine import card
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read
 
+    path = find(options.named("plan"))
+    gang, cluster = options.gang, options.cluster
     if gang and cluster is None:
         raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
-    path = find(suite)
     text = read(path)
-    budget_s = None if budget is None else parse_duration_s(budget)
-    placed = "--gang" if gang else None
-    request = Request(
-        str(path.absolute()),
-        seed,
-        budget_s,
-        tuple(workload or ()),
-        tuple(arm or ()),
-        {},
-        short,
-        placed,
-        at=tuple(at or ()),
-    )
-    planner = Planner(text, request.suite_file, choice(candidates, added, without))
+    request = options.request(str(path.absolute()), placed="--gang" if gang else None)
+    planner = Planner(text, request.suite_file, options.choice)
     request, absent = planner.without_absent(request)
     left_out: Cut | None = None
     machine = MachineLimits.here() if cluster is None else None
     if machine is not None:
         request, left_out = planner.within_budget(request, machine)
-    _, found = planner.chosen(request)
+    _, cells = planner.chosen(request)
     wishes: list[str] = []
     if cluster is None:
         host = Here().host()
         workers, lacking = checked(planner, request, text, Here())
-        wishes = buffers.told(found, workers, card.sysctls())
+        wishes = buffers.told(cells, workers, card.sysctls())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
-        workers = find_workers({name for cell in found for name in cell.middlewares})
-        lacking = unsupported.described(found, workers, host)
-        lacking = {} if len(lacking) == len(found) else lacking
-    if cluster is not None and budget_s is not None:
-        gangs = max(1, cluster // (max(len(cell.hosts) for cell in found) if gang else 1))
-        budget_s = duration.machine_budget_s(
-            lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking),
-            gangs,
-            budget_s,
-        )
-        request = replace(request, budget_s=budget_s)
+        workers = find_workers({name for cell in cells for name in cell.middlewares})
+        lacking = unsupported.described(cells, workers, host)
+        lacking = {} if len(lacking) == len(cells) else lacking
+    per_trial = max(len(cell.hosts) for cell in cells) if gang else 1
+    if cluster is not None:
+        request = _for_each_machine(planner, request, lacking, max(1, cluster // per_trial))
     made = planner.plan(request, lacking, machine, left_out=absent, cut=left_out, host=host)
-    per_trial = max(len(cell.hosts) for cell in found) if gang else 1
-    on_cluster = None if cluster is None else duration.document(made, cluster, per_trial)
-    if as_json:
-        document = made.document() | ({} if on_cluster is None else {"cluster": on_cluster})
-        print_json(document)
-    else:
-        _print(made, order, wishes)
-        if on_cluster is not None:
-            typer.echo(f"\n{duration.text(on_cluster)}")
+    return made, wishes, per_trial
 
 
-def parse_duration_s(text: str) -> float:
-    """Seconds of `90s`, `5m`, `1.5h` or `1h30m`; UserError for anything else, a bare number
-    included (it names no unit)."""
-    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smh])", text)
-    if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
-        bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
-        raise UserError(
-            f"`{text}` is not a valid time",
-            where="--budget",
-            expected="a number with its unit: 90s, 5m, 1h30m",
-            actual=text,
-            fix=f"did you mean `{text.strip()}m`?" if bare else None,
-        )
-    seconds = math.fsum(float(number) * UNIT_S[unit] for number, unit in parts)
-    if not seconds > 0:
-        raise UserError(
-            "a budget of no time runs nothing",
-            where="--budget",
-            expected="more than 0 s",
-            actual=text,
-        )
-    return seconds
+def _for_each_machine(
+    planner: "Planner", request: "Request", lacking: "Mapping[int, str]", gangs: int
+) -> "Request":
+    """With the budget of one machine, where so many work at once for that of all."""
+    from rmwbench.cluster import duration
+
+    if request.budget_s is None:
+        return request
+    budget_s = duration.machine_budget_s(
+        lambda machine_s: planner.plan(replace(request, budget_s=machine_s), lacking),
+        gangs,
+        request.budget_s,
+    )
+    return replace(request, budget_s=budget_s)
 
 
 def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
     from rich.markup import escape
 
     from rmwbench.campaign.plan import unsupported
-    from rmwbench.campaign.plan.plan import duration_text
     from rmwbench.suite.arm import left_out_lines
-    from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 
     console = stdout_console(soft_wrap=True)
     suite = made.suite
     console.print(f"[bold]{escape(suite.suite)}[/bold]: {escape(suite.title)}")
+    _print_size(console, made)
+    if made.host.shared:
+        console.print(f"[bold]Shared host[/bold]: {escape(made.host.told())}.\n")
+    _print_cut(console, made)
+    console.print(_workload_table(made), soft_wrap=False)
+    console.print(
+        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on "
+        "all blocks together" + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
+    )
+    _print_resolution(console, made)
+    _print_networks(console, made)
+    for line in (line for lines in each("plan", "lines", made) for line in lines):
+        console.print(f"\n{line}")
+    _print_arms(console, made)
+    _print_beyond(console, made)
+    _print_list("Left out[/bold], their middleware being not ready", left_out_lines(made.left_out))
+    _print_list("Not supported[/bold], and not run", unsupported.told(made, made.unsupported))
+    _print_list("Not granted[/bold] by this machine's kernel", [as_typed(wish) for wish in wishes])
+    if order:
+        console.print("\n[bold]Order[/bold]")
+        for trial in made.trials:
+            cell = made.cell(trial.cell)
+            console.print(
+                f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  "
+                f"{escape(cell.arm.name)}"
+            )
+
+
+def _print_size(console: "Console", made: "Plan") -> None:
+    from rich.markup import escape
+
+    from rmwbench.campaign.plan.plan import duration_text
+    from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+
+    suite = made.suite
     arms = len({cell.arm.name for cell in made.cells})
     early = len(made.looks) > 1
     at_most, worst = "at most " if early else "", duration_text(made.estimated_s)
@@ -223,18 +199,11 @@ def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
             f"At least {_count(suite.blocks.minimum, 'block')}, {duration_text(made.minimum_s)}, "
             f"{what}. Seed {made.seed}.\n"
         )
-    if made.host.shared:
-        console.print(f"[bold]Shared host[/bold]: {escape(made.host.told())}.\n")
-    _print_cut(console, made)
-    console.print(_workload_table(made), soft_wrap=False)
-    console.print(
-        "\nOnly percentiles with at least ten messages beyond them are printed. \\[p90] stands on "
-        "all blocks together" + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
-    )
-    _print_resolution(console, made)
-    _print_networks(console, made)
-    for line in (line for lines in each("plan", "lines", made) for line in lines):
-        console.print(f"\n{line}")
+
+
+def _print_arms(console: "Console", made: "Plan") -> None:
+    from rich.markup import escape
+
     console.print("\n[bold]Arms[/bold]")
     for arm in {cell.arm.name: cell.arm for cell in made.cells}.values():
         how = [f"{arm.middleware}, profile {arm.profile.name}, wait {arm.wait}"]
@@ -246,27 +215,17 @@ def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
         how += [f"{key}: {side.over(arm).middleware}" for key, side in arm.processes.items()]
         how += ["the floor"] * arm.is_floor
         console.print(f"  {escape(arm.name)}: {escape(', '.join(how))}")
-    _print_beyond(console, made)
-    if made.left_out:
-        console.print("\n[bold]Left out[/bold], their middleware being not ready")
-        for text in left_out_lines(made.left_out):
-            console.print(f"  {escape(text)}")
-    if made.unsupported:
-        console.print("\n[bold]Not supported[/bold], and not run")
-        for text in unsupported.told(made, made.unsupported):
-            console.print(f"  {escape(text)}")
-    if wishes:
-        console.print("\n[bold]Not granted[/bold] by this machine's kernel")
-        for text in wishes:
-            console.print(f"  {escape(as_typed(text))}")
-    if order:
-        console.print("\n[bold]Order[/bold]")
-        for trial in made.trials:
-            cell = made.cell(trial.cell)
-            console.print(
-                f"  trial {trial.trial:>4}  block {trial.block}  {escape(cell.comparison)}  "
-                f"{escape(cell.arm.name)}"
-            )
+
+
+def _print_list(heading: str, lines: "Iterable[str]") -> None:
+    from rich.markup import escape
+
+    listed = list(lines)
+    if listed:
+        console = stdout_console(soft_wrap=True)
+        console.print(f"\n[bold]{heading}")
+    for line in listed:
+        console.print(f"  {escape(line)}")
 
 
 def _print_cut(console: "Console", made: "Plan") -> None:

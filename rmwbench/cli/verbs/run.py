@@ -2,14 +2,14 @@
 
 import functools
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.choice import At, Candidates, With, Without, choice
+from rmwbench.cli.options import SuiteOptions, taking
 from rmwbench.cli.runs import ENDING, NoReport, carry_out
-from rmwbench.cli.verbs.suites import complete_suite
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -19,19 +19,13 @@ if TYPE_CHECKING:
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="run", help="Run a suite, and show the answer.", epilog=ENDING)(run)
+    app.command(name="run", help="Run a suite, and show the answer.", epilog=ENDING)(
+        taking(RunOptions, run)
+    )
 
 
-def run(
-    suite: Annotated[
-        str | None,
-        typer.Argument(
-            metavar="SUITE",
-            help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a "
-            "suite file (.yaml).",
-            autocompletion=complete_suite,
-        ),
-    ] = None,
+@dataclass(frozen=True, kw_only=True)
+class RunOptions(SuiteOptions):
     out: Annotated[
         str | None,
         typer.Option(
@@ -41,40 +35,16 @@ def run(
             help="Where the campaign goes; ./campaigns/SUITE-DATE-TIME if absent. With --cluster "
             "also s3://… and the like: a copy there after each block.",
         ),
-    ] = None,
-    budget: Annotated[
-        str | None,
-        typer.Option(metavar="TIME", help="Fit whole blocks into this time, such as 5m."),
-    ] = None,
-    short: Annotated[
-        bool,
-        typer.Option(
-            "--short",
-            help="The suite's short version: the same factors, fewer levels, shorter trials.",
-        ),
-    ] = False,
-    seed: Annotated[
-        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
-    ] = 0,
-    workload: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
-    ] = None,
-    arm: Annotated[
-        list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
-    ] = None,
-    candidates: Candidates = None,
-    added: With = None,
-    without: Without = None,
-    at: At = None,
+    ] = None
     series: Annotated[
         str | None,
         typer.Option(
             metavar="RATE", help="Sample CPU, memory and network within the window, such as 10Hz."
         ),
-    ] = None,
+    ] = None
     threads: Annotated[
         bool, typer.Option("--threads", help="CPU and wait of every thread as well.")
-    ] = False,
+    ] = False
     schedule: Annotated[
         bool,
         typer.Option(
@@ -82,7 +52,7 @@ def run(
             help="Trace when each thread got a processor. It disturbs: latencies of traced trials "
             "are not comparable.",
         ),
-    ] = False,
+    ] = False
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -90,7 +60,7 @@ def run(
             help="Run the trials on the machines of this Ray cluster: auto, HOST:PORT or "
             "ray://HOST:PORT.",
         ),
-    ] = None,
+    ] = None
     place: Annotated[
         str | None,
         typer.Option(
@@ -99,23 +69,22 @@ def run(
             "is really between them; MACHINE@ADDRESS where the others reach it at another address "
             "than Ray.",
         ),
-    ] = None,
+    ] = None
     gang: Annotated[
         bool,
         typer.Option(
             "--gang",
             help="With --cluster: the same on any equal machines, as many trials at once as fit.",
         ),
-    ] = False,
-    no_report: NoReport = False,
-) -> None:
-    if suite is None:
-        raise UserError("which suite?", expected="rmwbench run SUITE", fix="rmwbench run quick")
-    from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.campaign.plan.request import Request
-    from rmwbench.campaign.start import new_campaign
-    from rmwbench.cli.verbs.plan import parse_duration_s
+    ] = False
+    no_report: NoReport = False
 
+
+def run(options: RunOptions) -> None:
+    from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.campaign.start import new_campaign
+
+    suite, out, cluster = options.named("run"), options.out, options.cluster
     remote = out is not None and "://" in out
     default = CAMPAIGNS / f"{Path(suite).stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     directory = default if out is None or remote else Path(out)
@@ -127,28 +96,21 @@ def run(
             actual=out,
             fix="run it into a directory, then copy that",
         )
-    budget_s = None if budget is None else parse_duration_s(budget)
-    begin = (
-        new_campaign if cluster is None else _new_on(cluster, out if remote else None, place, gang)
-    )
-    if cluster is None and (place is not None or gang):
+    if cluster is None and (options.place is not None or options.gang):
         raise UserError(
-            f"{'--place' if place is not None else '--gang'} is about the machines of a cluster",
+            f"{'--place' if options.place is not None else '--gang'} is about the machines of a "
+            "cluster",
             expected="--cluster ADDRESS besides",
             fix="see docs/cluster.md; without both, hosts are namespaces of this machine",
         )
-    request = Request(
-        suite,
-        seed=seed,
-        budget_s=budget_s,
-        workloads=tuple(workload or ()),
-        arms=tuple(arm or ()),
-        sampling=_sampling(series, threads, schedule),
-        shortened=short,
-        at=tuple(at or ()),
+    request = options.request(suite, sampling=_sampling(options))
+    begin = (
+        new_campaign
+        if cluster is None
+        else _new_on(cluster, out if remote else None, options.place, options.gang)
     )
-    campaign = begin(request, directory, choice=choice(candidates, added, without))
-    carry_out(campaign, directory, no_report, cluster)
+    campaign = begin(request, directory, choice=options.choice)
+    carry_out(campaign, directory, options.no_report, cluster)
 
 
 def _new_on(
@@ -166,11 +128,12 @@ def _new_on(
     return functools.partial(new_campaign, address, copy_to, placed)
 
 
-def _sampling(series: str | None, threads: bool, schedule: bool) -> dict[str, float | bool]:
+def _sampling(options: RunOptions) -> dict[str, float | bool]:
     """What was asked for beyond the suite's own `sampling`. Raises UserError."""
     asked: dict[str, float | bool] = {
-        name: True for name, on in (("threads", threads), ("schedule", schedule)) if on
+        name: True for name in ("threads", "schedule") if getattr(options, name)
     }
+    series = options.series
     if series is not None:
         number = series.strip().lower().removesuffix("hz").strip()
         try:

@@ -1,0 +1,198 @@
+"""Options that several verbs have, and `taking`, by which a verb gets its options as one object.
+
+`--candidates`, `--with` and `--without` are what the command line says of a suite's arms, `--at` of
+the levels of its factors: the same for every verb that plans or runs."""
+
+import inspect
+import math
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+
+from rmwbench.cli.verbs.suites import complete_suite
+from rmwbench.errors import UserError
+
+if TYPE_CHECKING:
+    from rmwbench.campaign.plan.request import Request
+    from rmwbench.suite.file.candidate_list import Choice
+
+Options = TypeVar("Options")
+UNIT_S = {"s": 1, "m": 60, "min": 60, "h": 3600}
+
+
+def taking(kind: type[Options], verb: Callable[[Options], None]) -> Callable[..., None]:
+    """The verb as typer wants it: its parameters are the fields of `kind`, a dataclass."""
+
+    def command(**given: Any) -> None:
+        verb(kind(**given))
+
+    made: Any = command
+    made.__signature__ = inspect.signature(kind, eval_str=True)
+    return command
+
+
+def complete_candidate(incomplete: str) -> list[str]:
+    """Names of candidates and sets that begin so; the shell adds files by itself."""
+    from rmwbench.suite.file.candidates_file import known_candidates
+
+    return [name for name in known_candidates().names if name.startswith(incomplete)]
+
+
+WHICH = (
+    "A candidate, a set (`rmwbench candidates` lists both) or your own file of candidates; "
+    "may be repeated."
+)
+Candidates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--candidates",
+        metavar="SET|FILE",
+        help=f"Compare these instead of the suite's arms; its floor stays. {WHICH}",
+        autocompletion=complete_candidate,
+    ),
+]
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with",
+        metavar="NAME",
+        help=f"Compare these besides. {WHICH}",
+        autocompletion=complete_candidate,
+    ),
+]
+Without = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="NAME",
+        help="Leave this arm of the suite out, or those of this set; may be repeated.",
+        autocompletion=complete_candidate,
+    ),
+]
+At = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--at",
+        metavar="FACTOR=LEVEL",
+        help="Only this level of a factor, such as network.loss=0.1; may be repeated.",
+    ),
+]
+
+
+def by_option(
+    candidates: list[str] | None, added: list[str] | None, without: list[str] | None
+) -> dict[str, list[str] | None]:
+    """By option, for verbs that say which options do not go together."""
+    return {"--candidates": candidates, "--with": added, "--without": without}
+
+
+def choice(
+    candidates: list[str] | None, added: list[str] | None, without: list[str] | None
+) -> "Choice":
+    from rmwbench.suite.file.candidate_list import Choice
+
+    return Choice(tuple(candidates or ()), tuple(added or ()), tuple(without or ()))
+
+
+SUITE = typer.Argument(
+    metavar="SUITE",
+    help="A shipped suite such as `quick` (`rmwbench suites` lists them), or the path of a suite "
+    "file (.yaml).",
+    autocompletion=complete_suite,
+)
+Arms = Annotated[
+    list[str] | None, typer.Option("--arm", metavar="NAME", help="Only this arm; may be repeated.")
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ArmOptions:
+    """Which arms."""
+
+    arm: Arms = None
+    candidates: Candidates = None
+    added: With = None
+    without: Without = None
+
+    @property
+    def choice(self) -> "Choice":
+        return choice(self.candidates, self.added, self.without)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteOptions(ArmOptions):
+    """Of a suite: how much of it, in how much time, in which order."""
+
+    suite: Annotated[str | None, SUITE] = None
+    budget: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TIME",
+            help="Fit whole blocks into this time, such as 90s, 5m or 1h30m; for a suite that is "
+            "too long for it, the short version, or a part that says what it left out.",
+        ),
+    ] = None
+    short: Annotated[
+        bool,
+        typer.Option(
+            "--short",
+            help="The suite's short version: the same factors, fewer levels, shorter trials.",
+        ),
+    ] = False
+    seed: Annotated[
+        int, typer.Option(min=0, help="Draws the order of trials and their schedules.")
+    ] = 0
+    workload: Annotated[
+        list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
+    ] = None
+    at: At = None
+
+    def named(self, verb: str) -> str:
+        """The suite. Raises UserError where none was named."""
+        if self.suite is None:
+            raise UserError(
+                "which suite?", expected=f"rmwbench {verb} SUITE", fix=f"rmwbench {verb} quick"
+            )
+        return self.suite
+
+    def request(self, suite_file: str, **more: Any) -> "Request":
+        """What makes the plan; `more` are further fields of it."""
+        from rmwbench.campaign.plan.request import Request
+
+        return Request(
+            suite_file,
+            seed=self.seed,
+            budget_s=None if self.budget is None else parse_duration_s(self.budget),
+            workloads=tuple(self.workload or ()),
+            arms=tuple(self.arm or ()),
+            shortened=self.short,
+            at=tuple(self.at or ()),
+            **more,
+        )
+
+
+def parse_duration_s(text: str) -> float:
+    """Seconds of `90s`, `5m`, `1.5h` or `1h30m`; UserError for anything else, a bare number
+    included (it names no unit)."""
+    parts = re.findall(r"(\d+(?:\.\d+)?)\s*(min|[smh])", text)
+    if not parts or re.sub(r"(\d+(?:\.\d+)?)\s*(min|[smh])|\s", "", text):
+        bare = re.fullmatch(r"\s*\d+(\.\d+)?\s*", text)
+        raise UserError(
+            f"`{text}` is not a valid time",
+            where="--budget",
+            expected="a number with its unit: 90s, 5m, 1h30m",
+            actual=text,
+            fix=f"did you mean `{text.strip()}m`?" if bare else None,
+        )
+    seconds = math.fsum(float(number) * UNIT_S[unit] for number, unit in parts)
+    if not seconds > 0:
+        raise UserError(
+            "a budget of no time runs nothing",
+            where="--budget",
+            expected="more than 0 s",
+            actual=text,
+        )
+    return seconds
