@@ -23,29 +23,11 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
     curve ends with items still open. None without any curve."""
     names, points, ends = [], [], []
     for repository in repositories:
-        found = repository[kind].get(what, {})
-        if not found.get("curve"):
-            continue
-        names.append(repository["name"])
-        rows = [
-            [LEAST_DAYS, 1.0, 1.0, 1.0],
-            *([max(row[0], LEAST_DAYS), *row[1:]] for row in found["curve"]),
-        ]
-        if rows[-1][1] > 0:
-            rows.append([max(repository["days"], rows[-1][0]), *rows[-1][1:]])
-        points += [
-            {
-                "name": repository["name"],
-                "days": d,
-                "share": share,
-                "low": low,
-                "high": high,
-                "n": n,
-            }
-            for n, (d, share, low, high) in enumerate(rows)
-        ]
-        if rows[-1][1] > 0:
-            ends.append({"name": repository["name"], "days": rows[-1][0], "share": rows[-1][1]})
+        if rows := _curve(repository, repository[kind].get(what, {})):
+            names.append(repository["name"])
+            points += rows
+            last = rows[-1]
+            ends += [{key: last[key] for key in ("name", "days", "share")}] * (last["share"] > 0)
     if not names:
         return None
     most = max(p["days"] for p in points)
@@ -76,6 +58,22 @@ def waiting(repositories: list[dict[str, Any]], kind: str, what: str, title: str
             .encode(x=x, y=y, color=colour)
         )
     return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points)
+
+
+def _curve(repository: dict[str, Any], found: dict[str, Any]) -> list[dict[str, Any]]:
+    """A point per step, to the end of the data where items are still open."""
+    if not found.get("curve"):
+        return []
+    steps = [
+        [LEAST_DAYS, 1.0, 1.0, 1.0],
+        *([max(row[0], LEAST_DAYS), *row[1:]] for row in found["curve"]),
+    ]
+    if steps[-1][1] > 0:
+        steps.append([max(repository["days"], steps[-1][0]), *steps[-1][1:]])
+    return [
+        dict(name=repository["name"], days=days, share=share, low=low, high=high, n=n)
+        for n, (days, share, low, high) in enumerate(steps)
+    ]
 
 
 def months(repositories: list[dict[str, Any]], what: str, title: str) -> Spec | None:

@@ -1,7 +1,7 @@
 """Declarations side by side: one document of all packages, and its view."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import date as Date
 from pathlib import Path
 from typing import Any
@@ -111,87 +111,75 @@ def view(doc: dict[str, Any], *, evidence: bool = True) -> View:
     """A row per requirement, a column per package; then what is open, and the evidence (which is
     long)."""
     packages, looked = doc["packages"], doc.get("searched", [])
-    lead = [
-        f"{p['package']}: claims "
-        f"{'Quality Level ' + str(p['level']) if p['level'] != NOT_STATED else 'no level'}, "
-        f"document of {p['date'] or 'unknown date'}"
-        for p in packages
-    ]
-    days = [Date.fromisoformat(p["date"]) for p in packages if p["date"]]
-    if days and (max(days) - min(days)).days > FAR_APART_DAYS:
-        lead.append("The documents are more than 18 months apart: they describe different times.")
-    lead += [f"{sentence(found)}." for found in looked]
-    if not packages:
-        return View(
-            title="REP-2004 quality declarations",
-            about=[*map(Text, lead)],
-            sections=[_searched(looked)],
-            card=[" · ".join(lead)],
-        )
-    columns = ("requirement", "", *(p["package"] for p in packages))
-    rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
-    for place, item in enumerate(doc["items"]):
-        rows.append([item["number"], item["name"], *(_cell(p["items"][place]) for p in packages)])
-    counts = [Counter(i["status"] for i in p["items"]) for p in packages]
-    summary = [[status, *(str(c[status]) for c in counts)] for status in STATUSES]
-    open_rows = [
-        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]]
-        for p in packages
-        for o in p["open_points"]
-    ]
-    words = [
-        [
-            p["package"],
-            i["number"],
-            i["status"],
-            str(i["line"] or ""),
-            i["date"] or "–",
-            *_evidence(i),
-        ]
-        for p in packages
-        for i in p["items"]
-        if i["status"] != NOT_STATED
-    ]
-    sections = [
-        panel("Requirements", _marks(packages), Table(columns, rows)),
-        panel(
-            "How many",
-            [f"{status}: {text}." for status, text in STATUSES.items()],
-            Table(("status", *((p["package"], True) for p in packages)), summary),
-            listed=True,
-        ),
-        panel(
-            "What the claimed level asks for and the document does not settle",
-            []
-            if open_rows
-            else ["Nothing: every requirement of the claimed levels is marked or stated."],
-            Table(("package", ("level", True), "", "requirement", "status"), open_rows)
-            if open_rows
-            else None,
-        ),
-        panel(
-            "Evidence",
-            [
-                "All of it is what the projects say of themselves; nothing here was checked "
-                "against their code."
-            ],
-            Table(
-                ("package", "", "status", ("line", True), "changed", "in its words", "links"),
-                words,
-            ),
-        ),
-    ]
-    if not evidence:
-        sections.pop()
-    if looked:
-        sections.insert(1, _searched(looked))
-    card = " · ".join(f"{p['package']} {p['date'] or ''}".strip() for p in packages)
+    lead = [*_lead(packages), *(f"{sentence(found)}." for found in looked)]
+    sections = [_requirements(doc["items"], packages)] if packages else []
+    sections += [_searched(looked)] if looked or not packages else []
+    if packages:
+        sections += [_counts(packages), _open(packages)]
+        sections += [_evidence(packages)] if evidence else []
+    card = [f"{p['package']} {p['date'] or ''}".strip() for p in packages] or lead
     return View(
         title="REP-2004 quality declarations",
         about=[*map(Text, lead)],
         sections=sections,
-        card=[card],
+        card=[" · ".join(card)],
     )
+
+
+def _lead(packages: list[dict[str, Any]]) -> Iterator[str]:
+    for p in packages:
+        stated = p["level"] != NOT_STATED
+        level = f"Quality Level {p['level']}" if stated else "no level"
+        yield f"{p['package']}: claims {level}, document of {p['date'] or 'unknown date'}"
+    days = [Date.fromisoformat(p["date"]) for p in packages if p["date"]]
+    if days and (max(days) - min(days)).days > FAR_APART_DAYS:
+        yield "The documents are more than 18 months apart: they describe different times."
+
+
+def _requirements(items: list[dict[str, Any]], packages: list[dict[str, Any]]) -> Section:
+    rows = [["level claimed", "", *(str(p["level"]) for p in packages)]]
+    for place, item in enumerate(items):
+        rows.append([item["number"], item["name"], *(_cell(p["items"][place]) for p in packages)])
+    columns = ("requirement", "", *(p["package"] for p in packages))
+    return panel("Requirements", _marks(packages), Table(columns, rows))
+
+
+def _counts(packages: list[dict[str, Any]]) -> Section:
+    counts = [Counter(i["status"] for i in p["items"]) for p in packages]
+    rows = [[status, *(str(c[status]) for c in counts)] for status in STATUSES]
+    table = Table(("status", *((p["package"], True) for p in packages)), rows)
+    meanings = [f"{status}: {text}." for status, text in STATUSES.items()]
+    return panel("How many", meanings, table, listed=True)
+
+
+def _open(packages: list[dict[str, Any]]) -> Section:
+    title = "What the claimed level asks for and the document does not settle"
+    rows = [
+        [p["package"], str(p["level"]), o["number"], o["name"], o["status"]]
+        for p in packages
+        for o in p["open_points"]
+    ]
+    if not rows:
+        nothing = "Nothing: every requirement of the claimed levels is marked or stated."
+        return panel(title, [nothing])
+    columns = ("package", ("level", True), "", "requirement", "status")
+    return panel(title, [], Table(columns, rows))
+
+
+def _evidence(packages: list[dict[str, Any]]) -> Section:
+    rows = []
+    for p in packages:
+        for i in p["items"]:
+            if i["status"] != NOT_STATED:
+                said = "; ".join(filter(None, (i["quote"], i["note"]))) or "(its table)"
+                where = (str(i["line"] or ""), i["date"] or "–", said, " ".join(i["links"]))
+                rows.append([p["package"], i["number"], i["status"], *where])
+    columns = ("package", "", "status", ("line", True), "changed", "in its words", "links")
+    text = (
+        "All of it is what the projects say of themselves; nothing here was checked against their "
+        "code."
+    )
+    return panel("Evidence", [text], Table(columns, rows))
 
 
 def _searched(looked: list[dict[str, Any]]) -> Section:
@@ -236,9 +224,3 @@ def _marks(packages: list[dict[str, Any]]) -> list[str]:
 def _cell(item: dict[str, Any]) -> str:
     marks = "*" if item["scope"] == "section" and item["status"] != NOT_STATED else ""
     return f"{item['status']}{marks}" + (" (!)" if item["contradicts"] else "")
-
-
-def _evidence(item: dict[str, Any]) -> list[str]:
-    """Its words and its links."""
-    said = "; ".join(text for text in (item["quote"], item["note"]) if text)
-    return [said or "(its table)", " ".join(item["links"])]

@@ -1,6 +1,7 @@
 """Answers as bars around a zero line: who disagrees to the left, who agrees to the right, the
 middle on both sides."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import altair as alt
@@ -20,33 +21,9 @@ def answers(doc: dict[str, Any]) -> Spec | None:
     if scale is None:
         return None
     name, levels = scale
-    shown = [q for q in doc["questions"] if q["scale"] == name]
-    rows = []
-    for question in shown:
-        for group, found in question["groups"].items():
-            if not found["count"]:
-                continue
-            shares = [n / found["count"] for n in found["counts"]]
-            half = len(levels) // 2
-            left = sum(shares[:half]) + (shares[half] / 2 if len(levels) % 2 else 0)
-            at = -left
-            for place, share in enumerate(shares):
-                rows.append(
-                    {
-                        "row": f"{question['label']} {group}",
-                        "question": question["text"],
-                        "level": levels[place],
-                        "low": at,
-                        "high": at + share,
-                        "share": share,
-                        "count": found["counts"][place],
-                    }
-                )
-                at += share
-    colours = [
-        PARTS[_SHADES[round(i * (len(_SHADES) - 1) / (len(levels) - 1))]][0]
-        for i in range(len(levels))
-    ]
+    rows = [row for q in doc["questions"] if q["scale"] == name for row in _rows(q, levels)]
+    places = [round(i * (len(_SHADES) - 1) / (len(levels) - 1)) for i in range(len(levels))]
+    colours = [PARTS[_SHADES[place]][0] for place in places]
     order = list(dict.fromkeys(row["row"] for row in rows))
     chart = (
         alt.Chart(charts._ROWS)
@@ -78,3 +55,24 @@ def answers(doc: dict[str, Any]) -> Spec | None:
         )
     )
     return charts._finish(chart, height=_ROW * max(1, len(order)), rows=rows)
+
+
+def _rows(question: dict[str, Any], levels: list[str]) -> Iterator[dict[str, Any]]:
+    """A row per group and level: which part of the group's bar it is."""
+    for group, found in question["groups"].items():
+        if not found["count"]:
+            continue
+        shares = [n / found["count"] for n in found["counts"]]
+        half = len(levels) // 2
+        at = -(sum(shares[:half]) + (shares[half] / 2 if len(levels) % 2 else 0))
+        for place, share in enumerate(shares):
+            yield {
+                "row": f"{question['label']} {group}",
+                "question": question["text"],
+                "level": levels[place],
+                "low": at,
+                "high": at + share,
+                "share": share,
+                "count": found["counts"][place],
+            }
+            at += share

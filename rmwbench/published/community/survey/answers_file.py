@@ -68,48 +68,26 @@ def read(
     """The survey in a CSV file with a line of column names. `columns` (parts of their names) are
     the questions if given; else every column whose answers are mostly of one scale. UserError with
     file and line for anything else."""
-    lines = [(line, cells) for line, cells in parsed(item) if any(cell.strip() for cell in cells)]
-    if not lines:
-        raise malformed(item.where, "an empty file", "a line of column names and a row per person")
-    (_, header), body = lines[0], lines[1:]
-    for line, cells in body:
-        if len(cells) != len(header):
-            raise malformed(
-                f"{item.where}:{line}",
-                "a row of another length",
-                f"{len(header)} cells",
-                len(cells),
-            )
-    if not body:
-        raise malformed(item.where, "no responses", "a row per person")
+    header, body = _table(item)
+    scales = KNOWN if scale is None else (scale,)
     group = None if group_by is None else _column(item, header, group_by)
     told = [_column(item, header, name) for name in columns]
     questions: list[SurveyQuestion] = []
     for place in told or range(len(header)):
-        if place == group:
-            continue
         values = [cells[place] for _, cells in body]
-        found = of(values, KNOWN if scale is None else (scale,))
-        if found is None:
-            if told and any(not is_no_opinion(v) for v in values):
-                raise malformed(
-                    f"{item.where}:1",
-                    f"column {_name(header[place])!r} is on no scale that is known",
-                    "; ".join(", ".join(s.levels) for s in (KNOWN if scale is None else (scale,))),
-                    "other answers",
-                )
-            continue
-        levels = _levels(item, header[place], found, [(line, cells[place]) for line, cells in body])
-        questions.append(
-            SurveyQuestion(f"Q{len(questions) + 1}", _name(header[place]), found, levels)
-        )
+        found = None if place == group else of(values, scales)
+        if found is not None:
+            answers = [(line, cells[place]) for line, cells in body]
+            levels = _levels(item, header[place], found, answers)
+            label = f"Q{len(questions) + 1}"
+            questions.append(SurveyQuestion(label, _name(header[place]), found, levels))
+        elif told and place != group and any(not is_no_opinion(v) for v in values):
+            what = f"column {_name(header[place])!r} is on no scale that is known"
+            raise malformed(f"{item.where}:1", what, _told(scales), "other answers")
     if not questions:
-        raise malformed(
-            f"{item.where}:1",
-            "no column has answers on a scale that is known",
-            "; ".join(", ".join(s.levels) for s in KNOWN),
-            f"{len(header)} columns; tell the scale with --scale LOWEST,…,HIGHEST",
-        )
+        what = "no column has answers on a scale that is known"
+        there = f"{len(header)} columns; tell the scale with --scale LOWEST,…,HIGHEST"
+        raise malformed(f"{item.where}:1", what, _told(KNOWN), there)
     return Survey(
         where=item.where,
         questions=questions,
@@ -118,6 +96,25 @@ def read(
         groups=() if group is None else tuple(cells[group].strip() for _, cells in body),
         other_columns=len(header) - len(questions) - (group is not None),
     )
+
+
+def _told(scales: Sequence[Scale]) -> str:
+    return "; ".join(", ".join(s.levels) for s in scales)
+
+
+def _table(item: SourceFile) -> tuple[list[str], list[tuple[int, list[str]]]]:
+    """(column names, each person's line and cells)."""
+    lines = [(line, cells) for line, cells in parsed(item) if any(cell.strip() for cell in cells)]
+    if not lines:
+        raise malformed(item.where, "an empty file", "a line of column names and a row per person")
+    (_, header), body = lines[0], lines[1:]
+    for line, cells in body:
+        if len(cells) != len(header):
+            where, expected = f"{item.where}:{line}", f"{len(header)} cells"
+            raise malformed(where, "a row of another length", expected, len(cells))
+    if not body:
+        raise malformed(item.where, "no responses", "a row per person")
+    return header, body
 
 
 def _levels(

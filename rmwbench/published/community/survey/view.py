@@ -1,26 +1,25 @@
 """The survey document as sections for page and terminal."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from rmwbench.published.community.survey.answer_charts import answers as picture
 from rmwbench.report.view import Picture, Section, Table, Text, View, panel
 
+READING = (
+    "Answers are compared by order alone; there are no means. Those without an opinion are left "
+    "out.",
+    "Cliff's delta: how much likelier an answer of the first group is above one of the second than "
+    "below.",
+    "p is corrected for the number of questions (Holm), so a 5 % chance of any false alarm in all.",
+    "People chose to answer, and chose their middleware: groups differ in more than that.",
+)
+
 
 def view(doc: dict[str, Any], *, draw: bool = False) -> View:
     """The view; `draw` makes the pictures too."""
     groups = doc["groups"]
-    lead = [
-        f"{doc['people']} people, {len(doc['questions'])} questions on a scale"
-        + (f"; groups by {doc['group_by']!r}" if doc["group_by"] else ""),
-        *(
-            f"Scale {name}, lowest first: {', '.join(levels)}"
-            for name, levels in doc["scales"].items()
-        ),
-        f"{doc['not_shown']['columns']} other columns are not shown "
-        f"({doc['not_shown']['reason']}).",
-    ]
-    columns = ["", "question", "group", ("n", True), "median [95 %]"]
-    columns.append(("above the middle", True))
+    columns = ["", "question", "group", ("n", True), "median [95 %]", ("above the middle", True)]
     rows = []
     for question in doc["questions"]:
         for place, name in enumerate(groups):
@@ -30,33 +29,27 @@ def view(doc: dict[str, Any], *, draw: bool = False) -> View:
     if draw and (spec := picture(doc)):
         reading = "Shares of those with an opinion; to the right of the zero line those who agree."
         drawn.append(Picture("answers", "Answers", reading, spec))
-    sections = [panel("Answers", [], Table(tuple(columns), rows), drawn)]
+    sections = [panel("Answers", [], Table(columns, rows), drawn)]
     if doc["comparison"]:
         sections.append(_comparison(doc))
     if doc.get("published"):
         sections.append(_published(doc["published"]))
-    sections.append(
-        panel(
-            "How to read it",
-            [
-                "Answers are compared by order alone; there are no means. Those without an opinion "
-                "are left out.",
-                "Cliff's delta: how much likelier an answer of the first group is above one of the "
-                "second than below.",
-                "p is corrected for the number of questions (Holm), so a 5 % chance of any false "
-                "alarm in all.",
-                "People chose to answer, and chose their middleware: groups differ in more than "
-                "that.",
-            ],
-            listed=True,
-        )
-    )
+    sections.append(panel("How to read it", READING, listed=True))
     return View(
         title="Survey",
-        about=[*map(Text, lead)],
+        about=[*map(Text, _lead(doc))],
         sections=sections,
         card=[f"{doc['people']} people · {len(doc['questions'])} questions"],
     )
+
+
+def _lead(doc: dict[str, Any]) -> Iterator[str]:
+    groups = f"; groups by {doc['group_by']!r}" if doc["group_by"] else ""
+    yield f"{doc['people']} people, {len(doc['questions'])} questions on a scale{groups}"
+    for name, levels in doc["scales"].items():
+        yield f"Scale {name}, lowest first: {', '.join(levels)}"
+    rest = doc["not_shown"]
+    yield f"{rest['columns']} other columns are not shown ({rest['reason']})."
 
 
 def _cells(found: dict[str, Any]) -> list[str]:

@@ -9,6 +9,7 @@ tables do not have.
 
 import math
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
 
 from rmwbench.published.importers.formats.perf_log import SIZEOF
@@ -151,30 +152,9 @@ def _series(row: SheetRow) -> tuple[str, str]:
 
 
 def _trial(row: SheetRow, out: Published) -> None:
-    topic, two = (
-        row.one_of("topic", tuple(SIZEOF)),
-        row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess",
-    )
-    rate, subscribers = row.whole("rate"), row.whole("#subscribers")
-    flags = {
-        name: row.one_of(name, ("True", "False")) == "True"
-        for name in ("zero_copy", "reliable", "transient")
-    }
+    topic = row.one_of("topic", tuple(SIZEOF))
+    two = row.one_of("mode", ("SingleProcess", "MultiProcess")) == "MultiProcess"
     series, x = _series(row)
-    cell = out.cell(
-        workload=f"{x} on {row['host']}",
-        arm=row["rmw"],
-        middleware=row["rmw"],
-        version="2021",
-        factors={
-            "message": topic,
-            "rate_hz": rate,
-            "subscribers": subscribers,
-            "mode": row["mode"],
-            "host": row["host"],
-        }
-        | flags,
-    )
     failed = row["#msg received"] == FAILED
     ends = [
         PublishedEndpoint(
@@ -182,32 +162,47 @@ def _trial(row: SheetRow, out: Published) -> None:
         )
         for kind in ("publisher", "subscription")
     ]
-    out.trial(
-        cell, ends, duration_ns=30_000_000_000, failed="FAIL in the original" if failed else None
-    )
+    why = "FAIL in the original" if failed else None
+    out.trial(_cell(row, x, topic, out), ends, duration_ns=30_000_000_000, failed=why)
     values = {column: _value(row, column) for column in VALUES}
     if not two and not failed:
-        most = MORE_RECEIVED * (values["#msg sent"] or 0.0) * subscribers
+        most = MORE_RECEIVED * (values["#msg sent"] or 0.0) * row.whole("#subscribers")
         if (values["#msg received"] or 0.0) > most:
             what = "more was received than sent"
             raise malformed(row.where, what, f"at most {most:g}", f"{values['#msg received']:g}")
     if two and not failed:
         values["#msg sent"] = None
+    window = partial(out.window, begin_ns=5_000_000_000, end_ns=30_000_000_000)
     for column, (metric, unit, factor) in VALUES.items():
         value = values[column]
-        out.window(
-            0 if column == "#msg sent" else 1,
-            5_000_000_000,
-            30_000_000_000,
-            metric,
-            unit,
-            None if value is None else value * factor,
-        )
+        scaled = None if value is None else value * factor
+        window(int(column != "#msg sent"), metric=metric, unit=unit, values=scaled)
     data = values["data received"]
     restored = None if data is None else data / SIZEOF[topic]
-    out.window(1, 5_000_000_000, 30_000_000_000, "received", "messages", restored)
+    window(1, metric="received", unit="messages", values=restored)
     sent = "no data: 0 stands for absent" if two else "no data: sum of rates cut to whole numbers"
     _figures(row, values, restored, sent, SeriesPoints(out, "cyclone", series, x))
+
+
+def _cell(row: SheetRow, x: str, topic: str, out: Published) -> int:
+    flags = {
+        name: row.one_of(name, ("True", "False")) == "True"
+        for name in ("zero_copy", "reliable", "transient")
+    }
+    factors = {
+        "message": topic,
+        "rate_hz": row.whole("rate"),
+        "subscribers": row.whole("#subscribers"),
+        "mode": row["mode"],
+        "host": row["host"],
+    }
+    return out.cell(
+        workload=f"{x} on {row['host']}",
+        arm=row["rmw"],
+        middleware=row["rmw"],
+        version="2021",
+        factors=factors | flags,
+    )
 
 
 def _figures(
