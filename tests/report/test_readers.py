@@ -7,6 +7,7 @@ from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
+from rmwbench.results.judged import judged
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
 from tests.support import topics_bundle
@@ -142,3 +143,15 @@ def test_readers_that_turn_out_unlike_are_told_apart(tmp_path, slowest, lost, by
 
 def test_four_blocks_show_nothing_of_readers(tmp_path):
     assert arm(fan_out(tmp_path, 9.4e7, blocks=4).workloads[0], "zenoh").spread.unlike == ()
+
+
+def test_a_reader_is_put_beside_itself_among_readers_that_are_alike(bundle, tmp_path):
+    """As in a workload without the hold, or at a level without the thin link."""
+    carriers = {"zenoh": carrier("zenoh", 2e5, 2.1e5)}
+    path = topics_bundle.write(tmp_path / "c", flows=FLOWS, carriers=carriers)
+    (alike,) = judged(Bundle(path)).arms["whole"]
+    (apart,) = [one for one in judged(bundle).arms["whole"] if one.name == "zenoh"]
+    assert apart.shared(alike) == alike.shared(apart) == ["navigation", "logger"]
+    of_all = alike.in_blocks("response_latency_p50")
+    assert alike.in_blocks("response_latency_p50", "navigation") == of_all
+    assert apart.in_blocks("response_latency_p50", "logger").keys() == of_all.keys()

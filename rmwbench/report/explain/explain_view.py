@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
+from rmwbench.analysis.metrics.topics import noun
 from rmwbench.report.explain.shares import KINDS, percent
 from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View
 from rmwbench.results.explain.explain_model import (
@@ -62,7 +63,7 @@ def _named(name: str, texts: Sequence[str]) -> Iterator[Said]:
 def _explanation(one: Explanation) -> Iterator[Said]:
     yield "path", one.path or "no data: nothing was delivered, or nobody counted"
     yield from _named("notes", [*one.notes, *one.flags])
-    yield from _named("topics", [_topic(topic) for topic in one.topics])
+    yield from _named(f"{noun(one.topics)}s", [_topic(topic) for topic in one.topics])
     yield from _named("way", [*_chain(one.chain), *_layers(one.layers or ())])
     yield from _losses(one.losses)
     for tail in one.tails[:MOST]:

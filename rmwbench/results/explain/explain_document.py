@@ -76,6 +76,7 @@ def _topics(workload: str, arm: ArmReport, found: JudgedCampaign) -> tuple[ArmIn
         out.append(
             ArmInTopic(
                 topic=topic.name,
+                readers=topic.readers.nodes if topic.readers else None,
                 qos=arm.qos_of(topic.name),
                 metrics=metrics_in(arm.trials_in(topic.name)),
                 verdict=verdict_in(topic.name, arm, found.verdicts[workload]),

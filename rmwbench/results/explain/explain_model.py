@@ -8,6 +8,7 @@ from typing import Literal
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.stats.estimate import Estimate
 from rmwbench.analysis.verdicts.verdict import Verdict
+from rmwbench.words.fields import absent
 
 Kind = Literal["source", "transport", "relay"]
 
@@ -115,9 +116,11 @@ class Layer:
 
 @dataclass(frozen=True, kw_only=True)
 class ArmInTopic:
-    """What an arm did in a topic that is measured by itself. `qos`: as granted."""
+    """What an arm did in a topic that is measured by itself. `readers`: the nodes that it is of,
+    where a topic's readers differ; `qos`: as granted."""
 
     topic: str
+    readers: tuple[str, ...] | None = absent()
     qos: str | None
     metrics: Mapping[str, Estimate]
     verdict: Verdict
