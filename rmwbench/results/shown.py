@@ -20,7 +20,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     NothingArrives,
     Why,
 )
-from rmwbench.analysis.verdicts.spread import Spread
+from rmwbench.analysis.verdicts.reader_spread import Spread
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.explain_model import ArmTrials, ChainAnswer, Layer, TailAnswer
 from rmwbench.results.machine.machine_model import Machine

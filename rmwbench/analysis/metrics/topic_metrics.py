@@ -79,8 +79,8 @@ def _of_readers(topics: Sequence[str], nodes: Sequence[str]) -> tuple[str, ...]:
 
 
 def _together(names: Sequence[str]) -> tuple[str, ...]:
-    """`scan_*` for each stem that several of them have."""
-    stems = Counter(map(_stem, names))
+    """`scan_*` for each stem that several of them have; a bare bundle names none."""
+    stems = Counter(_stem(name) for name in names if name)
     return tuple(f"{stem}_*" for stem, several in stems.items() if several > 1)
 
 

@@ -1,5 +1,5 @@
 """What a test's `topic` may name: a topic that its workload is judged by besides others
-(`analysis.metrics.topics`).
+(`analysis.metrics.topic_metrics`).
 
 The names follow from the suite, so a wrong one is told when the claims file is read. A suite that
 cannot be read here is not a mistake of the claims file: then `topic` is taken as it stands.

@@ -23,7 +23,7 @@ from rmwbench.report.view import (
 from rmwbench.results.answer.facts import by_what_whole
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import SuiteAnswer, TopicAnswer, TrialValue, WorkloadAnswer, WorkloadArm
-from rmwbench.results.workload import spread
+from rmwbench.results.workload import spread_words
 from rmwbench.words import numbers as fmt
 
 METRICS = (
@@ -141,8 +141,8 @@ def _facts(
     yield "× floor", TableCell(floor.full, detail=floor.basis)
     yield from (("note", flag) for flag in arm.flags)
     if arm.spread:
-        yield "readers", spread.between(arm.spread)
-        yield from list(spread.each(arm.spread))[:MOST_READERS]
+        yield "readers", spread_words.between(arm.spread)
+        yield from list(spread_words.each(arm.spread))[:MOST_READERS]
     numbers = ", ".join(map(str, trials.numbers))
     counts = f"({trials.done} done, {trials.failed} failed, {trials.void} void)"
     yield "trials", f"{numbers} {counts}"

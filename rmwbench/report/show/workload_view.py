@@ -34,7 +34,7 @@ from rmwbench.results.shown import (
     WorkloadAnswer,
     WorkloadArm,
 )
-from rmwbench.results.workload import effects, groups, interop, spread, topic_answers
+from rmwbench.results.workload import effects, groups, interop, spread_words, topic_answers
 from rmwbench.words import numbers as fmt
 
 TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
@@ -206,7 +206,7 @@ def verdict_cell(arm: AnyArm, what: str, link: str = "", before: str = "in") -> 
 def _notes(workload: WorkloadAnswer) -> Iterator[Block]:
     """What the table rests on, and what sets single arms apart."""
     for arm in workload.arms:
-        if said := spread.unlike(arm.spread):
+        if said := spread_words.unlike(arm.spread):
             yield Text(f"{arm.label}: {said}.", "strong", on=On.TERMINAL)
     if text := _resolved(workload):
         yield Text(text, "muted", on=On.TERMINAL)
@@ -294,7 +294,7 @@ def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
     yield Text(f"By {noun(found)}: {metric}, and what did not arrive; {key}. {told}.", "muted")
     for topic in found:
         for arm, whole in zip(topic.arms, workload.arms, strict=True):
-            if said := spread.unlike(arm.spread):
+            if said := spread_words.unlike(arm.spread):
                 yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
 
 
@@ -324,7 +324,9 @@ def _topics(
             answer = headline(topic)
             blocks.append(Text(answer.detail, lead=answer.answer))
         blocks.append(_topic_table(workload, topic))
-        between = [f"{arm.arm}: {spread.between(arm.spread)}" for arm in topic.arms if arm.spread]
+        between = [
+            f"{arm.arm}: {spread_words.between(arm.spread)}" for arm in topic.arms if arm.spread
+        ]
         if between:
             blocks.append(Items(between))
         if draw:

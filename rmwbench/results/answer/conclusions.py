@@ -17,7 +17,7 @@ from rmwbench.results.model import Conclusion
 from rmwbench.results.shown import AnyArm, Part, SuiteAnswer, TopicAnswer, WorkloadAnswer
 from rmwbench.results.workload.arm_own_cost import LARGE
 from rmwbench.results.workload.lost_messages import slow_of
-from rmwbench.results.workload.spread import unlike
+from rmwbench.results.workload.spread_words import unlike
 from rmwbench.words import numbers as fmt
 
 Kind = Literal["conclude", "caution"]

@@ -31,7 +31,7 @@ from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.analysis.verdicts import best, disturbed, interim, sequential
 from rmwbench.analysis.verdicts.failed_arms import with_lost
 from rmwbench.analysis.verdicts.limit_outcomes import NO_MATCH
-from rmwbench.analysis.verdicts.spread import Spread, spread
+from rmwbench.analysis.verdicts.reader_spread import Spread, spread
 from rmwbench.analysis.verdicts.unlike import ArmFacts
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -51,7 +51,7 @@ from rmwbench.results.shown import (
 from rmwbench.results.workload import chain_answer, groups
 from rmwbench.results.workload.interop import pair_of
 from rmwbench.results.workload.lost_messages import losses
-from rmwbench.results.workload.spread import unlike as unlike_readers
+from rmwbench.results.workload.spread_words import unlike as unlike_readers
 from rmwbench.suite.side import bare
 from rmwbench.suite.workload.schedule import schedule_of
 from rmwbench.words.numbers import counted, percent

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from math import isfinite
 
-from rmwbench.analysis.verdicts.spread import Reader, Spread
+from rmwbench.analysis.verdicts.reader_spread import Reader, Spread
 from rmwbench.words import numbers as fmt
 
 
