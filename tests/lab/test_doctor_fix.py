@@ -175,10 +175,10 @@ def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):
 
 
 def test_only_who_may_raise_a_hard_limit_does_it(kernel, monkeypatch):
-    monkeypatch.setattr(fixes.gather, "has_capability", lambda number: False)
+    monkeypatch.setattr(fixes.machine_facts, "has_capability", lambda number: False)
     step = fixes.FixStep("limit", "memlock", "65536:65536", "unlimited:unlimited", (1, 1))
     assert not kernel.may(step)
-    monkeypatch.setattr(fixes.gather, "has_capability", lambda number: number == 24)
+    monkeypatch.setattr(fixes.machine_facts, "has_capability", lambda number: number == 24)
     assert kernel.may(step)
 
 
