@@ -10,7 +10,8 @@ from scipy import special
 
 from rmwbench.analysis.stats.intervals import log_t
 from rmwbench.campaign.calibrate import recovery
-from rmwbench.campaign.calibrate.recovery import FAILED, RECOVERED, UNKNOWN, Check
+from rmwbench.campaign.calibrate.recovery import FAILED, RECOVERED, UNKNOWN
+from rmwbench.results.machine.machine_model import TruthCheck
 
 
 def metric(low, value, high, trials=5, interval="95 % t interval on the log of 5 trial medians"):
@@ -35,7 +36,9 @@ def test_digits_are_forgiven_and_no_more():
 
 
 def test_a_failure_outweighs_and_nothing_checked_is_nothing_told():
-    good, bad, open_ = (Check("x", outcome, "", "") for outcome in (RECOVERED, FAILED, UNKNOWN))
+    good, bad, open_ = (
+        TruthCheck("x", outcome, "", "") for outcome in (RECOVERED, FAILED, UNKNOWN)
+    )
     assert recovery.overall([good, good]) == RECOVERED
     assert recovery.overall([good, bad, open_]) == FAILED
     assert recovery.overall([good, open_]) == UNKNOWN
@@ -66,12 +69,12 @@ def test_a_law_that_is_off_is_not_held():
 
 
 def test_too_few_intervals_that_hold_their_law_are_a_failure():
-    made = lambda within: Check("x", RECOVERED, "", "", within)  # noqa: E731
+    made = lambda within: TruthCheck("x", RECOVERED, "", "", within)  # noqa: E731
     assert (
         recovery.coverage_is_plausible([made(True)] * 18 + [made(False)] * 2).outcome == RECOVERED
     )
     assert recovery.coverage_is_plausible([made(True)] * 14 + [made(False)] * 6).outcome == FAILED
-    assert recovery.coverage_is_plausible([Check("x", RECOVERED, "", "")]) is None
+    assert recovery.coverage_is_plausible([TruthCheck("x", RECOVERED, "", "")]) is None
 
 
 @given(

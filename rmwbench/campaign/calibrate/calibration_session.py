@@ -22,7 +22,6 @@ from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import aa, grid, skew, truths
 from rmwbench.campaign.calibrate.own_cost import own_cost
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign
-from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.run import Runner
@@ -30,7 +29,7 @@ from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.middleware import Worker, find_workers, require_workers
-from rmwbench.results.machine.machine_model import Calibrated, NotTested
+from rmwbench.results.machine.machine_model import Calibrated, NotTested, Truth
 from rmwbench.results.model import document
 
 INSTRUMENT = ("synthetic", "null")

@@ -16,15 +16,15 @@ import numpy as np
 
 from rmwbench.campaign.calibrate import law, recovery
 from rmwbench.campaign.calibrate.grid import BLOCK_NS, PLAIN, RATIO, GridArm
-from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, SyntheticTrial
 from rmwbench.codes import Code
+from rmwbench.results.machine.machine_model import TruthCheck
 
 LOST = ("lost_start", "lost_middle", "lost_end")
 PROBE_INTERVAL_NS = 50e6
 """The shortest time between two probes of the barrier (rmwbench/campaign/trial/timeouts.py)."""
 
-Checks = Iterator[Check]
+Checks = Iterator[TruthCheck]
 
 
 class Subject:
@@ -38,13 +38,13 @@ class Subject:
     def metric(self, name: str) -> dict[str, Any]:
         return self.evidence.metric(self.workload, self.arm.name, name)
 
-    def each(self, metric: str, check: Callable[[SyntheticTrial, float], Check]) -> Check:
+    def each(self, metric: str, check: Callable[[SyntheticTrial, float], TruthCheck]) -> TruthCheck:
         """The check of every trial's value as one: the first that failed, else the last."""
         values = self.evidence.per_trial(self.workload, self.arm.name, metric)
         checks = [
             check(trial, values[trial.trial])
             if trial.trial in values
-            else Check(
+            else TruthCheck(
                 metric, recovery.FAILED, "a value in each trial", f"none in trial {trial.trial}"
             )
             for trial in self.trials
@@ -63,7 +63,7 @@ class Subject:
             metric, lambda t, found: recovery.between(what, found, truth(t) - slack(t), truth(t))
         )
 
-    def told(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> Check:
+    def told(self, counter: str, truth: Callable[[SyntheticTrial], float]) -> TruthCheck:
         """The worker did what it had said it would."""
         what = f"the worker's own count, {counter}"
         return _worst(
@@ -249,7 +249,7 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
             if attested.startswith(f"{arm.options['path']} ")
             else recovery.FAILED
         )
-        yield Check(
+        yield TruthCheck(
             "the path is attested", outcome, str(arm.options["path"]), attested or "nothing"
         )
         return
@@ -258,12 +258,12 @@ def path(evidence: SyntheticCampaign, workload: str, arm: GridArm) -> Checks:
     excused = [line for line in lines if line.cause == "machine"]
     missed = len(lines) - len(set(map(id, caught)) | set(map(id, excused)))
     outcome = recovery.FAILED if missed else recovery.RECOVERED if caught else recovery.UNKNOWN
-    yield Check(
+    yield TruthCheck(
         "every trial is void for its path", outcome, f"{len(lines)} void", f"{len(caught)} void"
     )
     printed = found["metrics"].get("response_latency_p50", {})
     outcome = recovery.RECOVERED if "no_data" in printed else recovery.FAILED
-    yield Check(
+    yield TruthCheck(
         "no number is printed for it",
         outcome,
         "no data",
@@ -284,7 +284,7 @@ def twins(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
             if verdict == "no data"
             else recovery.FAILED
         )
-        yield Check(f"verdict of `{arm.name}`", outcome, "equivalent or undecided", verdict)
+        yield TruthCheck(f"verdict of `{arm.name}`", outcome, "equivalent or undecided", verdict)
 
 
 def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -> Checks:
@@ -296,7 +296,7 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
     common = {t.block for t in quick.trials} & {t.block for t in slow.trials}
     verdict = evidence.arm(workload, slow.arm.name)["verdict"]
     if len(common) < 5:
-        yield Check(
+        yield TruthCheck(
             "verdict", recovery.UNKNOWN, "worse", f"{len(common)} blocks have both, 5 are needed"
         )
         return
@@ -315,9 +315,11 @@ def apart(evidence: SyntheticCampaign, workload: str, arms: Sequence[GridArm]) -
             recovery.UNKNOWN,
             f"undecided, ratio {ratio['value']} [{ratio['low']}, {ratio['high']}]",
         )
-    yield Check(f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", found)
+    yield TruthCheck(
+        f"verdict of `{slow.arm.name}`", outcome, f"worse than {quick.arm.name}", found
+    )
     if "value" not in ratio:
-        yield Check("the ratio", recovery.FAILED, f"{RATIO}", "no ratio")
+        yield TruthCheck("the ratio", recovery.FAILED, f"{RATIO}", "no ratio")
         return
     machine = [_machine_factor(s) for s in (quick, slow)]
     yield recovery.holds(
@@ -371,7 +373,7 @@ def _accounted(s: Subject) -> Checks:
     yield _worst(uncounted)
 
 
-def _recorded(s: Subject) -> Check:
+def _recorded(s: Subject) -> TruthCheck:
     """The records themselves hold each message as often as it was to arrive whole, and no other."""
     what, checks = "messages that differ from their fate in the records", []
     for t in s.trials:
@@ -455,11 +457,11 @@ def _expected_overtaken(t: SyntheticTrial, by_ns: float) -> tuple[float, float]:
 
 def _beside(
     what: str, metric: Mapping[str, Any], truth: float, plain: Mapping[str, Any], more: float = 0.0
-) -> Check:
+) -> TruthCheck:
     """The interval of an injected arm holds the truth, less at most what the uninjected arm
     costs."""
     if "high" not in plain:
-        return Check(
+        return TruthCheck(
             what,
             recovery.UNKNOWN,
             f"{truth:.6g}",
@@ -468,7 +470,7 @@ def _beside(
     return recovery.holds(what, metric, truth, below=float(plain["high"]) + more)
 
 
-def _paired(s: Subject, metric: str, truth: float) -> Check:
+def _paired(s: Subject, metric: str, truth: float) -> TruthCheck:
     """What this arm costs more than the uninjected one, block by block, at 99.9 %. Burning warms
     caches and wakes processors, so the uninjected cost itself is the width by which the truth may
     be missed."""
@@ -480,7 +482,7 @@ def _paired(s: Subject, metric: str, truth: float) -> Check:
     common = sorted(injected.keys() & plain.keys())
     what = f"{metric}, more than the uninjected arm"
     if len(common) < 3:
-        return Check(what, recovery.UNKNOWN, f"{truth:.6g}", f"{len(common)} blocks have both")
+        return TruthCheck(what, recovery.UNKNOWN, f"{truth:.6g}", f"{len(common)} blocks have both")
     _, low, high = plain_t(
         np.array([injected[b] - plain[b] for b in common]), recovery.LAW_CONFIDENCE
     )
@@ -488,6 +490,6 @@ def _paired(s: Subject, metric: str, truth: float) -> Check:
     return recovery.between(what, truth, low - width, high + width)
 
 
-def _worst(checks: Sequence[Check]) -> Check:
+def _worst(checks: Sequence[TruthCheck]) -> TruthCheck:
     failed = itertools.chain((c for c in checks if c.outcome == recovery.FAILED), checks[-1:])
     return next(failed)

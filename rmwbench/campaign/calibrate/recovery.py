@@ -9,14 +9,12 @@ trials; no number here is a tolerance chosen to make a check pass.
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import special
 
-from rmwbench.results.machine import machine_model as model
-from rmwbench.results.machine.machine_model import Outcome
+from rmwbench.results.machine.machine_model import Outcome, TruthCheck
 
 RECOVERED: Outcome = "recovered"
 FAILED: Outcome = "failed"
@@ -31,28 +29,7 @@ checks would fail. How many of the 95 % intervals hold it is counted beside
 (`coverage_is_plausible`)."""
 
 
-@dataclass(frozen=True)
-class Check:
-    """One statement about a report. `expected` and `found` are for a person; `within_95` says of a
-    law's value whether the interval as reported holds it, None where no law is at stake."""
-
-    what: str
-    outcome: Outcome
-    expected: str
-    found: str
-    within_95: bool | None = None
-
-    def shown(self) -> model.TruthCheck:
-        return model.TruthCheck(
-            what=self.what,
-            outcome=self.outcome,
-            expected=self.expected,
-            found=self.found,
-            within_95=self.within_95,
-        )
-
-
-def overall(checks: Sequence[Check]) -> Outcome:
+def overall(checks: Sequence[TruthCheck]) -> Outcome:
     """A truth is recovered when all of its checks are; one that failed outweighs any that could not
     tell."""
     outcomes = {check.outcome for check in checks}
@@ -61,36 +38,38 @@ def overall(checks: Sequence[Check]) -> Outcome:
     return RECOVERED if outcomes == {RECOVERED} else UNKNOWN
 
 
-def equal(what: str, found: float, truth: float) -> Check:
+def equal(what: str, found: float, truth: float) -> TruthCheck:
     """Equal to the document's digits: for counts, and for what two programs computed from the same
     records."""
     same = math.isclose(found, truth, rel_tol=DIGITS, abs_tol=1e-12)
-    return Check(what, RECOVERED if same else FAILED, _text(truth), _text(found))
+    return TruthCheck(what, RECOVERED if same else FAILED, _text(truth), _text(found))
 
 
-def between(what: str, found: float, low: float, high: float) -> Check:
+def between(what: str, found: float, low: float, high: float) -> TruthCheck:
     """In [low, high], whose width is what the machine added."""
     inside = _reaches(low, found) and _reaches(found, high)
-    return Check(what, RECOVERED if inside else FAILED, _span(low, high), _text(found))
+    return TruthCheck(what, RECOVERED if inside else FAILED, _span(low, high), _text(found))
 
 
 def holds(
     what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0, above: float = 0.0
-) -> Check:
+) -> TruthCheck:
     """Whether the reported interval holds the truth, of whose ends `below` and `above` may be the
     machine's doing."""
     if "value" not in metric:
-        return Check(
+        return TruthCheck(
             what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
         )
     low, high = (float(metric[end]) for end in ("low", "high"))
     inside = _reaches(low - below, truth) and _reaches(truth, high + above)
-    return Check(
+    return TruthCheck(
         what, RECOVERED if inside else FAILED, _text(truth), _span(low - below, high + above)
     )
 
 
-def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0) -> Check:
+def holds_law(
+    what: str, metric: Mapping[str, Any], truth: float, *, below: float = 0.0
+) -> TruthCheck:
     """Whether an interval over trials holds what the law itself promises (not what was drawn this
     time).
 
@@ -98,13 +77,13 @@ def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: floa
     trials − 1 degrees of freedom, on the logarithms where it was made there.
     """
     if "value" not in metric:
-        return Check(
+        return TruthCheck(
             what, UNKNOWN, _text(truth), f"no value: {metric.get('no_data', 'a bound only')}"
         )
     value, low, high = (float(metric[name]) for name in ("value", "low", "high"))
     trials = int(metric["trials"])
     if trials < 2 or not math.isfinite(high):
-        return Check(what, UNKNOWN, _text(truth), "no interval over trials")
+        return TruthCheck(what, UNKNOWN, _text(truth), "no interval over trials")
     wider = float(
         special.stdtrit(trials - 1, (1 + LAW_CONFIDENCE) / 2)
         / special.stdtrit(trials - 1, (1 + 0.95) / 2)
@@ -115,10 +94,10 @@ def holds_law(what: str, metric: Mapping[str, Any], truth: float, *, below: floa
         least, most = value - wider * (value - low), value + wider * (high - value)
     within = lambda a, b: _reaches(a - below, truth) and _reaches(truth, b)  # noqa: E731
     outcome = RECOVERED if within(least, most) else FAILED
-    return Check(what, outcome, _text(truth), _span(low - below, high), within(low, high))
+    return TruthCheck(what, outcome, _text(truth), _span(low - below, high), within(low, high))
 
 
-def coverage_is_plausible(checks: Sequence[Check]) -> Check | None:
+def coverage_is_plausible(checks: Sequence[TruthCheck]) -> TruthCheck | None:
     """Whether as many of the 95 % intervals hold their law's value as 95 % can explain; None where
     none was asked.
 
@@ -131,7 +110,7 @@ def coverage_is_plausible(checks: Sequence[Check]) -> Check | None:
     n, hit = len(asked), sum(bool(check.within_95) for check in asked)
     chance = float(special.bdtr(hit, n, 0.95))
     outcome = RECOVERED if chance >= 0.001 else FAILED
-    return Check(
+    return TruthCheck(
         "95 % intervals that hold their law's value",
         outcome,
         f"about {0.95 * n:.0f} of {n}",

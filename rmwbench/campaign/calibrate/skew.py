@@ -16,12 +16,11 @@ from typing import Any
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.calibrate import recovery
-from rmwbench.campaign.calibrate.recovery import Check
-from rmwbench.campaign.calibrate.truths import Truth
 from rmwbench.campaign.run import Runner
 from rmwbench.codes import Code
 from rmwbench.lab import visible
 from rmwbench.lab.middleware import Worker
+from rmwbench.results.machine.machine_model import Truth, TruthCheck
 
 AHEAD_S = 3
 """unshare(1) takes whole seconds."""
@@ -79,7 +78,7 @@ def judge(lines: Sequence[TrialLine], shown: Callable[[], dict[str, Any]]) -> Tr
     if lines and not told:
         outcome = recovery.UNKNOWN
     reason = (found[0].reason or found[0].status).splitlines()[0] if found else "no trial"
-    check = Check(
+    check = TruthCheck(
         "every trial is void for its clock",
         outcome,
         "all void",
@@ -92,6 +91,6 @@ def judge(lines: Sequence[TrialLine], shown: Callable[[], dict[str, Any]]) -> Tr
     outcome = recovery.FAILED if printed else recovery.RECOVERED
     checks = (
         check,
-        Check("no number is printed for it", outcome, "0 numbers", f"{printed} numbers"),
+        TruthCheck("no number is printed for it", outcome, "0 numbers", f"{printed} numbers"),
     )
     return Truth(NAME, "skewed", f"{AHEAD_S} s ahead", recovery.overall(checks), checks)

@@ -1,40 +1,14 @@
 """The verdict on each injected truth of a finished campaign of the grid."""
 
-import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.campaign.calibrate import checks, recovery
 from rmwbench.campaign.calibrate.grid import GridWorkload
-from rmwbench.campaign.calibrate.recovery import Check
 from rmwbench.campaign.calibrate.synthetic_campaign import SyntheticCampaign, TrialLost, Untestable
 from rmwbench.results.machine import machine_model as model
-from rmwbench.results.machine.machine_model import Outcome
-
-
-@dataclass(frozen=True)
-class Truth:
-    """One truth: what was injected where, how its checks ended, and why there are none where there
-    are none."""
-
-    truth: str
-    workload: str
-    arm: str
-    outcome: Outcome
-    checks: tuple[Check, ...]
-    reason: str | None = None
-
-    def shown(self) -> model.Truth:
-        return model.Truth(
-            truth=self.truth,
-            workload=self.workload,
-            arm=self.arm,
-            outcome=self.outcome,
-            reason=self.reason,
-            checks=tuple(check.shown() for check in self.checks),
-        )
+from rmwbench.results.machine.machine_model import Truth, TruthCheck
 
 
 def judge(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> list[Truth]:
@@ -73,7 +47,7 @@ def _of(evidence: SyntheticCampaign, workload: GridWorkload) -> Iterator[Truth]:
                 yield _judged(truth, name, arm.name, lambda a=arm: checks.path(evidence, name, a))
 
 
-def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Check]]) -> Truth:
+def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[TruthCheck]]) -> Truth:
     try:
         found = tuple(make())
     except Untestable as why:
@@ -100,14 +74,10 @@ def shown(found: Sequence[Truth], *, void_trials: int) -> model.Truths:
         unknown=ends[recovery.UNKNOWN],
         checks=sum(len(truth.checks) for truth in found),
         void_trials=void_trials,
-        list_=tuple(truth.shown() for truth in found),
+        list_=tuple(found),
     )
 
 
 def voided(evidence: SyntheticCampaign) -> int:
     """Trials that the machine took."""
     return sum(1 for line in evidence.bundle.trials("void") if line.cause == "machine")
-
-
-def finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -58,7 +58,7 @@ def asked_bytes(text: str, side: str = "receive") -> int | None:
 
 
 @dataclass(frozen=True)
-class Ungranted:
+class UngrantedBuffer:
     """A buffer to `receive` or to `send` of which the kernel grants less than is asked; `setting`
     is the sysctl that caps it."""
 
@@ -67,25 +67,20 @@ class Ungranted:
     granted_bytes: int
     setting: str
 
-    @property
-    def text(self) -> str:
-        return (
-            f"asks for a {self.side} buffer of {self.asked_bytes} bytes, the kernel grants "
-            f"{self.granted_bytes}: sysctl -w {self.setting}={self.asked_bytes}"
-        )
 
-
-def ungranted(text: str, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
+def ungranted(text: str, sysctls: Mapping[str, Any]) -> tuple[UngrantedBuffer, ...]:
     """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
     found = []
     for side, limit in LIMITS.items():
         asked, most = asked_bytes(text, side), sysctls.get(limit)
         if asked is not None and most is not None and int(most) < asked:
-            found.append(Ungranted(side, asked, int(most), limit))
+            found.append(UngrantedBuffer(side, asked, int(most), limit))
     return tuple(found)
 
 
-def of_cell(cell: Cell, workers: Workers, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
+def of_cell(
+    cell: Cell, workers: Workers, sysctls: Mapping[str, Any]
+) -> tuple[UngrantedBuffer, ...]:
     """Of all sides of its arm; nothing is known of one without a worker."""
     found = [
         one
@@ -96,14 +91,14 @@ def of_cell(cell: Cell, workers: Workers, sysctls: Mapping[str, Any]) -> tuple[U
     return tuple(dict.fromkeys(found))
 
 
-def of_side(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> tuple[Ungranted, ...]:
+def of_side(side: Side, worker: Worker, sysctls: Mapping[str, Any]) -> tuple[UngrantedBuffer, ...]:
     return ungranted(resolved_profile(side, worker)["text"], sysctls)
 
 
 def told(cells: Iterable[Cell], workers: Workers, sysctls: Mapping[str, Any]) -> list[str]:
     """A line for each wish, with its arms and the one command that grants it, for whoever is about
     to run them."""
-    arms: dict[Ungranted, list[str]] = {}
+    arms: dict[UngrantedBuffer, list[str]] = {}
     for cell in cells:
         for one in of_cell(cell, workers, sysctls):
             arms.setdefault(one, []).append(cell.arm.name)

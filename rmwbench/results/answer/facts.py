@@ -471,6 +471,8 @@ Fact = (
 )  # fmt: skip
 
 
+_ADVISING = (Best, BestByDelivery, OnlyOne, Equal, Between, OverTopics)
+"""These say what to take."""
 _OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ")
 
 
@@ -492,7 +494,7 @@ def sentence(facts: Iterable[Fact], order: Words, *, advise: bool = False) -> st
             clauses[-1] += f", {fact.arm} {fmt.percent(fact.fates.lost)}"
         else:
             clauses.append(
-                getattr(fact, "advice", fact.clause)(order) if advise else fact.clause(order)
+                fact.advice(order) if advise and isinstance(fact, _ADVISING) else fact.clause(order)
             )
         losing = is_loss
     text = "; ".join(clauses)

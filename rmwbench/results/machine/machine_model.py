@@ -15,10 +15,10 @@ Outcome = Literal["recovered", "failed", "could not tell"]
 Difference = Literal["no difference", "different", "could not tell"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class TruthCheck:
-    """One statement about a report. `within_95`: whether the interval as reported holds a law's
-    value, where that was asked."""
+    """One statement about a report. `expected` and `found` are for a person; `within_95`: whether
+    the interval as reported holds a law's value, where that was asked."""
 
     what: str
     outcome: Outcome
@@ -27,7 +27,7 @@ class TruthCheck:
     within_95: bool | None = absent()
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Truth:
     """What was injected where, and how its checks ended. `reason`: why there are none."""
 
@@ -35,8 +35,8 @@ class Truth:
     workload: str
     arm: str
     outcome: Outcome
-    reason: str | None
     checks: tuple[TruthCheck, ...]
+    reason: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
