@@ -88,6 +88,11 @@ class TableColumn:
     link: str = ""
 
 
+Head = TableColumn | tuple[str, bool] | str
+"""A column as a table is given it: a title alone has no numbers below it, or (title, whether of
+numbers)."""
+
+
 @dataclass(frozen=True)
 class TableRow:
     """`heading`: what stands above this row and those that follow. `anchor`: where links lead."""
@@ -135,11 +140,10 @@ class Facts(Block):
 
 @dataclass(frozen=True)
 class Table(Block):
-    """No cell is empty for something absent. A column is a title alone where it has no numbers, or
-    (title, whether of numbers). `look`: what a page makes of it; `wide`: a table of
+    """No cell is empty for something absent. `look`: what a page makes of it; `wide`: a table of
     thousands of lines, of which a terminal breaks none; `most`: so many rows a terminal has."""
 
-    columns: Sequence[TableColumn | tuple[str, bool] | str]
+    columns: Sequence[Head]
     rows: Sequence[TableRow | Sequence[TableCell | str]]
     title: str = ""
     look: str = ""
@@ -234,7 +238,7 @@ def row(value: TableRow | Sequence[TableCell | str]) -> TableRow:
     return value if isinstance(value, TableRow) else TableRow(value)
 
 
-def column(value: TableColumn | tuple[str, bool] | str) -> TableColumn:
+def column(value: Head) -> TableColumn:
     if isinstance(value, str):
         return TableColumn(value)
     return value if isinstance(value, TableColumn) else TableColumn(*value)

@@ -103,7 +103,7 @@ def show(
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
-    from rmwbench.published.claims.view import link_to_reports, suite_table, view
+    from rmwbench.published.claims.view import Depth, link_to_reports, suite_table, view
 
     path = page(out, html)
     if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:
@@ -141,7 +141,7 @@ def show(
 
         typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
         return
-    depth = "cells" if wanted.ids else "reasons" if words or heading or verdicts else "brief"
+    depth: Depth = "cells" if wanted.ids else "reasons" if words or heading or verdicts else "brief"
     link = None if path is None else link_to_reports(given, path)
     deliver(view(made, depth, suites=rows, link=link), path, markdown=markdown)
 

@@ -357,7 +357,7 @@ def _document(
 
 
 def _view(doc: dict[str, Any]) -> "View":
-    from rmwbench.report.view import Items, Table, Text, View
+    from rmwbench.report.view import Block, Items, Table, Text, View
     from rmwbench.words import numbers as fmt
 
     rows: list[tuple[str, ...]] = []
@@ -381,7 +381,7 @@ def _view(doc: dict[str, Any]) -> "View":
     budget = f"--budget {math.ceil(doc['budget_s'])}s{where} -o DIR"
     command = f"rmwbench published report {doc['evaluation']} {budget}"
     told = ", ".join(f"{name} ({verb})" for name, verb in doc["without_runs"].items())
-    answer = [Items(absent, "warning", mark="!")] if absent else []
+    answer: list[Block] = [Items(absent, "warning", mark="!")] if absent else []
     answer += [Text(estimated), Text(f"Nothing runs in {told}.")]
     answer.append(Text(f"To run it and write the report: `{command}`", "strong"))
     return View(title=TITLE, about=[table], answer=answer)

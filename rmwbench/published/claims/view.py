@@ -24,6 +24,7 @@ from rmwbench.report.page import asset, environment
 from rmwbench.report.view import (
     Block,
     Facts,
+    Head,
     Html,
     Items,
     On,
@@ -278,9 +279,9 @@ def suite_table(suites: "Sequence[SuiteRow]") -> Table:
     too, what became of its statements, and the minutes that its trials took."""
     states = [name for name in STATES if any(name in row.states for row in suites)]
     rmws = list(suites[0].by_rmw) if suites else []
-    numbers = ("conditions", "original", "measured", "original measured", "as long")
-    numbers += (*(f"with {rmw}" for rmw in rmws), "statements", *states, "minutes")
-    columns = ["source", "suite", *((name, True) for name in numbers)]
+    numbers = ["conditions", "original", "measured", "original measured", "as long"]
+    numbers += [*(f"with {rmw}" for rmw in rmws), "statements", *states, "minutes"]
+    columns: list[Head] = ["source", "suite", *((name, True) for name in numbers)]
     return Table(columns, [_of_suite(row, rmws, states) for row in suites])
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from rmwbench.analysis.verdicts.verdict import By
 from rmwbench.errors import UserError
 from rmwbench.published.committee.report_parts import Report, SectionPart, candidate
-from rmwbench.report.view import Items, Section, Table, Text, View
+from rmwbench.report.view import Head, Items, Section, Table, Text, View
 from rmwbench.results.answer.facts import contenders, verdict_of
 from rmwbench.results.model import Ratio
 from rmwbench.results.model import document as plain
@@ -136,7 +136,7 @@ def view(doc: Mapping[str, Any]) -> View:
     counts.append(
         ("all together", *(sum(column) for column in list(zip(*counts, strict=True))[1:]))
     )
-    columns = ["section", *((str(said), True) for said in Agreement)]
+    columns: list[Head] = ["section", *((str(said), True) for said in Agreement)]
     sections = [Section("", [Table(columns, [tuple(map(str, row)) for row in counts])])]
     if doc["contrary"]:
         heads = ("section", "workload", "candidate", "the first", "the second")

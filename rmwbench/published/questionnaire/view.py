@@ -138,9 +138,9 @@ def _measured(question: Mapping[str, Any]) -> Iterator[Table]:
     names = [name for name in question["metrics"] if name in titles]
     columns = [TableColumn("campaign: cell, arm"), *(TableColumn(titles[name]) for name in names)]
     rows, last = [], ""
-    for (middleware, place), found in cells.items():
+    for (middleware, cell), found in cells.items():
         values = [found.get(name, "–") for name in names]
-        rows.append(TableRow([place, *values], heading=middleware if middleware != last else ""))
+        rows.append(TableRow([cell, *values], heading=middleware if middleware != last else ""))
         last = middleware
     if rows:
         yield Table(columns, rows)

@@ -5,7 +5,7 @@ from typing import Any
 
 from rmwbench.published.community.far_apart import FAR_APART_DAYS
 from rmwbench.published.community.github import engagement_charts as pictures
-from rmwbench.report.view import Picture, Section, Table, Text, View, panel
+from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
 from rmwbench.words import numbers as fmt
 
 _LOG = (
@@ -121,7 +121,7 @@ def _reading(asked: bool, git: bool) -> Section:
 
 def _kind(found: list[dict[str, Any]], kind: str, title: str, draw: bool) -> Section:
     pull = kind == "pulls"
-    columns = ["repository", ("opened", True), ("open", True)]
+    columns: list[Head] = ["repository", ("opened", True), ("open", True)]
     columns += [("merged", True), ("closed unmerged", True)] if pull else [("closed", True)]
     columns += [
         ("median days to close", True),
@@ -231,7 +231,7 @@ def _facts(found: list[dict[str, Any]]) -> Section:
     known = {fact for r in found for fact, value in r["facts"].items() if "value" in value}
     shown = [fact for fact in _FACTS if fact in known]
     rows = [[r["name"], _window(r), *(_fact(_of(r, fact)) for fact in shown)] for r in found]
-    columns = ("repository", "window", *((_FACTS[fact], True) for fact in shown))
+    columns: list[Head] = ["repository", "window", *((_FACTS[fact], True) for fact in shown)]
     return panel("Size and activity", _reasons(found), Table(columns, rows) if shown else None)
 
 
@@ -286,7 +286,7 @@ def _months(found: list[dict[str, Any]], draw: bool) -> Section:
         for r in found
         for m in r["months"]
     ]
-    columns = ("repository", "month", *((n.replace("_", " "), True) for n in names))
+    columns: list[Head] = ["repository", "month", *((n.replace("_", " "), True) for n in names)]
     drawn = []
     if draw:
         for what in ("pulls_opened", "issues_opened", "commits"):

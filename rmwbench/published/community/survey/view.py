@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rmwbench.published.community.survey.answer_charts import answers as picture
-from rmwbench.report.view import Picture, Section, Table, Text, View, panel
+from rmwbench.report.view import Head, Picture, Section, Table, Text, View, panel
 
 READING = (
     "Answers are compared by order alone; there are no means. Those without an opinion are left "
@@ -19,7 +19,14 @@ READING = (
 def view(doc: dict[str, Any], *, draw: bool = False) -> View:
     """The view; `draw` makes the pictures too."""
     groups = doc["groups"]
-    columns = ["", "question", "group", ("n", True), "median [95 %]", ("above the middle", True)]
+    columns: list[Head] = [
+        "",
+        "question",
+        "group",
+        ("n", True),
+        "median [95 %]",
+        ("above the middle", True),
+    ]
     rows = []
     for question in doc["questions"]:
         for place, name in enumerate(groups):

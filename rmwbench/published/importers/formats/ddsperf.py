@@ -247,9 +247,9 @@ def _received(name: str, found: _Output, out: Published) -> None:
     for t, shown, i in zip(times, rate10, range(len(times)), strict=True):
         since = slice(max(0, i - 9), i + 1)
         right = _per_second(delta[since], seconds[since])
-        note = None if right is not None else NO_TIME
+        why = None if right is not None else NO_TIME
         at = SeriesPoints(out, "ddsperf", name, f"{i + 1} ({t:g} s)", min(10, i + 1))
-        at("rate_10s", "kS/s", float(shown), right, note)
+        at("rate_10s", "kS/s", float(shown), right, why)
     n, gone = float(total[-1]), float(total_lost[-1])
     note = "by sequence number; what never came at the end is not counted"
     SeriesPoints(out, "ddsperf", name, count=int(n))("lost", "messages", gone, gone, note)

@@ -150,23 +150,23 @@ def _question(
     if fast is None or cyclone is None or fast_shown is None or cyclone_shown is None:
         return
     differences = (cyclone_shown - fast_shown, cyclone - fast)
-    note = "the sign flips" if differences[0] * differences[1] < 0 else None
-    SeriesPoints(out, "survey", "Cyclone − Fast", x)("difference", "1 to 5", *differences, note)
+    flip = "the sign flips" if differences[0] * differences[1] < 0 else None
+    SeriesPoints(out, "survey", "Cyclone − Fast", x)("difference", "1 to 5", *differences, flip)
     p = mann_whitney(scores["Cyclone"], scores["Fast"])
-    note = "Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
+    method = "Mann-Whitney, two-sided, ties corrected; not corrected for the number of questions"
     both = len(scores["Cyclone"]) + len(scores["Fast"])
     point = SeriesPoints(out, "survey", "Cyclone against Fast", x, both)
-    point("p_value", "", None, p, note if p is not None else "no data: all answers are the same")
+    point("p_value", "", None, p, "no data: all answers are the same" if p is None else method)
 
 
 def _distribution(point: SeriesPoints, given: Sequence[str], answers: Sequence[str]) -> None:
     """`given`: those of the answers that are on the scale."""
     for score, label in LABELS.items() if given else ():
-        shares = [
+        applied, documented = (
             100 * sum(scale[a] == score for a in given) / len(given)
             for scale in (APPLIED, DOCUMENTED)
-        ]
-        replace(point, x=label)("sentiment", "%", *shares)
+        )
+        replace(point, x=label)("sentiment", "%", applied, documented)
     for answer, votes in Counter(filter(None, answers)).items():
         replace(point, x=answer, count=len(answers))("answers", "responses", None, float(votes))
 
@@ -191,7 +191,9 @@ def _profile(
         SeriesPoints(out, "survey", name)("responses", "responses", shown, float(len(found)), note)
     for name, words in PROFILE.items():
         column = _find(header, words)
-        for group, found in groups.items() if column is not None else ():
+        if column is None:
+            continue
+        for group, found in groups.items():
             votes = Counter(row[column].strip() for row in found if row[column].strip())
             folded = Counter({answer: n for answer, n in votes.items() if n > 1})
             if alone := sum(n for n in votes.values() if n == 1):
