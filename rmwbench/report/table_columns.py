@@ -8,7 +8,7 @@ still in the report, behind its arm.
 
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Metric
 from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.results.shown import AnyArm, Part, TopicAnswer, WorkloadAnswer
 from rmwbench.words import numbers as fmt
@@ -39,6 +39,9 @@ CONSUMED = Column("consumed", "consumed p50", ("consumed_latency_p50",), "beside
 WRITING = Column("writing", "writing p50", ("writing_p50",), "beside")
 
 COLUMNS = (MEDIAN, TAIL, LOSS, PUBLISH, CPU, MEMORY)
+QUEUEING = (replace(MEDIAN, title="queueing p50"), replace(TAIL, title="queueing tail"))
+"""What the latencies of a workload that is judged by what gets through are: how long messages wait
+in queues that are always full."""
 BESIDE = (SERVICE, CONSUMED)
 """Shown where some arm's is apart from its response latency by more than a tenth: then the time
 before the publish call (writing the payload, or a late schedule) or after the message was taken
@@ -85,8 +88,7 @@ ASKED_FOR = (
 
 
 def of(part: Part) -> tuple[Column, ...]:
-    """The columns of a workload: its primary metric unless all workloads have it, these, and what
-    was asked for."""
+    """The columns of a workload: its primary metric, these, and what was asked for."""
     if is_bring_up(part):
         return BRING_UP
     if is_idle(part):
@@ -96,20 +98,14 @@ def of(part: Part) -> tuple[Column, ...]:
         return (*TOPIC[:place], *_writing(part), LOSS, *_fates(part), *TOPIC[place + 1 :])
     if is_by_topic(part):
         return (CPU, MEMORY)
-    primary = part.primary_metric
-    everywhere = (*COLUMNS, *BESIDE, WRITING, NEVER_SENT, LATE, *ASKED_FOR)
-    known = {name for column in everywhere for name in column.metrics}
-    entry = GLOSSARY.get(primary)
-    own = (
-        (Column("primary", entry.title, (entry.name,), "latency"),)
-        if entry and primary not in known
-        else ()
-    )
     there = [c for c in ASKED_FOR if any(arm.value(c.metrics[0]) is not None for arm in part.arms)]
     beside = [c for c in BESIDE if any(_is_apart(arm, c.metrics[0]) for arm in part.arms)]
     beside += _writing(part)
-    found = (*own, MEDIAN, TAIL, *beside, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
-    return tuple(one for one in found if one in own or not _is_of_parts(one, part))
+    entry = GLOSSARY.get(part.primary_metric)
+    latencies = QUEUEING if entry is not None and entry.whole_window else (MEDIAN, TAIL, *beside)
+    found = (*latencies, LOSS, *_fates(part), PUBLISH, CPU, MEMORY, *there)
+    ordered = found if entry is None else _primary_first(entry, found)
+    return (ordered[0], *(one for one in ordered[1:] if not _is_of_parts(one, part)))
 
 
 def _is_of_parts(column: Column, part: Part) -> bool:
@@ -117,6 +113,15 @@ def _is_of_parts(column: Column, part: Part) -> bool:
     if not isinstance(part, WorkloadAnswer) or not part.topics:
         return False
     return all(arm.value(name) is None for arm in part.arms for name in column.metrics)
+
+
+def _primary_first(entry: Metric, columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The column of the primary metric is the first."""
+    there = next((one for one in columns if entry.name in one.metrics), None)
+    others = tuple(one for one in columns if one is not there)
+    if there is None or len(there.metrics) > 1:
+        return (Column("primary", entry.title, (entry.name,), "latency"), *others)
+    return (replace(there, group="latency"), *others)
 
 
 def _fates(part: Part) -> list[Column]:
@@ -194,6 +199,7 @@ def chosen(part: Part, column: Column) -> str | None:
 
 def title(column: Column, metric: str | None) -> str:
     """The header; the tail column is named after its percentile."""
-    if column is TAIL and metric:
-        return metric.rsplit("_", 1)[-1]
-    return column.title
+    if column.key != TAIL.key or not metric:
+        return column.title
+    quantile = metric.rsplit("_", 1)[-1]
+    return quantile if column is TAIL else column.title.replace("tail", quantile)

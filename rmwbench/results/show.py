@@ -40,12 +40,20 @@ from rmwbench.results.shown import (
     Tuning,
     WorkloadAnswer,
 )
-from rmwbench.results.workload import chart_points, effects, groups, outcomes, topic_answers
+from rmwbench.results.workload import (
+    chart_points,
+    effects,
+    factor_levels,
+    groups,
+    outcomes,
+    topic_answers,
+)
 from rmwbench.results.workload.arm_own_cost import own_share
 from rmwbench.results.workload.cost_growth import growths
 from rmwbench.results.workload.interop import matrix
 from rmwbench.results.workload.workload_arm import ArmReport, floors
 from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import level_name
 
 if TYPE_CHECKING:  # what reads suites takes long to import
     from rmwbench.suite.limits import LimitsFile
@@ -89,6 +97,7 @@ def summarise(
         **_features("of_campaign", bundle, found),
         conclusions=(),
         more=more(workloads, found.rules.minutes_per_block),
+        levels=factor_levels.judged(arms, level),
         growth=growths(arms),
         glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
     )
@@ -176,7 +185,7 @@ def _workload(
         workload=w.name,
         name=w.workload,
         levels=w.levels,
-        title=w.title,
+        title=_title(w),
         description=w.description,
         primary_metric=w.primary_metric,
         arms=shown,
@@ -213,6 +222,12 @@ def _expected(
     }
 
 
+def _title(w: Comparison) -> str:
+    """With its levels, which tell several of one workload apart: `state, 2 readers`."""
+    levels_of = (level_name(factor, level) for factor, level in w.levels.items())
+    return ", ".join([w.title if w.title != w.name else w.workload, *levels_of])
+
+
 def _features(name: str, *arguments: Any) -> dict[str, Any]:
     """The fields of the answer that are a feature's beside the trials (rmwbench/beside)."""
     return {key: part for told in each("answer", name, *arguments) for key, part in told.items()}
@@ -239,8 +254,6 @@ def _effects(name: str, arms: Mapping[str, list[ArmReport]]) -> list[effects.Unj
     return [
         *effects.effects(name, arms[name]),
         *_beside(name, arms),
-        *effects.reliability_costs(name, arms),
-        *effects.transport_costs(name, arms),
     ]
 
 
@@ -416,7 +429,7 @@ def _tuning(
 def _tuned(tuned: ArmReport, untouched: ArmReport, topic: str | None) -> Statement:
     """With the blocks that either lost, which are infinite."""
     a, b = (counted([side.judged[topic]])[0] for side in (tuned, untouched))
-    return gains.planned(GLOSSARY[tuned.primary], a.primary, b.primary, (a.bounds, b.bounds))
+    return gains.planned(GLOSSARY[tuned.primary], a.values(), b.values(), (a.bounds, b.bounds))
 
 
 def _tuned_pairs(arms: list[ArmReport]) -> Iterator[tuple[ArmReport, ArmReport]]:

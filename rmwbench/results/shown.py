@@ -21,6 +21,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     Why,
 )
 from rmwbench.analysis.verdicts.reader_spread import Spread
+from rmwbench.analysis.verdicts.statements import StatementAnswer
 from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.explain_model import ArmTrials, ChainAnswer, Layer, TailAnswer
 from rmwbench.results.machine.machine_model import Machine
@@ -816,10 +817,53 @@ class CostGrowth:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LevelStep:
+    """A level against another of the same factor, by one metric: level ÷ against, or level −
+    against of fractions."""
+
+    metric: str
+    level: Any
+    against: Any
+    answer: StatementAnswer
+
+
+@dataclass(frozen=True, kw_only=True)
+class Levels:
+    """An arm along a factor, in one topic or in the whole workload (None). `levels` in their order,
+    `comparisons` the workload at each;
+    `values`: metric -> its estimate at each; `steps`: each level against the one before it and
+    against the first. `others`: the levels of the other factors, which are the same; `changed`: the
+    node that alone differs where the levels are workloads."""
+
+    factor: str
+    workload: str
+    arm: str
+    topic: str | None
+    levels: tuple[Any, ...]
+    comparisons: tuple[str, ...]
+    others: Mapping[str, Any]
+    changed: str | None
+    primary_metric: str
+    reliable: bool
+    values: Mapping[str, tuple[Estimate, ...]]
+    steps: tuple[LevelStep, ...]
+
+    def step(self, metric: str, level: Any, against: Any) -> StatementAnswer | None:
+        return next(
+            (
+                step.answer
+                for step in self.steps
+                if (step.metric, step.level, step.against) == (metric, level, against)
+            ),
+            None,
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
 class SuiteAnswer:
     """`block_correlation` is None below 5 blocks; `outcomes`, `bring_up`, `ros_variables` and
     `recordings` where the suite has none. `more`: every comparison that is open, the one that takes
-    least first."""
+    least first; `levels`: what each factor does to each arm."""
 
     schema: Literal["rmwbench/show"] = "rmwbench/show"
     version: Literal[2] = 2
@@ -833,5 +877,6 @@ class SuiteAnswer:
     recordings: Recordings | None
     conclusions: tuple[Conclusion, ...]
     more: tuple[OpenComparison, ...]
+    levels: tuple[Levels, ...]
     growth: tuple[CostGrowth, ...]
     glossary: Mapping[str, GlossaryEntry]

@@ -108,6 +108,12 @@ def document(arm, verdict):
         "unsent_by": unsent_by,
         "times_floor": {"no_data": "none"},
         "trials": {"done": len(values)},
+        "per_trial": {
+            "undelivered": [
+                {"trial": block, "block": block, "value": count / of}
+                for block, (count, of) in arm.undelivered.items()
+            ]
+        },
         "verdict": verdict,
     }
 
@@ -205,7 +211,22 @@ def check(fact, part):
             )
             for arm in found:
                 assert tells_its_fates(dict(told).get(arm), fates[arm])
-        case said.Between(found, all_arms):
+        case said.DeliverAll(found, others):
+            losing = dict(others)
+            assert found and losing and all(verdict[arm] != "worse" for arm in (*found, *losing))
+            assert not any(fates[arm].undelivered or fates[arm].late for arm in found)
+            for arm, own in losing.items():
+                every = [one.value for one in of[arm].per_trial["undelivered"]]
+                assert own == fates[arm] and len(every) >= 5 and min(every) > 0
+            assert all(verdict[arm] == "worse" for arm in with_data - {*found, *losing})
+        case said.TradeOff(whole, lossy, ratio, own):
+            assert verdict[whole] == "worse" and of[whole].verdict.by == By.PRIMARY
+            assert verdict[lossy] == "best" and own == fates[lossy] and lost[lossy] > 0
+            assert not fates[whole].undelivered and not fates[whole].late
+            assert ratio is None or ratio == of[whole].verdict.ratio.value
+        case said.Between(found, all_arms, told):
+            for arm in found:
+                assert tells_its_fates(dict(told).get(arm), fates[arm])
             assert all(verdict[arm] == "undecided" for arm in found)
             assert all_arms == (not any(v == "worse" for v in verdict.values()))
         case said.Slower(against, found, _):
@@ -243,8 +264,8 @@ def check(fact, part):
 
 def tells_its_fates(told, fates):
     """Whether what a sentence tells of the arm that it praises is what became of its messages, and
-    is told where one per cent or more did not arrive."""
-    worth = max(fates.undelivered, fates.late) >= said.LOSS_TOLD
+    is told where any did not arrive."""
+    worth = max(fates.undelivered, fates.late) > 0
     return told == (fates if worth else None)
 
 

@@ -212,7 +212,7 @@ def test_who_loses_much_is_not_praised_without_that():
         "messages and b loses 2 % of its messages."
     )
     little = headline(workload(with_loss(arm("a", "best", 2e4), 0.002), losing("b", 3e4)))
-    assert little.lead == "Take a: it is the fastest."
+    assert little.lead == "Take a: it is the fastest, although it loses 0.2 % of its messages."
 
 
 def test_many_names_are_counted():

@@ -209,8 +209,8 @@ def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
 def test_the_headline_names_the_worst_topic_of_each(shown):
     found = headline(shown.workloads[0])
     assert found.answer == (
-        "No arm is the best in every topic: fastest is cyclonedds in imu and commands, iceoryx2 in "
-        "front."
+        "No arm is the best in every topic: cyclonedds is the fastest in imu and commands, iceoryx2 "
+        "in front."
     )
     assert "cyclonedds loses 1" in found.detail and "of front" in found.detail
 

@@ -12,7 +12,6 @@ from rmwbench.analysis.verdicts import interim
 from rmwbench.bundle import Bundle
 from rmwbench.results import show
 from rmwbench.results.show import summarise
-from rmwbench.results.workload import effects
 from rmwbench.results.workload import workload_arm as arm_report
 from tests.support import kept, synthetic_bundle, topics_bundle
 from tests.support.shown import show_document
@@ -164,34 +163,3 @@ def test_over_unlike_topics_each_has_its_own_ratios(tmp_path, monkeypatch):
     assert {ratio.answer for ratio in ratios.values()} == {"worse"}
     assert all("raises response_latency_p50" in one.text for one in own)
     assert "zenoh ÷ iceoryx2 · front" in {one.name for one in shown.workloads[0].effects}
-
-
-def over(transport, *values):
-    """zenoh over that transport: its primary metric in each block."""
-    return SimpleNamespace(
-        name="zenoh",
-        cell={
-            "workload": "w",
-            "arm": "zenoh",
-            "factors": json.dumps({"modes.transport": transport}),
-        },
-        primary="response_latency_p50",
-        trials=list(values),
-        topics=(),
-        shared=lambda other: [],
-        in_blocks=lambda metric, topic: dict(enumerate(values)),
-        clock_bounds=lambda metric, topic: {},
-    )
-
-
-def test_each_transport_is_held_against_the_first_that_the_arm_has():
-    arms = {
-        f"w [modes.transport={name}]": [over(name, *values)]
-        for name, values in (("udp", ()), ("tcp", (2.0, 2.0)), ("shm", (1.0, 1.0)))
-    }
-    tcp, shm = "w [modes.transport=tcp]", "w [modes.transport=shm]"
-    assert effects.transport_costs(tcp, arms) == []
-    (found,) = effects.transport_costs(shm, arms)
-    assert found.against == "zenoh over tcp"
-    planned = found.planned["response_latency_p50"]
-    assert (planned.left, planned.right) == ({0: 1.0, 1: 1.0}, {0: 2.0, 1: 2.0})

@@ -10,7 +10,7 @@ leave behind.
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -136,6 +136,7 @@ def write(
     arms: tuple[Arm, ...] = ARMS,
     workloads: tuple[str, ...] = tuple(WORKLOADS),
     levels: int = 1,
+    slower: float = 1.0,
     seed: int = 7,
     sd: float = 0.12,
     finished: bool = True,
@@ -143,10 +144,10 @@ def write(
 ) -> Path:
     """Writes the bundle and returns its directory. `sd` is the log-scale spread of a trial's median
     from block to block. With `levels` above 1 every workload is compared at that many levels of a
-    factor that changes nothing. `merged`: with the small files of all trials copied into one per
-    table, as a campaign leaves them that has ended.
+    factor, each of which takes `slower` times as long as the one before. `merged`: with the small
+    files of all trials copied into one per table, as a campaign leaves them that has ended.
     """
-    asked = (blocks, arms, workloads, levels, seed, sd, finished, merged)
+    asked = (blocks, arms, workloads, levels, slower, seed, sd, finished, merged)
     return kept.copy(directory, lambda path: _write(path, *asked), asked, WORKLOADS)
 
 
@@ -156,6 +157,7 @@ def _write(
     arms: tuple[Arm, ...],
     workloads: tuple[str, ...],
     levels: int,
+    slower: float,
     seed: int,
     sd: float,
     finished: bool,
@@ -163,7 +165,14 @@ def _write(
 ) -> None:
     rng = np.random.default_rng(seed)
     cells = [
-        {"cell": i, "workload": w, "arm": a, "factors": {"level": n} if levels > 1 else {}}
+        {
+            "cell": i,
+            "workload": w,
+            "arm": replace(
+                a, base_ns=a.base_ns * slower**n, bytes_per_ns=a.bytes_per_ns / slower**n
+            ),
+            "factors": {"level": n} if levels > 1 else {},
+        }
         for i, (w, n, a) in enumerate(
             (w, n, a) for w in workloads for n in range(levels) for a in arms
         )

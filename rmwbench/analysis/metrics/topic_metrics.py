@@ -100,7 +100,7 @@ def judged_topics(endpoints: Sequence[Row], definition: Mapping[str, Any] = NOTH
     for topic, found in rows.items():
         first = found[0]
         key = (
-            _stem(topic),
+            _stem(topic or ""),
             first.get("type"),
             first.get("payload_bytes"),
             rates.get(topic),

@@ -33,7 +33,7 @@ from rmwbench.analysis.metrics.comparisons import (
 from rmwbench.analysis.metrics.context import Evidence, Row
 from rmwbench.analysis.metrics.drift import Drift, of_arm
 from rmwbench.analysis.metrics.fates import FateCounts
-from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Clocks, Metric
 from rmwbench.analysis.metrics.topic_metrics import POOLED, judged_topics, unit
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts import best
@@ -257,17 +257,23 @@ Facts = tuple[int, float | None, tuple[int, int], float, FateCounts]
 
 
 def facts(trial: MeasuredTrial, primary: str) -> Facts:
-    """(block, primary metric or None where the trial has none, (undelivered, wanted), the clocks'
-    bound of the primary metric, what became of its messages): what a verdict takes of a trial.
+    """(block, primary metric as what is better when it is smaller (`Words.cost`) or None where the
+    trial has none, (undelivered, wanted), the clocks' bound of the primary metric, what became of
+    its messages): what a verdict takes of a trial.
     """
     entry = GLOSSARY[primary]
     return (
         trial.block,
-        trial_value(entry, trial),
+        _cost(entry, trial),
         fraction_of(judged_loss(primary), trial),
         clock_bound(entry, trial),
         counts_of(primary, trial),
     )
+
+
+def _cost(entry: Metric, trial: MeasuredTrial) -> float | None:
+    value = trial_value(entry, trial)
+    return None if value is None else words(entry.name).cost(value)
 
 
 def _tied(name: str, cell: Row) -> tuple[str, ...]:

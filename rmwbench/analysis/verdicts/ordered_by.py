@@ -1,26 +1,28 @@
-"""In which words arms are put in order: most workloads by a time, an empty node by its memory or
-processor time. A verdict is a ratio of the primary metric either way; only what is called fast
-there is called small here."""
+"""In which words arms are put in order by the metric that a workload is judged by. A verdict is a
+ratio of that metric; only the median response, which nearly all workloads are judged by, is called
+fast without its name."""
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import inf
 
-from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope
+from rmwbench.analysis.metrics.glossary import GLOSSARY, Better, Metric, MetricScope
 
 
 @dataclass(frozen=True)
 class Words:
-    """`best`: X is the …; `so_much`: X takes 2× …; `alike`: X and Y are equally …; `less`: Y could
-    be as …; `more`: the decided others; `by`: do not choose by …; `than`: X is not … any other
-    arm."""
+    """`best`: X …, as in *X is the fastest*; `so_much`: X *takes 2× as long*; `alike`: X and Y …;
+    `good`: Y may be as …; `behind`: X is … Z; `worse`: X is …; `by`: do not choose by ….
+    `higher`: whether a larger value is the better one."""
 
     best: str
     so_much: str
     alike: str
-    less: str
-    more: str
+    good: str
+    behind: str
+    worse: str
     by: str
-    than: str
+    higher: bool = False
     infinite: str = ""
     """Why the metric may be infinite; empty where that is for the messages that are lost."""
 
@@ -28,29 +30,82 @@ class Words:
         """`takes 2× as long` of one arm, `take 2× as long` of several."""
         text = self.so_much.format(ratio)
         verb, _, rest = text.partition(" ")
-        return text if arms == 1 else f"{verb.removesuffix('s')} {rest}"
+        return text if arms == 1 else f"{_plural(verb)} {rest}"
+
+    def behind_of(self, other: str) -> str:
+        """`slower than Z`."""
+        return self.behind.format(other)
 
     def why_infinite(self, what: str) -> str:
         """Why `what`, a name of the metric, is infinite."""
         return self.infinite or f"messages that did not arrive reach {what}"
 
+    def cost(self, value: float) -> float:
+        """A value of the metric, or a ratio of two, as what is better when it is smaller."""
+        if not self.higher:
+            return value
+        return 1 / value if value else inf
 
-TIME = Words("fastest", "takes {} as long", "fast", "fast", "Slower", "latency", "slower than")
-MEMORY = Words("smallest", "needs {} as much", "small", "small", "Larger", "it", "larger than")
-PROCESSOR = Words("cheapest", "uses {} as much", "cheap", "cheap", "More", "it", "more costly than")
-BRING_UP = replace(TIME, infinite="a node is never active")
-_UNITS = {"bytes": MEMORY, "cores": PROCESSOR}
+
+TIME = Words(
+    "is the fastest",
+    "takes {} as long",
+    "are equally fast",
+    "fast",
+    "slower than {}",
+    "slower",
+    "latency",
+)
+_SO_MUCH = {
+    "ns": "takes {} as long",
+    "bytes": "needs {} as much",
+    "cores": "uses {} as much",
+    "s": "uses {} as much",
+    "hz": "reaches {} as much",
+    "bytes/s": "reaches {} as much",
+}
+_BEST = {"ns": "has the shortest {}", "bytes": "needs the least {}", "cores": "uses the least {}"}
+_NO_MESSAGE = ("bytes", "cores")
+"""Units of what an idle process costs, too."""
 
 
+@lru_cache
 def words(metric: str) -> Words:
     found = GLOSSARY.get(metric)
-    if found is None:
+    if found is None or found.name == "response_latency_p50":
         return TIME
+    title = phrase(found)
+    higher = found.better is Better.HIGHER
+    unit = "cores" if found.unit == "ns" and found.of is MetricScope.PROCESSES else found.unit
+    best = "has the highest {}" if higher else _BEST.get(unit, "has the lowest {}")
+    made = Words(
+        best.format(title),
+        _SO_MUCH.get(unit, "has {} as much"),
+        f"have the same {title}",
+        "good",
+        f"behind {{}} in {title}",
+        "behind",
+        title,
+        higher,
+    )
     if found.of is MetricScope.NODES and found.failed == inf:
-        return BRING_UP
-    return _UNITS.get(found.unit, TIME)
+        return replace(made, infinite="a node is never active")
+    return made
+
+
+def phrase(metric: Metric) -> str:
+    """Within a sentence: `median publish call`, `p99 response latency`."""
+    head, comma, quantile = metric.title.rpartition(", ")
+    return f"{quantile} {head}" if comma else metric.title
 
 
 def is_cost(metric: str) -> bool:
     """Whether the metric rests on no message."""
-    return words(metric) is not TIME
+    found = GLOSSARY.get(metric)
+    if found is None:
+        return False
+    return found.unit in _NO_MESSAGE or (found.of is MetricScope.NODES and found.failed == inf)
+
+
+def _plural(verb: str) -> str:
+    return {"is": "are", "has": "have", "reaches": "reach"}.get(verb, verb.removesuffix("s"))

@@ -88,8 +88,8 @@ def _overall(
         )
         return Overall(Verdict("best", known.against, known.ratio, reason), topic)
     reason = (
-        f"{WHERE[what]} none of {len(per)} {what}s {order.than} any other arm that delivers as much by more than "
-        "the margin"
+        f"{WHERE[what]} none of {len(per)} {what}s "
+        f"{order.behind_of('any other arm that delivers as much')} by more than the margin"
     )
     return Overall(Verdict("equivalent", known.against, known.ratio, reason), topic)
 

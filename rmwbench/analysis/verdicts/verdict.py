@@ -25,8 +25,8 @@ class Family(StrEnum):
 
 @dataclass(frozen=True)
 class JudgedArm:
-    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed;
-    smaller is better).
+    """One arm in one workload. `primary`: block -> the trial's primary metric (> 0, +inf allowed) as
+    what is better when it is smaller: one divided by it where a larger value is the better one.
 
     `undelivered`: block -> (messages that did not arrive sound and in time, messages wanted). Only
     done trials are listed; `failed` are the blocks whose trial failed by the worker's fault, which
@@ -53,6 +53,10 @@ class JudgedArm:
     left_out: frozenset[int] = frozenset()
     family: Family = Family.COPY
     fates: Mapping[int, FateCounts] = field(default_factory=dict)
+
+    def values(self) -> Mapping[int, float]:
+        """Block -> the primary metric itself."""
+        return {block: self.order.cost(value) for block, value in self.primary.items()}
 
     def fates_together(self) -> Fates | None:
         """Over its blocks, with those that it lost; None where they were not counted."""
@@ -89,6 +93,10 @@ class BlockRatio(Ratio):
     low: float = field()
     high: float = field()
     blocks: int = field()
+
+    def inverse(self) -> "BlockRatio":
+        low, high = 1 / self.high, 1 / self.low if self.low > 0 else math.inf
+        return BlockRatio(1 / self.value, low, high, self.blocks)
 
 
 @dataclass(frozen=True)

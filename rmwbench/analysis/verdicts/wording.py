@@ -67,7 +67,13 @@ class TestedArm:
         return self._ratio(other, rules.alpha / self.multiplier_equivalent, rules)
 
     def _ratio(self, other: str, level: float, rules: Rules) -> BlockRatio | NoRatio:
-        return self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
+        """Of the primary metric itself: below 1 where it is worse and a larger value is better."""
+        found = self.pairs.ratio(self.at, self.places[other], level, rules.min_blocks)
+        return self.cost(found) if isinstance(found, BlockRatio) else found
+
+    def cost(self, found: BlockRatio) -> BlockRatio:
+        """A ratio of the primary metric as one of what is better when it is smaller, and back."""
+        return found.inverse() if self.arm.order.higher else found
 
 
 def word(
@@ -129,14 +135,15 @@ def _worse(j: TestedArm, order: list[str], rules: Rules) -> Verdict | None:
                 "worse",
                 against,
                 found,
-                f"{j.arm.order.than} {against} in sign: its quantile is infinite, because "
+                f"{j.arm.order.behind_of(against)} in sign: its quantile is infinite, because "
                 f"{_why_infinite(j.arm)}",
                 by=By.PRIMARY,
             )
-        if found.value > 1 + rules.least():
+        cost = j.cost(found)
+        if cost.value > 1 + rules.least():
             noise = rules.noise_at(found.blocks)
             doubt = f"; the calibration saw identical arms differ by up to {percent(noise)}"
-            doubt = doubt if found.value <= 1 + noise else ""
+            doubt = doubt if cost.value <= 1 + noise else ""
             p = sign_flip(mine.differences(j.at, at))
             if p is not None and p > 0.05:
                 doubt += f"; the sign-flip check does not confirm it (p = {p:.2g})"
@@ -199,7 +206,8 @@ def _open(j: TestedArm, leader: TestedArm, rules: Rules) -> Verdict:
         if difference > (0.0 if j.arm.reliable else rules.loss_margin)
         else ""
     )
-    if found.low > 1 and found.value <= 1 + rules.least():
+    cost = j.cost(found)
+    if cost.low > 1 and cost.value <= 1 + rules.least():
         least = rules.least()
         why = (
             "the margin"
@@ -218,7 +226,7 @@ def _any_other(j: TestedArm) -> str:
     """`slower than any other arm`: than whom an equivalent arm is not. Those that deliver less
     were left out of its test."""
     whole = np.count_nonzero(j.fair) == len(j.places) - 1
-    return f"{j.arm.order.than} any other arm{'' if whole else ' that delivers as much'}"
+    return j.arm.order.behind_of(f"any other arm{'' if whole else ' that delivers as much'}")
 
 
 def _below_the_clocks(j: TestedArm, leader: TestedArm, found: BlockRatio) -> str | None:
@@ -259,7 +267,7 @@ def _lead(
     waits = complete(others[n].minutes_to_decide for n in open_ones)
     minutes = max(waits) if waits else None
     if j.equivalent:
-        still = f"; {', '.join(open_ones)} may be as {j.arm.order.less}" if open_ones else ""
+        still = f"; {', '.join(open_ones)} may be as {j.arm.order.good}" if open_ones else ""
         against, found = (
             (second, j.ratio_equivalent(second, rules))
             if earlier is None
@@ -279,9 +287,7 @@ def _lead(
 
 
 def _inverse(r: Ratio | None) -> Ratio | None:
-    if not isinstance(r, BlockRatio):
-        return r
-    return BlockRatio(1 / r.value, 1 / r.high, 1 / r.low if r.low > 0 else math.inf, r.blocks)
+    return r.inverse() if isinstance(r, BlockRatio) else r
 
 
 def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | None, str]:

@@ -13,8 +13,10 @@ of blocks and, before anything is measured, the looks at which it may end earlie
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host_kind import NAMESPACES, HostKind
@@ -158,6 +160,22 @@ class Plan:
     def cell(self, number: int) -> Cell:
         return self.cells[number - 1]
 
+    @cached_property
+    def ladders(self) -> Sequence[Ladder]:
+        """Each arm with itself at other levels, of the cells that will run."""
+        running = [cell for cell in self.cells if cell.number not in self.unsupported]
+        return ladders(
+            Rung(cell.number, cell.workload.name, cell.arm.name, cell.factors, cell.definition())
+            for cell in running
+            if not cell.arm.is_floor
+        )
+
+    @property
+    def compared(self) -> int:
+        """How many comparisons will be judged: of arms with each other, and of levels."""
+        between_arms = sum(comparison.contenders > 1 for comparison in self.comparisons)
+        return between_arms + sum(len(steps(len(one.levels))) for one in self.ladders)
+
     def document(self) -> dict[str, Any]:
         """The plan as JSON, described in docs/formats/plan.md."""
         return {
@@ -187,6 +205,7 @@ class Plan:
                 _comparison_document(comparison, self.least_blocks)
                 for comparison in self.comparisons
             ],
+            "levels": [_ladder_document(one) for one in self.ladders],
             "unsupported": [
                 {"cell": cell, "reason": reason}
                 for cell, reason in sorted(self.unsupported.items())
@@ -422,6 +441,18 @@ def _comparison(
         for sd in TYPICAL_LOG_RATIO_SDS
     )
     return ComparedCells(key, tuple(group), messages, percentiles, contenders, resolvable)
+
+
+def _ladder_document(ladder: Ladder) -> dict[str, Any]:
+    pairs = [(ladder.levels[at], ladder.levels[by]) for at, by in steps(len(ladder.levels))]
+    return {
+        "factor": ladder.factor,
+        "workload": ladder.workload,
+        "arm": ladder.arm,
+        "levels": list(ladder.levels),
+        "cells": list(ladder.cells),
+        "compared": [{"level": level, "against": against} for level, against in pairs],
+    }
 
 
 def _comparison_document(comparison: ComparedCells, blocks: int) -> dict[str, Any]:

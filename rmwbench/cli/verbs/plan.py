@@ -146,6 +146,7 @@ def _print(made: "Plan", order: bool, wishes: "Sequence[str]") -> None:
         "all blocks together" + (f", {made.least_blocks} at least." if len(made.looks) > 1 else ".")
     )
     _print_resolution(console, made)
+    _print_levels(console, made)
     _print_networks(console, made)
     for line in (line for lines in each("plan", "lines", made) for line in lines):
         console.print(f"\n{line}")
@@ -176,7 +177,7 @@ def _print_size(console: "Console", made: "Plan") -> None:
     at_most, worst = "at most " if early else "", duration_text(made.estimated_s)
     by_clock = made.within_s is not None and made.blocks * made.block_s > made.within_s
     console.print(
-        f"{_count(arms, 'arm')}, {_count(len(made.comparisons), 'comparison')}, "
+        f"{_count(arms, 'arm')}, {_count(made.compared, 'comparison')}, "
         f"{_count(len(made.cells), 'cell')}; {at_most}{_count(made.blocks, 'block')} of "
         f"{duration_text(made.block_s)} = {_count(len(made.trials), 'trial')}, "
         + (
@@ -364,6 +365,28 @@ def _print_resolution(console: "Console", made: "Plan") -> None:
             f"campaigns, a difference of {ratios} (standard deviation of their logarithm); "
             "smaller ones by luck."
         )
+
+
+def _print_levels(console: "Console", made: "Plan") -> None:
+    """What is compared besides arms with each other: each line with all arms of which it holds."""
+    from rich.markup import escape
+
+    from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
+    from rmwbench.words.level_names import level_name
+
+    found: dict[str, list[str]] = {}
+    for one in made.ladders:
+        called = [level_name(one.factor, level) for level in one.levels]
+        pairs = ", ".join(f"{called[at]} with {called[by]}" for at, by in steps(len(called)))
+        others = ", ".join(level_name(name, level) for name, level in one.others.items())
+        along = "" if one.factor == BETWEEN_WORKLOADS else f"{one.workload} along {one.factor}"
+        where = f"{', '.join(filter(None, (along, others)))}: " if along else ""
+        found.setdefault(f"{where}{pairs}", []).append(one.arm)
+    if found:
+        console.print("\n[bold]Each arm with itself[/bold]")
+    for text, arms in found.items():
+        names = dict.fromkeys(arms)
+        console.print(f"  {escape(text)} ({escape(', '.join(names))})")
 
 
 def _times(ratio: float) -> str:

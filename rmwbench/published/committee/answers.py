@@ -99,8 +99,10 @@ def _is_endless(arm: AnyArm, part: Part) -> bool:
 def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
     """The arms of which the first verdict says that they are the best, or may be."""
     first = next((fact for fact in facts if not isinstance(fact, said.LimitsFact)), None)
-    if isinstance(first, said.Equal | said.Between):
+    if isinstance(first, said.Equal | said.Between | said.DeliverAll):
         return first.arms
+    if isinstance(first, said.TradeOff):
+        return (first.whole,)
     if isinstance(first, said.Best | said.BestByDelivery | said.BestByBlocks | said.DeliversMost):
         return (first.arm,)
     return (first.arm,) if isinstance(first, said.OnlyOne | said.OverTopics) else ()
@@ -108,11 +110,11 @@ def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
 
 def _tells_losses(fact: Fact) -> bool:
     """Whether its own words say what its arms do not deliver."""
-    if isinstance(fact, said.Equal):
+    if isinstance(fact, said.Equal | said.Between):
         return bool(fact.fates)
     if isinstance(fact, said.Best | said.BestByDelivery | said.OnlyOne):
         return fact.fates is not None
-    return isinstance(fact, said.DeliversMost)
+    return isinstance(fact, said.DeliversMost | said.DeliverAll | said.TradeOff)
 
 
 def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
@@ -121,7 +123,7 @@ def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
     clauses: list[str] = []
     last = None
     for one in fates:
-        if one.undelivered < said.LOSS_TOLD:
+        if one.undelivered < said.UNLIKE:
             continue
         of = one.of if one.fates.loses_only else None
         if of and of == last:

@@ -16,6 +16,7 @@ from typing import Any
 import altair as alt
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.report.chart.style import NEUTRAL, LineStyle, looks
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import Part, WorkloadAnswer, WorkloadArm
@@ -75,7 +76,10 @@ def comparison(
     units = (found.unit for arm in part.arms if (found := arm.metrics.get(metric)) is not None)
     label = next((_LABELS[unit] for unit in units if unit in _LABELS), _PLAIN_LABEL)
     rows = _rows(part, metric)
-    rows.sort(key=lambda row: (not row["floor"], inf if row["value"] is None else row["value"]))
+    cost = words(metric).cost
+    rows.sort(
+        key=lambda row: (not row["floor"], inf if row["value"] is None else cost(row["value"]))
+    )
     domain = _domain([row[key] for row in rows for key in ("value", "low", "high")])
     if domain is None:
         return None

@@ -5,15 +5,16 @@ A terminal says of the machine and of single arms only that there is more: what 
 stands in `rmwbench explain` and on the page.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from math import inf
 
 from markupsafe import Markup
 
+from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.report import machine_view
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
-from rmwbench.report.show import evidence_view, notes, ros
+from rmwbench.report.show import evidence_view, level_view, notes, ros
 from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.workload_view import TONES, comparison, workload_section
 from rmwbench.report.view import (
@@ -50,6 +51,8 @@ VERDICTS = {
 MOST_OPEN = 4
 """Lines about what is open, in a terminal."""
 MOST_CAUTIONS = 6
+MOST_FIRST = 3
+"""Factors with which a page begins; with more it begins with what to take."""
 METHOD = (
     (
         "Trials.",
@@ -95,6 +98,7 @@ def view(
     campaign = doc.campaign
     whole = [*condition_table(doc), *ros.sections(doc)]
     tables = [_on(section, On.TERMINAL) for section in whole]
+    along = [*level_view.sections(doc, draw)]
     pictures = [evidence_view.drawn(doc, workload) if draw else None for workload in doc.workloads]
     workloads = [
         workload_section(doc, workload, number, pictures[number])
@@ -105,6 +109,7 @@ def view(
         about=[*_about(doc, redrawn)],
         answer=[
             *(_on(section, On.DOCUMENT) for section in whole),
+            *(_on(section, On.DOCUMENT) for section in along if len(along) <= MOST_FIRST),
             *_cards(doc, pictures),
             *_last(doc),
         ],
@@ -114,6 +119,10 @@ def view(
             ),
             *workloads,
             *tables,
+            *(
+                _on(section, On.TERMINAL if len(along) <= MOST_FIRST else On.EVERYWHERE)
+                for section in along
+            ),
             *_growth(doc),
             *_more(doc),
             *evaluated.sections(draw),
@@ -156,13 +165,21 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
 
 
 def _answers(doc: SuiteAnswer) -> list[tuple[WorkloadAnswer, Headline]]:
-    limits = conditions(doc)
-    return [(one, headline(one, limits.get(one.workload))) for one in doc.workloads]
+    """Of the workloads that have one: of an arm that was measured alone, what its factor does is
+    the answer."""
+    limits, told = conditions(doc), level_view.answered(doc)
+    return [
+        (one, headline(one, limits.get(one.workload)))
+        for one in doc.workloads
+        if one.workload not in told or one.workload in limits
+    ]
 
 
 def _cards(doc: SuiteAnswer, pictures: Sequence[list[Picture] | None]) -> Iterator[Block]:
     """A workload's sentence, who got which verdict, and the picture of them, for a page."""
-    for number, (workload, answer) in enumerate(_answers(doc)):
+    numbers = {one.workload: number for number, one in enumerate(doc.workloads)}
+    for workload, answer in _answers(doc):
+        number = numbers[workload.workload]
         says: list[Block] = []
         if answer.limits:
             says.append(Text(answer.limits, "limits"))
@@ -181,22 +198,23 @@ def _groups(workload: WorkloadAnswer) -> list[tuple[str, TableCell | str]]:
     for verdict in VERDICTS:
         arms = [a for a in workload.arms if a.verdict.verdict == verdict and a.role != "floor"]
         if verdict == "worse":
-            arms.sort(key=_worse_by)
+            cost = words(workload.primary_metric).cost
+            arms.sort(key=lambda arm: _worse_by(arm, cost))
         if arms:
             told = ", ".join(f"{arm.arm} {by_what(arm)}".rstrip() for arm in arms)
             found.append((verdict, told))
     return found
 
 
-def _worse_by(arm: WorkloadArm) -> float:
+def _worse_by(arm: WorkloadArm, cost: Callable[[float], float]) -> float:
     ratio = arm.verdict.ratio
     value = fmt.finite(ratio.value if ratio else None)
-    return inf if value is None else value
+    return inf if value is None else cost(value)
 
 
 def _last(doc: SuiteAnswer) -> Iterator[Block]:
     """What a terminal ends with: a sentence per workload, and what is open."""
-    facts: list[tuple[str, TableCell | str]] = []
+    facts: list[tuple[str, TableCell | str]] = [*level_view.facts(doc)]
     for workload, answer in _answers(doc):
         tone = TONES.get(answer.tone, "")
         if answer.limits:

@@ -84,7 +84,7 @@ def workload_section(
         title,
         blocks,
         anchor=f"w-{number}",
-        nav=name,
+        nav=title,
         look="workload",
         head=[] if title == name else [TableCell(name, "muted")],
     )
@@ -167,8 +167,8 @@ def results(workload: WorkloadAnswer, number: int) -> Table:
 
 
 def _column(one: choice.Column, metric: str | None, workload: WorkloadAnswer) -> TableColumn:
-    """A terminal has the interval of the median alone, and of what nothing is compared by but it."""
-    whole = one is choice.MEDIAN or (one in choice.IDLE and metric == workload.primary_metric)
+    """A terminal has the interval of the primary metric alone."""
+    whole = metric == workload.primary_metric
     return TableColumn(
         choice.title(one, metric),
         right=True,
@@ -293,8 +293,8 @@ def topic_blocks(workload: WorkloadAnswer, number: int) -> Iterator[Block]:
     told = "; ".join(f"{topic.topic}: {topic_answers.facts(topic)}" for topic in found)
     yield Text(f"By {noun(found)}: {metric}, and what did not arrive; {key}. {told}.", "muted")
     for topic in found:
-        for arm, whole in zip(topic.arms, workload.arms, strict=True):
-            if said := spread_words.unlike(arm.spread):
+        for own, whole in zip(topic.arms, workload.arms, strict=True):
+            if said := spread_words.unlike(own.spread):
                 yield Text(f"{topic.topic}: {whole.label}: {said}.", "strong")
 
 

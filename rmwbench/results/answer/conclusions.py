@@ -30,8 +30,9 @@ def conclusions(
     """The `conclusions` of docs/formats/show.md, workloads in order, the campaign's own cautions
     last."""
     out: list[Conclusion] = []
+    along = {name for one in shown.levels for name in one.comparisons}
     for workload in shown.workloads:
-        out += _workload(workload, margin)
+        out += _workload(workload, margin, along=workload.workload in along)
     out += _campaign(shown, calibrated=calibrated, margin=margin, one_host=one_host)
     return tuple(out)
 
@@ -56,14 +57,15 @@ def said_once(
     ]
 
 
-def _workload(w: WorkloadAnswer, margin: float) -> list[Conclusion]:
+def _workload(w: WorkloadAnswer, margin: float, *, along: bool) -> list[Conclusion]:
     """The facts of the workload, or of each of its topics where these are judged one by one; then
-    what somebody would wrongly conclude from them."""
+    what somebody would wrongly conclude from them. `along`: whether its arms are compared with
+    themselves at other levels, so that an arm alone is no lack."""
     topics = [topic for topic in w.topics if topic.judged]
     lines: list[Said] = []
     if topics:
-        said = headline(w)
-        lines.append(("conclude", f"{said.answer} {said.detail}".rstrip()))
+        whole = headline(w)
+        lines.append(("conclude", f"{whole.answer} {whole.detail}".rstrip()))
     for part in topics or (w,):
         where = f"{part.topic}: " if isinstance(part, TopicAnswer) else ""
         lines += [
@@ -74,7 +76,10 @@ def _workload(w: WorkloadAnswer, margin: float) -> list[Conclusion]:
         for opening, of_family in facts.families(part):
             lines += [
                 (kind, f"{where}{facts.opened(opening, text)}")
-                for kind, text in (*_decided(of_family, margin), *_below_floor(of_family, margin))
+                for kind, text in (
+                    *_decided(of_family, margin, along=along),
+                    *_below_floor(of_family, margin),
+                )
             ]
     lines += _tuning(w)
     arms = facts.contenders(w)
@@ -110,7 +115,7 @@ def _workload(w: WorkloadAnswer, margin: float) -> list[Conclusion]:
     return [Conclusion(kind=kind, workload=w.workload, text=text) for kind, text in lines]
 
 
-def _decided(part: Part, margin: float) -> list[Said]:
+def _decided(part: Part, margin: float, *, along: bool) -> list[Said]:
     """A sentence for each fact of a workload or topic; open ones, and what was lost without
     deciding, as cautions."""
     part, order = facts.labelled(part), words(part.primary_metric)
@@ -141,6 +146,8 @@ def _decided(part: Part, margin: float) -> list[Said]:
                 ("caution", f"{facts.sentence([fact], order)} Do not choose {what} by {order.by}.")
             )
         elif isinstance(fact, facts.Alone | facts.NoDataFact):
+            if along and isinstance(fact, facts.Alone) and not (fact.absent or fact.failing):
+                continue
             lines.append(("caution", facts.sentence([fact], order)))
     others = [a for a in facts.contenders(part) if not facts.is_by_delivery(a)]
     return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others])
@@ -150,13 +157,14 @@ def _below_floor(part: Part, margin: float) -> list[Said]:
     """A floor is the least that the machine allows, unless an arm of its family is below it by more
     than the margin, value and interval: then it is not, here. By the rule of a verdict, so that
     noise says nothing."""
+    order = words(part.primary_metric)
     below = [
         f"{a.arm} (" + fmt.ratio(a.times_floor).full + ")"
         for a in facts.contenders(part)
         if a.times_floor.value is not None
-        and a.times_floor.high is not None
-        and a.times_floor.high < 1
-        and a.times_floor.value * (1 + margin) < 1
+        and (end := a.times_floor.low if order.higher else a.times_floor.high) is not None
+        and order.cost(end) < 1
+        and order.cost(a.times_floor.value) * (1 + margin) < 1
     ]
     floor = next((a.arm for a in part.arms if a.role == "floor"), None)
     if floor is None or not below:

@@ -121,9 +121,7 @@ def blocks(campaign: CampaignFacts) -> str:
     look = campaign.looks
     if not look:
         return f"{complete} of {fmt.counted(planned, 'block')}"
+    decided = f", {look.decided} of {look.of} verdicts decided" if look.of else ""
     if not _is_sequential(campaign):
-        return (
-            f"{complete} of {fmt.counted(planned, 'block')}, {look.decided} of {look.of} "
-            "verdicts decided"
-        )
-    return f"{complete} of at most {planned} blocks, {look.decided} of {look.of} verdicts decided"
+        return f"{complete} of {fmt.counted(planned, 'block')}{decided}"
+    return f"{complete} of at most {planned} blocks{decided}"

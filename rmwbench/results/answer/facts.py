@@ -5,12 +5,13 @@ A sentence is made from a fact and from nothing else, so a test can check every 
 report makes against the report's own numbers (tests/report/test_facts.py), without reading English.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
 from typing import Any, overload
 
 from rmwbench.analysis.metrics.aggregate import fates_of as fates_in
+from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.analysis.metrics.fates import Fates, main_cause
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Fate
@@ -24,8 +25,8 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     OPEN,
     UNKNOWN,
 )
-from rmwbench.analysis.verdicts.ordered_by import Words
-from rmwbench.analysis.verdicts.verdict import By, Family, VerdictName
+from rmwbench.analysis.verdicts.ordered_by import Words, phrase, words
+from rmwbench.analysis.verdicts.verdict import By, Family, Rules, VerdictName
 from rmwbench.results.shown import (
     AnyArm,
     LevelsOutcome,
@@ -39,8 +40,9 @@ from rmwbench.results.shown import (
 )
 from rmwbench.words import numbers as fmt
 
-LOSS_TOLD = 0.01
-"""Whoever is named first and does not deliver as much is not praised without that."""
+UNLIKE = 0.01
+"""The share of messages from which on an arm that is named first delivers unlike one that delivers
+them all, be it in few blocks only."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +54,10 @@ class Best:
     fates: Fates | None = None
 
     def clause(self, order: Words) -> str:
-        return f"{self.arm} is the {order.best}{_although(self.fates)}"
+        return f"{self.arm} {order.best}{_although(self.fates)}"
 
     def advice(self, order: Words) -> str:
-        return f"take {self.arm}: it is the {order.best}{_although(self.fates)}"
+        return f"take {self.arm}: it {order.best}{_although(self.fates)}"
 
 
 @dataclass(frozen=True)
@@ -89,10 +91,9 @@ class BestByBlocks:
 
     def clause(self, order: Words) -> str:
         verb = "is" if len(self.smaller) == 1 else "are"
-        worse = order.than.removesuffix(" than")
         return (
-            f"{self.arm} is the best: {names(self.smaller)} {verb} {worse} within the blocks that "
-            "they share, although not over all blocks together"
+            f"{self.arm} is the best: {names(self.smaller)} {verb} {order.worse} within the blocks "
+            "that they share, although not over all blocks together"
         )
 
 
@@ -165,41 +166,90 @@ class Equal:
     def clause(self, order: Words) -> str:
         if len(self.arms) == 1:
             return f"{self.arms[0]} is {self._alone(order)}"
-        return f"{names(self.arms)} are {self._together(order)}"
+        return f"{names(self.arms)} {self._together(order)}"
 
     def advice(self, order: Words) -> str:
         if len(self.arms) == 1:
             return f"take {self.arms[0]}: it is {self._alone(order)}"
-        return f"take {names(self.arms, 'or')}: they are {self._together(order)}"
+        return f"take {names(self.arms, 'or')}: they {self._together(order)}"
 
     def _alone(self, order: Words) -> str:
         others = "any other that delivers as much" if self.faster else "any other"
         own = self.fates[0][1] if self.fates else None
-        return f"not {order.than} {others} by more than the margin{_although(own)}"
+        return f"not {order.behind_of(others)} by more than the margin{_although(own)}"
 
     def _together(self, order: Words) -> str:
         told = [f"{arm} {fates.verbs()}" for arm, fates in self.fates]
         although = f", although {names(told)}" if told else ""
-        return f"equally {order.alike}, within the margin{although}"
+        return f"{order.alike}, within the margin{although}"
 
 
 @dataclass(frozen=True)
 class Between:
-    """None of these is decided against another: one or several of them are the best."""
+    """None of these is decided against another: one or several of them are the best. `fates`: (arm,
+    as of `Best`), of those that did not deliver everything."""
 
     arms: tuple[str, ...]
     all_arms: bool
+    fates: tuple[tuple[str, Fates], ...] = ()
 
     def clause(self, order: Words) -> str:
         if self.all_arms:
-            return f"nothing is decided yet between {names(self.arms)}"
-        return f"which of {names(self.arms)} is the {order.best} is not decided"
+            return f"nothing is decided yet between {names(self.arms)}{_but(self.fates)}"
+        return f"which of {names(self.arms)} {order.best} is not decided{_but(self.fates)}"
 
     def advice(self, order: Words) -> str:
         if self.all_arms:
             return self.clause(order)
         which = "which of the two" if len(self.arms) == 2 else "which of them"
-        return f"take {names(self.arms, 'or')}: {which} is the {order.best} is not decided"
+        taken = f"take {names(self.arms, 'or')}: {which} {order.best} is not decided"
+        return f"{taken}{_but(self.fates)}"
+
+
+@dataclass(frozen=True)
+class DeliverAll:
+    """These deliver every message in every block, and every other contender that is not decided to
+    be worse loses some in each block (`others`), which no ratio is worth."""
+
+    arms: tuple[str, ...]
+    others: tuple[tuple[str, Fates], ...]
+
+    def clause(self, order: Words) -> str:
+        verb = "delivers" if len(self.arms) == 1 else "deliver"
+        return f"{names(self.arms)} {verb} every message, and {self._others()}"
+
+    def advice(self, order: Words) -> str:
+        verb = "it delivers" if len(self.arms) == 1 else "they deliver"
+        return f"take {names(self.arms, 'or')}: {verb} every message, and {self._others()}"
+
+    def _others(self) -> str:
+        return f"{names([f'{arm} {fates.verbs()}' for arm, fates in self.others])}, in each block"
+
+
+@dataclass(frozen=True)
+class TradeOff:
+    """`whole` delivers every message, and is decided to be worse than `lossy` by the primary metric
+    (`ratio` to it, where there is one), which does not."""
+
+    whole: str
+    lossy: str
+    ratio: float | None
+    fates: Fates
+
+    def clause(self, order: Words) -> str:
+        return f"{self.whole} delivers every message and {self._costs(order)}"
+
+    def advice(self, order: Words) -> str:
+        return (
+            f"take {self.whole} if every message counts: it delivers them all and "
+            f"{self._costs(order)}"
+        )
+
+    def _costs(self, order: Words) -> str:
+        which = f"{self.lossy}, which {self.fates.verbs()}"
+        if self.ratio is None:
+            return f"is {order.behind_of(which)}"
+        return f"{order.amount(1, f'{fmt.significant(self.ratio)}×')} as {which}"
 
 
 @dataclass(frozen=True)
@@ -230,7 +280,7 @@ class Slower:
         if signed:
             verb = "is" if len(signed) == 1 else "are"
             said.append(
-                f"{names(signed)} {verb} {order.than} {self.against}: "
+                f"{names(signed)} {verb} {order.behind_of(self.against)}: "
                 f"{order.why_infinite('the metric')}"
             )
         return ", ".join(said)
@@ -281,7 +331,7 @@ class NotStationary:
 
     def clause(self, order: Words) -> str:
         verb = "is" if len(self.ramps) == 1 else "are"
-        also = f"{order.than.removesuffix(' than')} and " if self.slower else ""
+        also = f"{order.worse} and " if self.slower else ""
         rise = all(drift.rises for _, drift, _ in self.ramps)
         move = "rises" if rise else "falls" if len(self.ramps) == 1 else "rises or falls"
         told = "; ".join(_ramp(drift, found) for _, drift, found in self.ramps[:3])
@@ -381,9 +431,12 @@ class NoneInAll:
 
     def clause(self, order: Words) -> str:
         where = WHERE[self.what]
-        found = ", ".join(f"{arm} {where} {names(topics)}" for arm, topics in self.best_in)
-        best = f": {order.best} is {found}" if found else ""
-        return f"no arm is the best {where} every {self.what}{best}"
+        verbs = [order.best, *[""] * len(self.best_in)]
+        found = ", ".join(
+            " ".join(filter(None, (arm, verb, where, names(topics))))
+            for verb, (arm, topics) in zip(verbs, self.best_in, strict=False)
+        )
+        return f"no arm is the best {where} every {self.what}{f': {found}' if found else ''}"
 
 
 @dataclass(frozen=True)
@@ -405,7 +458,7 @@ class AtWorst:
             return f"{where} {self.arm} {self.fates.verbs()}"
         if self.ratio is not None:
             return f"{self.arm} {order.amount(1, f'{fmt.significant(self.ratio)}×')} ({where})"
-        return f"{self.arm} is {order.than} another ({where})"
+        return f"{self.arm} is {order.behind_of('another')} ({where})"
 
 
 @dataclass(frozen=True)
@@ -465,7 +518,8 @@ class LimitsFact:
 
 
 Fact = (
-    Best | BestByDelivery | BestByBlocks | DeliversMost | Alone | OnlyOne | Equal | Between | Slower | DeliversLess
+    Best | BestByDelivery | BestByBlocks | DeliversMost | DeliverAll | TradeOff | Alone | OnlyOne | Equal | Between
+    | Slower | DeliversLess
     | NotGranted | NotStationary | DoesNotWork | Open | NoDataFact | Unable | OverTopics | NoneInAll
     | AtWorst | PairsFact | LimitsFact
 )  # fmt: skip
@@ -596,8 +650,11 @@ def of_workload(workload: Part) -> list[Fact]:
         ]
     facts: list[Fact] = []
     undecided = [arm.arm for arm in by.get("undecided", []) if arm is not lead]
-    if by.get("best"):
-        facts.append(_best(by["best"][0], by.get("worse", []), workload))
+    if deliver_all := _deliver_all(by, workload):
+        facts.append(deliver_all)
+        undecided = []
+    elif by.get("best"):
+        facts += _best_of(by["best"][0], by.get("worse", []), workload)
     elif by.get("equivalent"):
         slowest = max(primary(arm, workload) for arm in by["equivalent"])
         faster = [
@@ -608,8 +665,7 @@ def of_workload(workload: Part) -> list[Fact]:
         facts.append(_equal(by["equivalent"], workload, faster))
         undecided = [arm.arm for arm in by.get("undecided", [])]
     elif by.get("undecided"):
-        open_ = tuple(arm.arm for arm in by["undecided"])
-        facts.append(Between(open_, not by.get("worse")))
+        facts.append(_between(by["undecided"], workload, all_arms=not by.get("worse")))
         undecided = []
     taken = facts and (
         getattr(facts[0], "arm", None) == lead.arm or lead.arm in getattr(facts[0], "arms", ())
@@ -670,14 +726,64 @@ def _although(fates: Fates | None) -> str:
     return "" if fates is None else f", although it {fates.verbs()}"
 
 
+def _but(fates: Sequence[tuple[str, Fates]]) -> str:
+    told = [f"{arm} {one.verbs()}" for arm, one in fates]
+    return f", but {names(told)}" if told else ""
+
+
 def _worth_telling(arm: AnyArm, part: Part) -> Fates | None:
+    """Whoever is named first and did not deliver everything is not praised without that."""
     fates = fates_of(arm, part)
-    return fates if max(fates.undelivered, fates.late) >= LOSS_TOLD else None
+    return fates if max(fates.undelivered, fates.late) > 0 else None
+
+
+def _told(arms: Iterable[AnyArm], part: Part) -> tuple[tuple[str, Fates], ...]:
+    found = ((arm.arm, _worth_telling(arm, part)) for arm in arms)
+    return tuple((arm, own) for arm, own in found if own is not None)
+
+
+def _between(arms: Sequence[AnyArm], part: Part, *, all_arms: bool) -> Between:
+    return Between(tuple(arm.arm for arm in arms), all_arms, _told(arms, part))
+
+
+def _delivers_all(arm: AnyArm, part: Part) -> bool:
+    fates = fates_of(arm, part)
+    return arm.trials.done > 0 and not (fates.undelivered or fates.late or fates.failed)
+
+
+def _loses_in_each(arm: AnyArm, part: Part) -> bool:
+    """Whether it failed to deliver something in each of at least five blocks."""
+    values = [one.value for one in arm.per_trial.get(judged_loss(part.primary_metric), ())]
+    return len(values) >= Rules.min_blocks and min(values) > 0
+
+
+def _deliver_all(by: Mapping[str, Sequence[AnyArm]], part: Part) -> DeliverAll | None:
+    """Where one contender that stands delivers all in every block and another loses in every block,
+    the loser is not offered, whether that is decided or not."""
+    standing = [*by.get("best", []), *by.get("equivalent", []), *by.get("undecided", [])]
+    whole = [arm for arm in standing if _delivers_all(arm, part)]
+    losing = [arm for arm in standing if _loses_in_each(arm, part)]
+    if not whole or not losing or len(whole) + len(losing) < len(standing):
+        return None
+    others = tuple((arm.arm, fates_of(arm, part)) for arm in losing)
+    return DeliverAll(tuple(arm.arm for arm in whole), others)
+
+
+def _best_of(best: AnyArm, worse: Sequence[AnyArm], part: Part) -> list[Fact]:
+    """The best, behind the trade-off that it is where it does not deliver what a slower one does."""
+    fates = fates_of(best, part)
+    unlike = fates.undelivered >= UNLIKE or (fates.undelivered and _loses_in_each(best, part))
+    by_primary = [arm for arm in worse if not (is_by_delivery(arm) or is_by_failure(arm))]
+    whole = [arm for arm in by_primary if _delivers_all(arm, part) and not is_ungranted(arm)]
+    if not unlike or not whole:
+        return [_best(best, worse, part)]
+    nearest = min(whole, key=lambda arm: primary(arm, part))
+    ratio = _ratio(nearest) if nearest.verdict.against == best.arm else None
+    return [TradeOff(nearest.arm, best.arm, ratio, fates), _best(best, worse, part)]
 
 
 def _equal(equal: Sequence[AnyArm], part: Part, faster: Sequence[AnyArm] = ()) -> Equal:
-    told = ((arm.arm, _worth_telling(arm, part)) for arm in equal)
-    fates = tuple((arm, own) for arm, own in told if own is not None)
+    fates = _told(equal, part)
     return Equal(tuple(arm.arm for arm in equal), tuple(arm.arm for arm in faster), fates)
 
 
@@ -714,10 +820,11 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
             value = _ratio(arm)
             by_against.setdefault(str(arm.verdict.against), []).append((arm.arm, value))
     order = sorted(by_against, key=lambda against: against != lead)
+    cost = words(part.primary_metric).cost
     facts: list[Fact] = [
         Slower(
             against,
-            tuple(sorted(by_against[against], key=lambda x: inf if x[1] is None else x[1])),
+            tuple(sorted(by_against[against], key=lambda x: _behind(x[1], cost))),
             against == lead,
         )
         for against in order
@@ -725,6 +832,10 @@ def _worse(worse: Sequence[AnyArm], lead: str | None, part: Part) -> list[Fact]:
     if drifting:
         facts.append(_not_stationary(drifting, slower=True))
     return [*facts, *_less_delivered(worse, part), *_do_not_work(worse)]
+
+
+def _behind(ratio: float | None, cost: Callable[[float], float]) -> float:
+    return inf if ratio is None else cost(ratio)
 
 
 def _less_delivered(worse: Iterable[AnyArm], part: Part) -> list[DeliversLess]:
@@ -761,7 +872,7 @@ def _over_topics(workload: WorkloadAnswer) -> list[Fact]:
             facts.append(_equal(equal, workload))
             facts += [Open(open_)] if open_ else []
         else:
-            facts.append(Between(open_, not worse))
+            facts.append(Between(open_, not worse))  # what was lost is told of each topic
     elif worse:
         facts.append(NoneInAll(_best_in(workload), noun(workload.topics)))
     running = [arm for arm in worse if not is_by_failure(arm)]
@@ -841,9 +952,9 @@ def leader(workload: Part) -> AnyArm | None:
 
 
 def primary(arm: AnyArm, workload: Part) -> float:
-    """Infinite where there is no value."""
+    """As what is better when it is smaller; infinite where there is no value."""
     value = arm.value(workload.primary_metric)
-    return inf if value is None else value
+    return inf if value is None else words(workload.primary_metric).cost(value)
 
 
 def fates_of(arm: AnyArm, part: Part) -> Fates:
@@ -923,7 +1034,7 @@ def is_endless(arm: AnyArm, workload: Part) -> bool:
 def title_of(metric: str) -> str:
     """How a sentence calls a metric."""
     plain = metric == "response_latency_p50" or metric not in GLOSSARY
-    return "median response" if plain else GLOSSARY[metric].title
+    return "median response" if plain else phrase(GLOSSARY[metric])
 
 
 def names(found: Sequence[str], last: str = "and") -> str:

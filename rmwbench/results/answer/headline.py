@@ -37,12 +37,20 @@ class Headline:
     lead: str = ""
     rest: str = ""
 
+    @property
+    def is_alone(self) -> bool:
+        """Whether every family has one arm alone, so that nothing was compared."""
+        others = [fact for fact in self.facts if not isinstance(fact, said.LimitsFact)]
+        return bool(others) and all(isinstance(fact, said.Alone) for fact in others)
+
 
 _TONES = {
     said.Best: "decided",
     said.BestByDelivery: "decided",
     said.BestByBlocks: "decided",
     said.DeliversMost: "decided",
+    said.DeliverAll: "decided",
+    said.TradeOff: "decided",
     said.OnlyOne: "decided",
     said.OverTopics: "decided",
     said.PairsFact: "decided",

@@ -11,10 +11,8 @@ a report with a probability of at most 5 %.
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from rmwbench.analysis.metrics.aggregate import aggregate
-from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import gains
@@ -107,62 +105,6 @@ def beside(
         lost = partial(_undelivered, arm, base)
         out += _divided(workload, arm, base, f"{base.name} in {title}", BESIDE, lost)
     return out
-
-
-RELIABLE, BEST_EFFORT = "reliable", "best_effort"
-TRANSPORT = "modes.transport"
-
-
-def reliability_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[UnjudgedEffect]:
-    """What reliability costs: each arm of a comparison at the level `reliable` ÷ itself at
-    `best_effort`, all other levels alike, paired within blocks. Empty for any other comparison.
-    `arms`: comparison → its arms."""
-    mine = [(arm, loads(arm.cell["factors"])) for arm in arms[name]]
-    if not any(factors.get("reliability") == RELIABLE for _, factors in mine):
-        return []
-    there = {
-        _identity(arm, factors): arm
-        for found in arms.values()
-        for arm in found
-        if (factors := loads(arm.cell["factors"])).get("reliability") == BEST_EFFORT
-    }
-    out = []
-    for arm, factors in mine:
-        base = there.get(_identity(arm, factors | {"reliability": BEST_EFFORT}))
-        if base is not None:
-            out += _divided(name, arm, base, f"{base.name} best effort", BESIDE)
-    return out
-
-
-def transport_costs(name: str, arms: Mapping[str, Sequence[ArmReport]]) -> list[UnjudgedEffect]:
-    """What a transport costs: each arm of a comparison ÷ itself at the first level of
-    `modes.transport` at which it ran, all other levels alike, paired within blocks. Empty for any
-    other comparison. `arms`: comparison → its arms, in the order of the levels."""
-    mine = [(arm, *_over_transports(arm)) for arm in arms[name]]
-    if all(transport is None for _, _, transport in mine):
-        return []
-    first: dict[str, tuple[ArmReport, str]] = {}
-    for one in (one for found in arms.values() for one in found if one.trials):
-        same, transport = _over_transports(one)
-        if transport is not None:
-            first.setdefault(same, (one, transport))
-    out = []
-    for arm, same, _ in mine:
-        base, transport = first.get(same, (arm, None))
-        if base is not arm:
-            out += _divided(name, arm, base, f"{base.name} over {transport}", METRICS)
-    return out
-
-
-def _over_transports(arm: ArmReport) -> tuple[str, str | None]:
-    """(the same for an arm at each of its transports, the transport that is its level)."""
-    factors = loads(arm.cell["factors"])
-    return _identity(arm, {**factors, TRANSPORT: None}), factors.get(TRANSPORT)
-
-
-def _identity(arm: ArmReport, factors: Mapping[str, Any]) -> str:
-    """The same for two arms that differ in nothing but what is measured of them."""
-    return repr((arm.cell["workload"], arm.cell["arm"], sorted(map(repr, factors.items()))))
 
 
 def _undelivered(arm: ArmReport, base: ArmReport, topic: str | None) -> str:

@@ -439,7 +439,10 @@ class ArmReport:
             return Ratio(no_data=why_not_pooled(self.topics))
         mine, its = self.judged[topic], floor.judged[topic]
         bounds = mine.bounds, its.bounds
-        return best.ratio(mine.primary, its.primary, bounds=bounds)
+        found = best.ratio(mine.primary, its.primary, bounds=bounds)
+        return (
+            found.inverse() if mine.order.higher and isinstance(found, best.BlockRatio) else found
+        )
 
 
 def floors(arms: Sequence[ArmReport]) -> dict[best.Family, ArmReport]:

@@ -43,6 +43,15 @@ def _primary(name: str) -> str:
 
 
 PrimaryMetric = Annotated[str, AfterValidator(_primary)]
+ACHIEVED_RATE = "achieved_rate"
+"""What judges a workload that sends as fast as it can, unless it says otherwise: its latencies are
+those of queues that are always full."""
+
+
+def _is_saturating(arrival: Any) -> bool:
+    """Of an arrival as a file has it, or as it was read."""
+    kind = arrival.get("kind") if isinstance(arrival, dict) else getattr(arrival, "kind", None)
+    return kind == "saturation"
 
 
 MESSAGES = ("message", "request", "reply", "rate_hz", "arrival", "frames")
@@ -88,6 +97,9 @@ class Workload(Strict):
     """Without `nodes`, `graph` or `clients` it is a talker and `subscribers` listeners, with
     `relays` nodes in between. With `clients` it is that many clients of one service, with `graph`
     many nodes, with `bring_up` many lifecycle nodes and their manager.
+
+    `primary_metric` is what arms are judged by: the median response, or the achieved rate where
+    `arrival` is a saturation.
 
     `message` (or `request` and `reply`), `rate_hz` or `arrival`, `qos` and `touch` hold for every
     endpoint that says nothing else; each publisher or client has the whole rate. `background` and
@@ -167,6 +179,8 @@ class Workload(Strict):
         check_keys(cls, data, [*BESIDE_KEYS])
         said = {key: value for key, value in data.items() if key in BESIDE_KEYS}
         others = {key: value for key, value in data.items() if key not in BESIDE_KEYS}
+        if "primary_metric" not in others and _is_saturating(others.get("arrival")):
+            others["primary_metric"] = ACHIEVED_RATE
         return others | ({"beside": said} if said else {})
 
     def said(self) -> dict[str, Any]:

@@ -28,7 +28,7 @@ METRICS = (
         "CPU time of all worker processes, of their middleware's daemons and of whatever else it "
         "started, in the steady window for each message delivered: kernel time in their system "
         "calls included, interrupts that hit other processes not.",
-        use=COMPARED | EFFECT | OWN_COST,
+        use=PRIMARY | COMPARED | EFFECT | OWN_COST,
         per_message=True,
     ),
     _metric(
@@ -325,6 +325,7 @@ METRICS = (
         "The highest resident set size that each of these processes reached, added up: with shared "
         "segments, without record buffers.",
         counter="peak_rss",
+        use=PRIMARY,
         whatever_load=True,
     ),
     _metric(

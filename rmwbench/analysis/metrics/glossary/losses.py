@@ -5,8 +5,10 @@ from math import inf
 
 from rmwbench.analysis.metrics.glossary.metric import (
     BESIDE,
+    HIGHER,
     LIMIT,
     LOWER,
+    PRIMARY,
     Fate,
     Group,
     Metric,
@@ -96,6 +98,21 @@ METRICS = (
         words=("undelivered", "not delivered"),
         absent="no message was wanted from any reader",
         counts=lambda ledger: (ledger.undelivered, ledger.wanted),
+    ),
+    _metric(
+        "delivery",
+        "delivery",
+        "fraction",
+        "amount",
+        "Of the messages that the schedule wanted, once per reader: the fraction that arrived sound "
+        "and in time, or was under way. A workload may be judged by it alone.",
+        better=HIGHER,
+        use=PRIMARY,
+        failed=0.0,
+        absent="no message was wanted from any reader",
+        measure=lambda m, _: (
+            1 - m.ledger.undelivered / m.ledger.wanted if m.ledger.wanted else None
+        ),
     ),
     # Where nothing is undelivered, the bound of the count holds for its longest run, too.
     _metric(

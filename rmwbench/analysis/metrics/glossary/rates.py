@@ -2,7 +2,14 @@
 
 from functools import partial
 
-from rmwbench.analysis.metrics.glossary.metric import HIGHER, LOWER, Group, Metric, MetricScope
+from rmwbench.analysis.metrics.glossary.metric import (
+    HIGHER,
+    LOWER,
+    PRIMARY,
+    Group,
+    Metric,
+    MetricScope,
+)
 
 GROUP = Group("Rates")
 _metric = partial(Metric, better=LOWER, of=MetricScope.MESSAGES, group=GROUP)
@@ -28,6 +35,7 @@ METRICS = (
         "publisher that is held back stays below the offered rate. Of a single publisher its "
         "mean period is one divided by it.",
         better=HIGHER,
+        use=PRIMARY,
         whole_window=True,
         measure=lambda m, s: m.calls_in_window / s if s > 0 else None,
     ),
@@ -62,6 +70,7 @@ METRICS = (
         "amount",
         "First sound arrivals within the closed steady window per second, all readers together.",
         better=HIGHER,
+        use=PRIMARY,
         whole_window=True,
         arrivals=True,
         failed=0.0,
@@ -74,6 +83,7 @@ METRICS = (
         "amount",
         "Payload bytes of those arrivals per second; of a service, of its replies.",
         better=HIGHER,
+        use=PRIMARY,
         whole_window=True,
         arrivals=True,
         failed=0.0,

@@ -1,0 +1,185 @@
+"""Along a factor: which cells are the same arm at several levels of one thing, and which levels are
+compared with each other.
+
+That one thing is a factor of the suite, or what two of its workloads differ in where all else is
+alike: then each workload is a level. Every level is compared with the one before it and with the
+first; nothing else is asked, so that a factor of five levels costs seven comparisons, not ten.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from typing import Any
+
+BETWEEN_WORKLOADS = "workload"
+"""The factor of a ladder whose levels are workloads."""
+_NAMES = ("cell", "suite", "comparison", "factors", "arm")
+"""Keys of a cell's definition that say which one it is, or are compared apart."""
+_DRAWN = ("capacity", "endpoint", "peers", "node", "process")
+"""Keys of an endpoint that follow from others, or are its place."""
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A cell: an arm in a workload at levels (factor -> level). `against`: whether an effect of
+    workloads is asked for by name; `definition` is the cell's."""
+
+    cell: int
+    workload: str
+    arm: str
+    levels: Mapping[str, Any]
+    definition: Mapping[str, Any] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Ladder:
+    """An arm at the `levels` of `factor`, in their order: `cells` has one for each. `others`: the
+    levels of all other factors, which are the same. `changed`: the node that alone differs between
+    workloads, where it is one."""
+
+    factor: str
+    workload: str
+    arm: str
+    levels: tuple[Any, ...]
+    cells: tuple[int, ...]
+    others: Mapping[str, Any]
+    changed: str | None = None
+
+    def only(self, has: Callable[[int], bool]) -> "Ladder":
+        """With the levels whose cell has."""
+        kept = [at for at, cell in enumerate(self.cells) if has(cell)]
+        levels, cells = ([found[at] for at in kept] for found in (self.levels, self.cells))
+        return replace(self, levels=tuple(levels), cells=tuple(cells))
+
+
+def steps(levels: int) -> list[tuple[int, int]]:
+    """(place of a level, place of the one that it is compared with), for so many levels."""
+    neighbours = [(at, at - 1) for at in range(1, levels)]
+    return neighbours + [(at, 0) for at in range(2, levels)]
+
+
+def ladders(rungs: Iterable[Rung]) -> list[Ladder]:
+    """Those with at least two levels, in the order of the cells."""
+    rungs = list(rungs)
+    return [*_of_factors(rungs), *_between_workloads(rungs)]
+
+
+def _of_factors(rungs: Sequence[Rung]) -> list[Ladder]:
+    found: dict[Any, list[Rung]] = {}
+    for rung in rungs:
+        for factor in rung.levels:
+            others = {name: level for name, level in rung.levels.items() if name != factor}
+            key = (factor, rung.workload, rung.arm, _key(others))
+            found.setdefault(key, []).append(rung)
+    out = []
+    for (factor, workload, arm, _), same in found.items():
+        by_level = {_key(rung.levels[factor]): rung for rung in reversed(same)}
+        chosen = _in_order(list(reversed(by_level.values())), factor)
+        if len(chosen) < 2:
+            continue
+        others = {name: level for name, level in chosen[0].levels.items() if name != factor}
+        levels = tuple(rung.levels[factor] for rung in chosen)
+        out.append(Ladder(factor, workload, arm, levels, _cells(chosen), others))
+    return out
+
+
+def _in_order(rungs: list[Rung], factor: str) -> list[Rung]:
+    """Numbers by their size, whatever else as the suite has it."""
+    levels = [rung.levels[factor] for rung in rungs]
+    if all(isinstance(level, int | float) and not isinstance(level, bool) for level in levels):
+        return sorted(rungs, key=lambda rung: float(rung.levels[factor]))
+    return rungs
+
+
+def _between_workloads(rungs: Sequence[Rung]) -> list[Ladder]:
+    """Two workloads that differ in one thing alone: in a node's endpoints, or in one key of all."""
+    first: dict[str, Rung] = {}
+    for rung in rungs:
+        first.setdefault(rung.workload, rung)
+    shapes = {name: _shape(rung) for name, rung in first.items() if not _asks(rung)}
+    taken: set[str] = set()
+    out = []
+    for one, other in combinations(shapes, 2):
+        if other in taken or (found := _difference(shapes[one], shapes[other])) is None:
+            continue
+        taken.add(other)
+        here = {(r.arm, _key(r.levels)): r for r in rungs if r.workload == other}
+        for rung in (r for r in rungs if r.workload == one):
+            there = here.get((rung.arm, _key(rung.levels)))
+            if there is not None:
+                both = (rung, there)
+                levels = (one, other)
+                out.append(
+                    Ladder(
+                        *(BETWEEN_WORKLOADS, one, rung.arm, levels, _cells(both)),
+                        others=rung.levels,
+                        changed=found.node,
+                    )
+                )
+    return out
+
+
+def _asks(rung: Rung) -> bool:
+    """Whether its workload names the one that it is put beside."""
+    workload = rung.definition.get("workload")
+    return isinstance(workload, Mapping) and bool(workload.get("against"))
+
+
+@dataclass(frozen=True)
+class _Difference:
+    node: str | None
+
+
+_Shape = dict[tuple[str, ...], Any]
+"""(key,) of a definition, or (node, kind and topic of an endpoint, key) -> value."""
+
+
+def _shape(rung: Rung) -> _Shape:
+    """What the cell does, without names. A topic that is called after its workload is the same topic
+    in another."""
+    out: _Shape = {}
+    definition = rung.definition
+    workload = definition.get("workload")
+    if isinstance(workload, Mapping):
+        named = ("name", "title", "description")
+        out |= {("workload", k): v for k, v in workload.items() if k not in named}
+    for key, value in definition.items():
+        if key not in (*_NAMES, "workload", "endpoints"):
+            out[(key,)] = value
+    for endpoint in definition.get("endpoints") or ():
+        topic = endpoint.get("topic")
+        called = "" if topic == rung.workload else topic
+        place = (str(endpoint.get("node")), f"{endpoint.get('kind')} {called}")
+        for key, value in endpoint.items():
+            if key in _DRAWN or key == "topic":
+                continue
+            if key == "arrival" and isinstance(value, Mapping):
+                value = {k: v for k, v in value.items() if k != "phase_ns"}
+            out[(*place, key)] = value
+    return out
+
+
+def _difference(one: _Shape, other: _Shape) -> _Difference | None:
+    """In what they differ; None where it is nothing, or more than one thing."""
+    absent = object()
+    apart = [k for k in one.keys() | other.keys() if one.get(k, absent) != other.get(k, absent)]
+    if not apart:
+        return None
+    of_nodes = {key[0] for key in apart if len(key) == 3}
+    if len(of_nodes) == 1 and all(len(key) == 3 for key in apart):
+        (node,) = of_nodes
+        same_places = {k[:2] for k in one if k[0] == node} == {k[:2] for k in other if k[0] == node}
+        return _Difference(node if same_places else None)
+    keys = {key[-1] for key in apart}
+    return _Difference(None) if len(keys) == 1 else None
+
+
+def _cells(rungs: Iterable[Rung]) -> tuple[int, ...]:
+    return tuple(rung.cell for rung in rungs)
+
+
+def _key(value: Any) -> str:
+    """The same for equal levels, whatever they are made of."""
+    if isinstance(value, Mapping):
+        return repr(sorted((name, _key(held)) for name, held in value.items()))
+    return repr(value)

@@ -1,0 +1,140 @@
+"""What each factor does to each arm: a table of arms by levels, a sentence for each, and one picture
+with a line for each."""
+
+from collections.abc import Iterator, Sequence
+
+from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS
+from rmwbench.report.chart import style
+from rmwbench.report.view import (
+    Block,
+    Facts,
+    On,
+    Picture,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    TableRow,
+    Text,
+)
+from rmwbench.results.answer import level_sentences as said
+from rmwbench.results.answer.facts import title_of
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.shown import Levels, SuiteAnswer
+from rmwbench.words import numbers as fmt
+
+MOST = 12
+"""Sentences of a factor, and rows of its table, in a terminal."""
+
+
+def groups(doc: SuiteAnswer) -> list[list[Levels]]:
+    """Arms of one workload at the same levels: what has a table of its own."""
+    found: dict[tuple[str, str, tuple[str, ...]], list[Levels]] = {}
+    for one in doc.levels:
+        key = (one.factor, one.workload, tuple(map(str, one.levels)))
+        found.setdefault(key, []).append(one)
+    return list(found.values())
+
+
+def answered(doc: SuiteAnswer) -> frozenset[str]:
+    """The comparisons in which an arm was measured alone, so that what its factor does is the whole
+    answer."""
+    along = {name for one in doc.levels for name in one.comparisons}
+    return frozenset(
+        one.workload for one in doc.workloads if one.workload in along and headline(one).is_alone
+    )
+
+
+def facts(doc: SuiteAnswer) -> Iterator[tuple[str, TableCell | str]]:
+    """A sentence per arm and factor, for a terminal's answer."""
+    for ladders in groups(doc):
+        told = [(one, text) for one in ladders if (text := said.sentence(one))]
+        for place, (one, text) in enumerate(told[:MOST]):
+            yield heading(ladders) if not place else "", f"{said.title(one)}: {text}"
+        if len(told) > MOST:
+            yield "", f"and {len(told) - MOST} more on the page."
+
+
+def heading(ladders: Sequence[Levels]) -> str:
+    """Of arms at the same levels: `state along rate_hz`, `one_slow against both_quick`."""
+    first = ladders[0]
+    if first.factor == BETWEEN_WORKLOADS:
+        return f"{first.levels[1]} against {first.levels[0]}"
+    return f"{first.workload} along {first.factor}"
+
+
+def sections(doc: SuiteAnswer, draw: bool) -> Iterator[Section]:
+    for number, ladders in enumerate(groups(doc)):
+        blocks: list[Block] = [_table(doc, ladders)]
+        if draw and (picture := _picture(doc, ladders)) is not None:
+            blocks.insert(0, picture)
+        texts = [(said.title(one), text) for one in ladders if (text := said.sentence(one))]
+        blocks.append(Facts(texts, on=On.DOCUMENT))
+        blocks.append(Text(_meaning(ladders), "muted", on=On.DOCUMENT))
+        yield Section(heading(ladders), blocks, anchor=f"along-{number}", look="panel")
+
+
+def _table(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Table:
+    looks = _looks(doc)
+    columns = [TableColumn("arm")]
+    columns += [TableColumn(name, right=True, detail="below") for name in said.names(ladders[0])]
+    rows = [
+        TableRow([TableCell(said.title(one), swatch=looks.get(one.arm)), *_cells(one)])
+        for one in ladders
+        if one.primary_metric in one.values
+    ]
+    return Table(columns, rows, look="results topics", most=MOST)
+
+
+def _cells(one: Levels) -> Iterator[TableCell]:
+    """The primary metric, and below it its interval and what did not arrive."""
+    lost = one.values.get(judged_loss(one.primary_metric), ())
+    for place, entry in enumerate(one.values[one.primary_metric]):
+        shown = fmt.metric(entry)
+        share = lost[place].value if place < len(lost) else None
+        missing = f"{fmt.percent(share)} lost" if share else ""
+        yield TableCell(
+            "never" if shown.state == "never" else shown.text,
+            "bad" if shown.state == "never" else "",
+            ", ".join(filter(None, (shown.interval, missing))),
+            shown.basis,
+        )
+
+
+def _meaning(ladders: Sequence[Levels]) -> str:
+    what = title_of(ladders[0].primary_metric)
+    metric = GLOSSARY[judged_loss(ladders[0].primary_metric)].title
+    return (
+        f"The {what} at each level, with what is {metric}. Each level is compared with the one before "
+        "it and with the first, within blocks; all these comparisons of the report share one error "
+        "of 5 %, and intervals in the sentences are those at which they were judged."
+    )
+
+
+def _picture(doc: SuiteAnswer, ladders: Sequence[Levels]) -> Picture | None:
+    from rmwbench.report.chart.level_chart import along
+    from rmwbench.report.chart.workload_charts import card
+
+    title = title_of(ladders[0].primary_metric)
+    shown = [one for one in ladders if one.primary_metric in one.values]
+    spec = along(shown, _looks(doc), title) if shown else None
+    of = next((w for w in doc.workloads if w.workload == ladders[0].comparisons[0]), None)
+    if spec is None or of is None:
+        return None
+    return Picture(
+        "along",
+        f"{title.capitalize()}: {heading(ladders)}",
+        "Dot: the value at a level. Upright line: its interval. Lines that are not parallel are arms "
+        "that the factor treats differently.",
+        spec,
+        wide=True,
+        card=card(doc, of),
+        of=heading(ladders),
+        on=On.DOCUMENT,
+    )
+
+
+def _looks(doc: SuiteAnswer) -> dict[str, style.LineStyle]:
+    return style.looks(arm for one in doc.workloads for arm in one.arms)

@@ -1,0 +1,185 @@
+"""What a factor does to an arm, as a sentence: what is decided between neighbouring levels first,
+then where loss begins, then what it costs. Made from the verdicts of its steps and the values at
+its levels, and from nothing else.
+"""
+
+from collections.abc import Sequence
+from math import inf
+
+from rmwbench.analysis.metrics.aggregate import judged_loss
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS
+from rmwbench.analysis.verdicts.ordered_by import phrase, words
+from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
+from rmwbench.analysis.verdicts.verdict import BlockRatio
+from rmwbench.results.shown import Levels
+from rmwbench.words import numbers as fmt
+from rmwbench.words.level_names import SIZE, level_name
+
+CPU, PUBLISH = "cpu_per_message", "publish_call_p50"
+MOST_STEPS = 3
+"""So many steps are told one by one."""
+
+
+def names(one: Levels) -> list[str]:
+    return [level_name(one.factor, level) for level in one.levels]
+
+
+def is_ordered(one: Levels) -> bool:
+    """Whether a level lies between two others: of numbers and sizes."""
+    return all(not isinstance(level, str) or SIZE.fullmatch(level) for level in one.levels)
+
+
+def title(one: Levels) -> str:
+    """What the row of a table calls it: the arm, its topic, and the levels of the other factors."""
+    others = ", ".join(level_name(factor, level) for factor, level in one.others.items())
+    return " · ".join(filter(None, (one.arm, one.topic, others)))
+
+
+def sentence(one: Levels) -> str:
+    """Without the arm's name; empty where there is nothing to say."""
+    found = [*_of_primary(one), *_of_delivery(one), *_of_costs(one)]
+    return f"{'; '.join(found)}." if found else ""
+
+
+def _of_primary(one: Levels) -> list[str]:
+    metric = one.primary_metric
+    neighbours = _answers(one, metric, neighbours=True)
+    if not neighbours:
+        return []
+    endless = [entry.value == inf for entry in one.values[metric]]
+    if all(endless):
+        return []  # what does not arrive says it
+    known = phrase(GLOSSARY[metric]) if metric != "response_latency_p50" else "median response"
+    first_to_last = one.step(metric, one.levels[-1], one.levels[0])
+    every = [answer for _, answer in _answers(one, metric)]
+    if all(answer.verdict == "equivalent" for answer in every):
+        (_, answer) = neighbours[-1] if len(one.levels) == 2 else (0, first_to_last)
+        ratio = _ratio_of(answer)
+        return [f"the {known} is the same, within the margin{f' ({ratio})' if ratio else ''}"]
+    decided = [(at, answer) for at, answer in neighbours if answer.verdict in ("worse", "better")]
+    if len(decided) > MOST_STEPS and _is_decided(first_to_last):
+        told = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
+        if len({answer.verdict for _, answer in decided}) == 1 and len(decided) == len(neighbours):
+            told.append(
+                "more at each level" if decided[0][1].verdict == "worse" else "less at each"
+            )
+        return [", ".join(told)]
+    if decided:
+        return [", ".join(_step(one, metric, at, at - 1, answer) for at, answer in decided)]
+    if _is_decided(first_to_last):
+        return [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
+    if not any(endless) and any(answer.verdict == "undecided" for answer in every):
+        ratio = _ratio_of(neighbours[0][1]) if len(one.levels) == 2 else ""
+        return [f"no difference in the {known} is decided{f' ({ratio})' if ratio else ''}"]
+    return []
+
+
+def _answers(
+    one: Levels, metric: str, *, neighbours: bool = False
+) -> list[tuple[int, StatementAnswer]]:
+    """(place of a level, its answer) against the level before it; without `neighbours` against the
+    first, too."""
+    pairs = [(at, at - 1) for at in range(1, len(one.levels))]
+    if not neighbours:
+        pairs += [(at, 0) for at in range(2, len(one.levels))]
+    found = ((at, one.step(metric, one.levels[at], one.levels[by])) for at, by in pairs)
+    return [(at, answer) for at, answer in found if answer is not None]
+
+
+def _is_decided(answer: StatementAnswer | None) -> bool:
+    return answer is not None and answer.verdict in ("worse", "better")
+
+
+def _step(one: Levels, metric: str, at: int, by: int, answer: StatementAnswer | None) -> str:
+    """`at 10 Hz 1.65× [1.25–2.16] as long as at 100 Hz`: the larger one first."""
+    here, there = names(one)[at], names(one)[by]
+    ratio = answer.effect if answer is not None else None
+    if not isinstance(ratio, BlockRatio):
+        worse = words(metric).behind_of("").strip()
+        return f"{_at(one)} {here} {worse} {_at(one)} {there}" if answer is not None else ""
+    if ratio.value < 1:
+        here, there, ratio = there, here, ratio.inverse()
+    much = words(metric).amount(1, fmt.ratio(ratio).full).split(" ", 1)[1]
+    return f"{_at(one)} {here} {much} as {_at(one)} {there}"
+
+
+def _at(one: Levels) -> str:
+    return "in" if one.factor == BETWEEN_WORKLOADS else "at"
+
+
+def _ratio_of(answer: StatementAnswer | None) -> str:
+    ratio = answer.effect if answer is not None else None
+    return fmt.ratio(ratio).full if isinstance(ratio, BlockRatio) else ""
+
+
+def _of_delivery(one: Levels) -> list[str]:
+    metric = judged_loss(one.primary_metric)
+    shares = [entry.value for entry in one.values.get(metric, ())]
+    if not shares or any(share is None for share in shares):
+        return []
+    known = [share or 0.0 for share in shares]
+    if not any(known):
+        return ["everything is delivered at each level" if len(known) > 2 else "all is delivered"]
+    if told := _where_loss_begins(one, known):
+        return [told]
+    neighbours = dict(_answers(one, metric, neighbours=True))
+    if steps := [
+        _of_loss(one, at, at - 1, answer)
+        for at, answer in neighbours.items()
+        if _is_decided(answer)
+    ]:
+        return steps[:MOST_STEPS]
+    most = max(range(len(known)), key=known.__getitem__)
+    return [
+        f"up to {fmt.percent(known[most])} does not arrive ({_at(one)} {names(one)[most]}), a "
+        "difference that is not decided"
+    ]
+
+
+def _where_loss_begins(one: Levels, shares: Sequence[float]) -> str:
+    """`loss begins between 600 kB and 2 MB, to 19 % at 10 MB`; empty where the first level loses
+    already, none is decided to lose more than it, or levels have no order."""
+    if shares[0] > 0 or not is_ordered(one):
+        return ""
+    metric, called = judged_loss(one.primary_metric), names(one)
+    for at in range(1, len(shares)):
+        answer = one.step(metric, one.levels[at], one.levels[0])
+        if answer is None or answer.verdict != "worse":
+            continue
+        before = called[at - 1] if not any(shares[:at]) else called[0]
+        most = max(range(len(shares)), key=shares.__getitem__)
+        return (
+            f"loss begins between {before} and {called[at]}, and is "
+            f"{fmt.percent(shares[most])} at {called[most]}"
+        )
+    return ""
+
+
+def _of_loss(one: Levels, at: int, by: int, answer: StatementAnswer) -> str:
+    """`at 2 readers it loses 45 percentage points less [30–60] than at 1 reader`."""
+    change = answer.effect
+    word = "more" if answer.verdict == "worse" else "less"
+    here, there = names(one)[at], names(one)[by]
+    if not isinstance(change, FractionChange):
+        return f"{_at(one)} {here} {word} is lost than {_at(one)} {there}"
+    ends = sorted(abs(end) * 100 for end in (change.low, change.high))
+    between = f"[{fmt.significant(ends[0])}–{fmt.significant(ends[1])}]"
+    points = f"{fmt.points(change.value)} {word} {between}"
+    return f"{_at(one)} {here} {points} does not arrive than {_at(one)} {there}"
+
+
+def _of_costs(one: Levels) -> list[str]:
+    """What is decided between the first level and the last: the processor, and the publish call in
+    its values."""
+    found = []
+    first, last = one.levels[0], one.levels[-1]
+    if one.primary_metric != CPU and _is_decided(answer := one.step(CPU, last, first)):
+        found.append(f"CPU per message {_step(one, CPU, len(one.levels) - 1, 0, answer)}")
+    answer = one.step(PUBLISH, last, first)
+    values = [entry.value for entry in one.values.get(PUBLISH, ())]
+    if one.primary_metric != PUBLISH and _is_decided(answer) and values[0] and values[-1]:
+        verb = "grows" if (answer and answer.verdict == "worse") else "falls"
+        ends = " to ".join(fmt.quantity(value, "ns") for value in (values[0], values[-1]))
+        found.append(f"the publish call {verb} from {ends}")
+    return found

@@ -1,0 +1,162 @@
+"""What a factor does to each arm: by the rules of a verdict, in values and in words."""
+
+from dataclasses import replace
+from math import inf
+
+import pytest
+
+from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
+from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio
+from rmwbench.bundle import Bundle
+from rmwbench.report.show import level_view
+from rmwbench.report.show.suite_view import view
+from rmwbench.results.answer import level_sentences as said
+from rmwbench.results.show import summarise
+from rmwbench.results.shown import Levels, LevelStep
+from rmwbench.words.level_names import level_name
+from tests.support import synthetic_bundle
+from tests.support.typed import typed
+from tests.support.views import printed
+
+ZENOH = tuple(arm for arm in synthetic_bundle.ARMS if arm.arm in ("zenoh tuned", "floor futex"))
+PRIMARY = "response_latency_p50"
+
+
+def made(path, workload="camera", **asked):
+    written = synthetic_bundle.write(
+        path, arms=ZENOH, workloads=(workload,), levels=3, blocks=8, sd=0.01, **asked
+    )
+    return summarise(Bundle(written))
+
+
+def verdicts(one, metric=PRIMARY):
+    steps = [step for step in one.steps if step.metric == metric]
+    return {(step.level, step.against): step.answer.verdict for step in steps}
+
+
+def test_a_factor_that_slows_an_arm_down_is_told_level_by_level(tmp_path):
+    doc = made(tmp_path / "c", slower=1.5)
+    (one,) = doc.levels
+    assert (one.factor, one.arm, one.levels) == ("level", "zenoh tuned", (0, 1, 2)), "no floor"
+    assert verdicts(one) == {(1, 0): "worse", (2, 1): "worse", (2, 0): "worse"}
+    for step in one.steps:
+        if step.metric == PRIMARY:
+            expected = 1.5 ** (step.level - step.against)
+            assert step.answer.effect.value == pytest.approx(expected, rel=0.05)
+            assert step.answer.effect.low < expected < step.answer.effect.high
+    assert set(verdicts(one, "undelivered").values()) == {"equivalent"}
+    text = said.sentence(one)
+    assert text.startswith("at level 1 1.5") and "as long as at level 0" in text
+    assert "everything is delivered at each level" in text
+
+
+def test_a_factor_that_changes_nothing_is_the_same_within_the_margin(tmp_path):
+    (one,) = made(tmp_path / "c", "imu").levels  # the median of many messages scatters least
+    assert set(verdicts(one).values()) == {"equivalent"}
+    assert said.sentence(one).startswith("the median response is the same, within the margin")
+
+
+def test_of_a_single_arm_the_factor_is_the_answer(tmp_path):
+    doc = made(tmp_path / "c", slower=1.5)
+    assert len(level_view.answered(doc)) == 3
+    text = printed(view(doc), 200)
+    assert "measured alone" not in text and "nothing to compare" not in text
+    answer = text[text.index("The answer") :]
+    assert "camera along level" in answer and "as long as at level 0" in answer
+    assert [one.title.rsplit(", ", 1)[1] for one in doc.workloads] == [
+        "level 0",
+        "level 1",
+        "level 2",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("factor", "level", "name"),
+    [
+        ("rate_hz", 10, "10 Hz"),
+        ("rate_hz", 1000, "1 kHz"),
+        ("message", "Bytes(600000)", "600 kB"),
+        ("message", "PointCloud512k", "PointCloud512k"),
+        ("subscribers", 1, "1 reader"),
+        ("subscribers", 8, "8 readers"),
+        ("network.loss", 0.1, "10 % loss"),
+        ("network", "thin", "thin"),
+        ("options.batch", True, "batch true"),
+        ("depth", 5, "depth 5"),
+    ],
+)
+def test_a_level_has_a_name(factor, level, name):
+    assert level_name(factor, level) == name
+
+
+def estimate(value, unit="ns"):
+    return {"unit": unit, "value": value, "low": value, "high": value, "count": 9, "trials": 5}
+
+
+def invented(levels, medians, shares, answers, factor="message"):
+    """An arm at these levels; `answers`: (metric, level, against) -> its answer."""
+    found = typed(
+        Levels,
+        {
+            "factor": factor,
+            "levels": list(levels),
+            "primary_metric": PRIMARY,
+            "values": {
+                PRIMARY: [estimate(value) for value in medians],
+                "undelivered": [estimate(share, "fraction") for share in shares],
+            },
+        },
+    )
+    steps = [
+        typed_step(metric, level, against, answer)
+        for (metric, level, against), answer in answers.items()
+    ]
+    return replace(found, steps=tuple(steps))
+
+
+def typed_step(metric, level, against, answer):
+    return LevelStep(metric=metric, level=level, against=against, answer=answer)
+
+
+SIZES = ("Bytes(400000)", "Bytes(600000)", "Bytes(2000000)")
+MORE = StatementAnswer("worse", FractionChange(0.07, 0.02, 0.12, 5), "")
+UNDECIDED = StatementAnswer("undecided", NoRatio(no_data="infinite"), "")
+
+
+def test_loss_begins_between_the_last_level_without_and_the_first_that_is_decided():
+    answers = {("undelivered", SIZES[2], SIZES[0]): MORE}
+    text = said.sentence(invented(SIZES, (1e6, 2e6, inf), (0.0, 0.0, 0.07), answers))
+    assert "loss begins between 600 kB and 2 MB, and is 7 % at 2 MB" in text
+
+
+def test_an_undecided_loss_at_a_level_between_is_not_without_loss():
+    answers = {("undelivered", SIZES[2], SIZES[0]): MORE}
+    text = said.sentence(invented(SIZES, (1e6, 2e6, inf), (0.0, 0.01, 0.07), answers))
+    assert "loss begins between 400 kB and 2 MB" in text
+
+
+def test_less_loss_with_a_second_reader_is_told_in_points():
+    less = StatementAnswer("better", FractionChange(-0.45, -0.6, -0.3, 5), "")
+    one = invented((1, 2), (inf, inf), (0.68, 0.24), {("undelivered", 2, 1): less}, "subscribers")
+    assert said.sentence(one) == (
+        "at 2 readers 45 percentage points less [30.0–60.0] does not arrive than at 1 reader."
+    )
+
+
+def test_levels_without_an_order_have_nothing_between_them():
+    answers = {("undelivered", "thin", "good"): MORE}
+    one = invented(("good", "thin"), (1e6, inf), (0.0, 0.07), answers, "network")
+    assert "begins between" not in said.sentence(one)
+    assert "at thin 7 percentage points more [2.00–12.0]" in said.sentence(one)
+
+
+def test_what_is_slower_at_the_first_level_is_told_the_other_way_round():
+    faster = StatementAnswer("better", BlockRatio(0.5, 0.4, 0.6, 5), "")
+    one = invented((10, 100), (2e6, 1e6), (0.0, 0.0), {(PRIMARY, 100, 10): faster}, "rate_hz")
+    assert said.sentence(one).startswith("at 10 Hz 2.00× [1.67–2.50] as long as at 100 Hz")
+
+
+def test_an_infinite_median_is_not_called_undecided_beside_a_loss_that_is():
+    answers = {(PRIMARY, "thin", "good"): UNDECIDED, ("undelivered", "thin", "good"): MORE}
+    one = invented(("good", "thin"), (1e6, inf), (0.0, 0.07), answers, "network")
+    assert "median" not in said.sentence(one)
