@@ -122,7 +122,6 @@ def _collected(
     """In the order of `names`; from git where a directory is named, else asked of the API. Each
     answer is saved as soon as it is whole."""
     import os
-    import re
 
     from rmwbench.cli.options import parse_duration_s
     from rmwbench.errors import UserError
@@ -131,6 +130,38 @@ def _collected(
     from rmwbench.published.community.github.collect import collect
     from rmwbench.published.community.github.project import digest
     from rmwbench.published.community.github.saved import save as keep
+
+    asked = _places(names)
+    if (save is not None or reviews) and None not in asked.values():
+        raise UserError(
+            "git is read, and no server is asked, so there is nothing to save",
+            where="--save, --reviews",
+        )
+
+    def notify(text: str) -> None:
+        typer.echo(text, err=True)
+
+    token = os.environ.get("GITHUB_TOKEN") or None
+    client = ApiClient(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
+    projects = []
+    begin = _moment(since)
+    for name, directory in asked.items():
+        if directory is not None:
+            projects.append(history.load(name, Path(directory), since))
+            continue
+        raw = collect(client, name, begin, reviews=reviews, notify=notify)
+        if save is not None:
+            notify(f"{raw['collected']['name']}: saved to {keep(raw, save)}")
+        projects.append(digest(raw, client.base))
+    return projects
+
+
+def _places(names: list[str]) -> dict[str, str | None]:
+    """Repository -> its directory, None where the API is asked. Raises UserError for what names
+    none."""
+    import re
+
+    from rmwbench.errors import UserError
 
     if not names:
         raise UserError(
@@ -154,28 +185,7 @@ def _collected(
             raise UserError(
                 "not a repository", where=name, expected="OWNER/NAME, for example ros2/rmw_zenoh"
             )
-    if (save is not None or reviews) and None not in asked.values():
-        raise UserError(
-            "git is read, and no server is asked, so there is nothing to save",
-            where="--save, --reviews",
-        )
-
-    def notify(text: str) -> None:
-        typer.echo(text, err=True)
-
-    token = os.environ.get("GITHUB_TOKEN") or None
-    client = ApiClient(api, token, max_wait_s=parse_duration_s(max_wait), notify=notify)
-    projects = []
-    begin = _moment(since)
-    for name, directory in asked.items():
-        if directory is not None:
-            projects.append(history.load(name, Path(directory), since))
-            continue
-        raw = collect(client, name, begin, reviews=reviews, notify=notify)
-        if save is not None:
-            notify(f"{raw['collected']['name']}: saved to {keep(raw, save)}")
-        projects.append(digest(raw, client.base))
-    return projects
+    return asked
 
 
 def _moment(since: "datetime | timedelta") -> "datetime":
