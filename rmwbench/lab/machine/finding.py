@@ -1,6 +1,6 @@
 """One thing that the doctor has to say, and the words that every rule uses for it."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -53,6 +53,47 @@ class Finding:
 class Absent(Exception):
     """The facts hold nothing of what a rule looks at: nobody looked for it, so the rule says
     nothing."""
+
+
+Facts = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What a rule makes of the facts: the fields of a Finding that depend on them. `expected` and
+    `why` are those of the rule where None."""
+
+    level: Level
+    found: str
+    fix: str | None = None
+    permanent: str | None = None
+    worth: str | None = None
+    spoils: bool = False
+    changes: tuple[FixChange, ...] = ()
+    expected: str | None = None
+    why: str | None = None
+
+
+@dataclass(frozen=True)
+class DoctorRule:
+    """One row of the doctor's table. `judge` raises Absent where nobody looked for its facts."""
+
+    check: str
+    expected: str
+    why: str
+    judge: Callable[[Facts], Judgement]
+
+    def __call__(self, facts: Facts) -> Finding:
+        fields = vars(self.judge(facts))
+        said = {name: value for name, value in fields.items() if value is not None}
+        return Finding(**{"check": self.check, "expected": self.expected, "why": self.why, **said})
+
+
+def rule(
+    check: str, *, expected: str, why: str
+) -> Callable[[Callable[[Facts], Judgement]], DoctorRule]:
+    """Makes a row of the table of a function that judges facts."""
+    return lambda judge: DoctorRule(check, expected, why, judge)
 
 
 def fact(facts: Mapping[str, Any], *path: str) -> Any:

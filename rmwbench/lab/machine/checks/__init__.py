@@ -1,20 +1,16 @@
 """Facts → findings: every rule of the doctor, pure, so that each is tested with facts that were
 made up.
 
-A rule is a function from facts to one finding; where its facts were not gathered it says nothing
+A rule is a row of a table: its name, what is expected, why, and the function that judges the facts.
+Where these were not gathered it says nothing
 (`Absent`). Reports use the same rules with the facts that are cheap to gather, so there is one
 source of truth.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
-
 from rmwbench.lab.machine.checks import machinery, memory_rules, network_rules, processors
-from rmwbench.lab.machine.finding import LEVELS, Absent, Finding
+from rmwbench.lab.machine.finding import LEVELS, Absent, DoctorRule, Facts, Finding
 
-Rule = Callable[[Mapping[str, Any]], Finding]
-
-RULES: tuple[Rule, ...] = (
+RULES: tuple[DoctorRule, ...] = (
     *machinery.RULES,
     processors.robot,  # before all that is slower by it
     *network_rules.RULES,
@@ -23,7 +19,7 @@ RULES: tuple[Rule, ...] = (
 )
 
 
-def checks(facts: Mapping[str, Any]) -> list[Finding]:
+def checks(facts: Facts) -> list[Finding]:
     """Every finding that these facts allow, worst first, otherwise in the order of the rules."""
     found = []
     for rule in RULES:
@@ -34,7 +30,7 @@ def checks(facts: Mapping[str, Any]) -> list[Finding]:
     return sorted(found, key=lambda finding: LEVELS.index(finding.level))
 
 
-def warnings(facts: Mapping[str, Any]) -> list[str]:
+def warnings(facts: Facts) -> list[str]:
     """What a report repeats: red and yellow findings that spoil trials, red ones marked."""
     found = [
         finding

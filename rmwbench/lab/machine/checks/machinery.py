@@ -1,46 +1,45 @@
 """What rmwbench itself can do here, tried and not guessed from versions."""
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
-from rmwbench.lab.machine.finding import Finding, FixChange, Level, fact
+from rmwbench.lab.machine.finding import DoctorRule, Facts, FixChange, Judgement, Level, fact, rule
 from rmwbench.lab.middleware.workspace import build_command
 from rmwbench.lab.open_files import ENOUGH
-
-Facts = Mapping[str, Any]
 
 WANTED_FILES, WANTED_PROCESSES = 4096, 512
 WANTED_MEMLOCK_BYTES = 128 << 20
 """Zenoh locks the whole pool of a publisher that lends: 18 images of 6.2 MB with a depth of 10."""
 
 
-def hosts(facts: Facts) -> Finding:
+@rule(
+    "isolated hosts",
+    expected="network, mount, PID and IPC namespaces can be made",
+    why="a trial in namespaces of its own never touches a live robot, and sees nothing of the "
+    "machine's network",
+)
+def hosts(facts: Facts) -> Judgement:
     problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
-    why = (
-        "a trial in namespaces of its own never touches a live robot, and sees nothing of the "
-        "machine's network"
-    )
-    expected = "network, mount, PID and IPC namespaces can be made"
     if problem == "":
-        return Finding("isolated hosts", "green", "one was made and ended", expected, why)
+        return Judgement("green", "one was made and ended")
     if shared := facts["abilities"].get("shared_host"):
-        return Finding(
-            "isolated hosts", "yellow", f"{problem}; {shared}", expected, why, fix, spoils=True
-        )
-    return Finding("isolated hosts", "red", problem, expected, why, fix, spoils=True)
+        return Judgement("yellow", f"{problem}; {shared}", fix, spoils=True)
+    return Judgement("red", problem, fix, spoils=True)
 
 
-def workers(facts: Facts) -> Finding:
+@rule(
+    "middlewares",
+    expected="every middleware that you want to compare",
+    why="only what is built can be measured",
+)
+def workers(facts: Facts) -> Judgement:
     found = fact(facts, "tools", "middlewares")
-    why = "only what is built can be measured"
     ready = [name for name, problem in found.items() if problem == ""]
     missing = [name for name, problem in found.items() if problem]
-    expected = "every middleware that you want to compare"
     fix = _building(missing, fact(facts, "tools", "commands"))
     if not ready:
-        return Finding("middlewares", "red", "none is built", expected, why, fix or build_command())
+        return Judgement("red", "none is built", fix or build_command())
     text = ", ".join(ready) + (f"; not built: {', '.join(missing)}" if missing else "")
-    return Finding("middlewares", "yellow" if missing else "green", text, expected, why, fix)
+    return Judgement("yellow" if missing else "green", text, fix)
 
 
 def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None:
@@ -50,60 +49,54 @@ def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None
     return build_command(*only_built) if only_built else next(iter(known), None)
 
 
-def tools(facts: Facts) -> Finding:
-    found = fact(facts, "tools", "tools")
-    why = (
-        "no campaign starts without the sampler, and none with a background without the load "
-        "generator"
-    )
-    missing = [name for name, problem in found.items() if problem]
-    expected = ", ".join(found)
+@rule(
+    "tools",
+    expected="all of them",
+    why="no campaign starts without the sampler, and none with a background without the load "
+    "generator",
+)
+def tools(facts: Facts) -> Judgement:
+    tools = fact(facts, "tools", "tools")
+    expected = ", ".join(tools)
+    missing = [name for name, problem in tools.items() if problem]
     if not missing:
-        return Finding("tools", "green", expected, expected, why)
-    text = "; ".join(f"{name}: {found[name]}" for name in missing)
+        return Judgement("green", expected, expected=expected)
+    text = "; ".join(f"{name}: {tools[name]}" for name in missing)
     level: Level = "red" if "sampler" in missing else "yellow"
-    return Finding("tools", level, text, expected, why, build_command())
+    return Judgement(level, text, build_command(), expected=expected)
 
 
-def calibration(facts: Facts) -> Finding:
+@rule(
+    "calibration",
+    expected="one of this machine, not older than a month",
+    why="it proves on this machine that injected truth is recovered and that equal arms are "
+    "called equal",
+)
+def calibration(facts: Facts) -> Judgement:
     newest = fact(facts, "calibration")
-    why = (
-        "it proves on this machine that injected truth is recovered and that equal arms are "
-        "called equal"
-    )
-    expected = "one of this machine, not older than a month"
     if newest is None:
-        return Finding(
-            "calibration",
+        return Judgement(
             "yellow",
             "none of this machine",
-            expected,
-            why,
             "rmwbench calibrate --quick",
         )
     level: Level = "yellow" if newest["age_days"] > 31 else "green"
     text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
-    return Finding(
-        "calibration",
+    return Judgement(
         level,
         text,
-        expected,
-        why,
         "rmwbench calibrate --quick" if level != "green" else None,
     )
 
 
-def _ability(
-    name: str, key: str, expected: str, why: str, fix: str | None = None
-) -> Callable[[Facts], Finding]:
-    def rule(facts: Facts) -> Finding:
+def _ability(check: str, key: str, expected: str, why: str, fix: str | None = None) -> DoctorRule:
+    def ability(facts: Facts) -> Judgement:
         problem = fact(facts, "abilities", key)
         if problem == "":
-            return Finding(name, "green", "yes", expected, why)
-        return Finding(name, "yellow", f"no: {problem}", expected, why, fix)
+            return Judgement("green", "yes")
+        return Judgement("yellow", f"no: {problem}", fix)
 
-    rule.__name__ = key
-    return rule
+    return DoctorRule(check, expected, why, ability)
 
 
 own_groups = _ability(
@@ -151,14 +144,15 @@ real_time = _ability(
 )
 
 
-def limits(facts: Facts) -> Finding:
+@rule(
+    "process limits",
+    expected=f"at least {WANTED_FILES} open files and {WANTED_PROCESSES} processes, locked "
+    f"memory unlimited or {WANTED_MEMLOCK_BYTES >> 20} MiB",
+    why="each worker costs descriptors and threads, and zenoh's shared memory must be lockable",
+)
+def limits(facts: Facts) -> Judgement:
     files, memlock, processes = (
         fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes")
-    )
-    why = "each worker costs descriptors and threads, and zenoh's shared memory must be lockable"
-    expected = (
-        f"at least {WANTED_FILES} open files and {WANTED_PROCESSES} processes, locked "
-        f"memory unlimited or {WANTED_MEMLOCK_BYTES >> 20} MiB"
     )
     problems, changes = [], []
     if files is not None and files < WANTED_FILES:
@@ -175,19 +169,16 @@ def limits(facts: Facts) -> Finding:
         changes.append(FixChange("limit", "memlock", "unlimited:unlimited"))
     if not problems:
         found = f"{files if files is not None else 'unlimited'} open files"
-        return Finding("process limits", "green", found, expected, why)
+        return Judgement("green", found)
     permanent = (
         "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
         "memlock unlimited`"
     )
     few = files is not None and files < 256
     fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
-    return Finding(
-        "process limits",
+    return Judgement(
         "red" if few else "yellow",
         "; ".join(problems),
-        expected,
-        why,
         fix,
         permanent,
         changes=tuple(changes),

@@ -1,11 +1,15 @@
 """Buffers, queues, fragments, multicast: what decides whether large messages over UDP arrive."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from rmwbench.lab.machine.finding import Finding, FixChange, Level, bytes_text, fact
-
-Facts = Mapping[str, Any]
+from rmwbench.lab.machine.finding import (
+    DoctorRule,
+    Facts,
+    FixChange,
+    Judgement,
+    Level,
+    bytes_text,
+    fact,
+    rule,
+)
 
 LARGEST_MESSAGE_BYTES = 6_220_800
 """One uncompressed 1080p image: the message that small socket buffers drop."""
@@ -14,7 +18,7 @@ MOST_ASKED_BYTES = 1 << 24
 is not what it says (rmwbench/campaign/plan/buffers.py)."""
 SMALL_BUFFER_BYTES = 1 << 20
 WANTED_BUFFER_BYTES = 1 << 25
-BACKLOG = 1000
+BACKLOG_NAME, BACKLOG = "net.core.netdev_max_backlog", 1000
 FRAGMENTS_WANTED_BYTES = 1 << 28
 
 IMAGES_LOST = (
@@ -27,13 +31,13 @@ FRAGMENTS_LOST = (
 )
 
 
-def sysctl(name: str, value: object) -> dict[str, str]:
+def sysctl(name: str, value: object) -> tuple[str, str]:
     """The command for now and the one that lasts."""
-    return {
-        "fix": f"sysctl -w {name}={value}",
-        "permanent": f"echo '{name}={value}' > "
-        f"/etc/sysctl.d/60-rmwbench-{name.rsplit('.', 1)[-1]}.conf",
-    }
+    last = name.rsplit(".", 1)[-1]
+    return (
+        f"sysctl -w {name}={value}",
+        f"echo '{name}={value}' > /etc/sysctl.d/60-rmwbench-{last}.conf",
+    )
 
 
 def setting(name: str, value: object) -> FixChange:
@@ -41,106 +45,108 @@ def setting(name: str, value: object) -> FixChange:
     return FixChange("file", "/proc/sys/" + name.replace(".", "/"), str(value))
 
 
-def receive_buffer(facts: Facts) -> Finding:
-    return _buffer(
-        facts,
-        "net.core.rmem_max",
-        "receive buffer",
-        "a UDP middleware drops what does not fit in it",
-    )
+def _buffer(
+    name: str, check: str, enough: int, whose: str, why: str, worth: str | None
+) -> DoctorRule:
+    """`worth` says of a buffer what raising it brought, and makes a small one red."""
+
+    @rule(check, expected=f"{name} of at least {enough} ({whose})", why=why)
+    def buffer(facts: Facts) -> Judgement:
+        value = fact(facts, "sysctls", name)
+        if value is None:
+            return Judgement("unknown", f"{name} cannot be read")
+        if int(value) >= enough:
+            return Judgement("green", f"{name} = {value}")
+        return Judgement(
+            "red" if int(value) < SMALL_BUFFER_BYTES and worth else "yellow",
+            f"{name} = {value} ({bytes_text(int(value))})",
+            *sysctl(name, WANTED_BUFFER_BYTES),
+            worth=worth,
+            spoils=True,
+            changes=(setting(name, WANTED_BUFFER_BYTES),),
+        )
+
+    return buffer
 
 
-def send_buffer(facts: Facts) -> Finding:
-    return _buffer(
-        facts, "net.core.wmem_max", "send buffer", "a UDP publisher blocks or fails when it is full"
-    )
+receive_buffer = _buffer(
+    "net.core.rmem_max",
+    "receive buffer",
+    MOST_ASKED_BYTES,
+    "what the most demanding profile asks for",
+    "a UDP middleware drops what does not fit in it",
+    IMAGES_LOST,
+)
+send_buffer = _buffer(
+    "net.core.wmem_max",
+    "send buffer",
+    LARGEST_MESSAGE_BYTES,
+    "one 1080p image",
+    "a UDP publisher blocks or fails when it is full",
+    None,
+)
 
 
-def _buffer(facts: Facts, name: str, what: str, why: str) -> Finding:
-    value = fact(facts, "sysctls", name)
-    receives = name == "net.core.rmem_max"
-    enough = MOST_ASKED_BYTES if receives else LARGEST_MESSAGE_BYTES
-    whose = "what the most demanding profile asks for" if receives else "one 1080p image"
-    expected = f"{name} of at least {enough} ({whose})"
-    if value is None:
-        return Finding(what, "unknown", f"{name} cannot be read", expected, why)
-    worth = IMAGES_LOST if receives else None
-    if int(value) >= enough:
-        return Finding(what, "green", f"{name} = {value}", expected, why)
-    level: Level = "red" if int(value) < SMALL_BUFFER_BYTES and receives else "yellow"
-    found = f"{name} = {value} ({bytes_text(int(value))})"
-    fix, change = sysctl(name, WANTED_BUFFER_BYTES), setting(name, WANTED_BUFFER_BYTES)
-    return Finding(
-        what, level, found, expected, why, worth=worth, spoils=True, changes=(change,), **fix
-    )
-
-
-def default_buffer(facts: Facts) -> Finding:
+@rule(
+    "default receive buffer",
+    expected="any; a middleware should ask for what it needs",
+    why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
+)
+def default_buffer(facts: Facts) -> Judgement:
     """Only for those who never ask: raising it costs every socket memory, so it is told and not
     blamed."""
     value, most = (
         fact(facts, "sysctls", "net.core.rmem_default"),
         fact(facts, "sysctls", "net.core.rmem_max"),
     )
-    why = "a middleware that does not set its socket's buffer, as some do untouched, gets this one"
-    expected = "any; a middleware should ask for what it needs"
     if value is None:
-        return Finding(
-            "default receive buffer",
+        return Judgement(
             "unknown",
             "net.core.rmem_default cannot be read",
-            expected,
-            why,
         )
     found = f"net.core.rmem_default = {value}" + (f", of at most {most}" if most else "")
-    return Finding("default receive buffer", "green", found, expected, why)
+    return Judgement("green", found)
 
 
-def backlog(facts: Facts) -> Finding:
-    name = "net.core.netdev_max_backlog"
-    value = fact(facts, "sysctls", name)
-    why = (
-        "frames between virtual interfaces wait here, and bursts beyond it are dropped without "
-        "a word"
-    )
-    expected = f"{name} of at least {BACKLOG}"
+@rule(
+    "receive backlog",
+    expected=f"{BACKLOG_NAME} of at least {BACKLOG}",
+    why="frames between virtual interfaces wait here, and bursts beyond it are dropped without "
+    "a word",
+)
+def backlog(facts: Facts) -> Judgement:
+    value = fact(facts, "sysctls", BACKLOG_NAME)
     if value is None:
-        return Finding("receive backlog", "unknown", f"{name} cannot be read", expected, why)
+        return Judgement("unknown", f"{BACKLOG_NAME} cannot be read")
+    found = f"{BACKLOG_NAME} = {value}"
     if int(value) >= BACKLOG:
-        return Finding("receive backlog", "green", f"{name} = {value}", expected, why)
-    found = f"{name} = {value}"
-    return Finding(
-        "receive backlog",
+        return Judgement("green", found)
+    return Judgement(
         "yellow",
         found,
-        expected,
-        why,
+        *sysctl(BACKLOG_NAME, 5 * BACKLOG),
         spoils=True,
-        changes=(setting(name, 5 * BACKLOG),),
-        **sysctl(name, 5 * BACKLOG),
+        changes=(setting(BACKLOG_NAME, 5 * BACKLOG),),
     )
 
 
-def fragments(facts: Facts) -> Finding:
+@rule(
+    "IP reassembly",
+    expected=f"at least {FRAGMENTS_WANTED_BYTES} bytes and at most a few seconds, where frames are lost",
+    why="incomplete datagrams hold this memory this long; when it is full, large UDP messages "
+    "stop arriving",
+)
+def fragments(facts: Facts) -> Judgement:
     """Per network namespace and never inherited: what is set here holds for the robot's own
     processes, not for trials, which run with the kernel's defaults. Hence no warning in reports."""
     memory, time_s = (
         fact(facts, "sysctls", f"net.ipv4.ipfrag_{name}") for name in ("high_thresh", "time")
     )
-    why = (
-        "incomplete datagrams hold this memory this long; when it is full, large UDP messages "
-        "stop arriving"
-    )
-    expected = (
-        f"at least {FRAGMENTS_WANTED_BYTES} bytes and at most a few seconds, where frames are lost"
-    )
     if memory is None or time_s is None:
-        return Finding(
-            "IP reassembly", "unknown", "net.ipv4.ipfrag_* cannot be read", expected, why
-        )
+        return Judgement("unknown", "net.ipv4.ipfrag_* cannot be read")
     found = f"net.ipv4.ipfrag_high_thresh = {memory}, ipfrag_time = {time_s}"
     if int(memory) >= FRAGMENTS_WANTED_BYTES:
-        return Finding("IP reassembly", "green", found, expected, why)
+        return Judgement("green", found)
     found += (
         "; trials run in namespaces of their own with the kernel's defaults, whatever is set here"
     )
@@ -151,12 +157,9 @@ def fragments(facts: Facts) -> Finding:
     settings = " ".join(f"{name}={value}" for name, value in wanted.items())
     lines = settings.replace(" ", "\\n")
     permanent = f"printf '{lines}\\n' > /etc/sysctl.d/60-rmwbench-ipfrag.conf"
-    return Finding(
-        "IP reassembly",
+    return Judgement(
         "yellow",
         found,
-        expected,
-        why,
         f"sysctl -w {settings}",
         permanent,
         worth=FRAGMENTS_LOST,
@@ -164,135 +167,138 @@ def fragments(facts: Facts) -> Finding:
     )
 
 
-def congestion_control(facts: Facts) -> Finding:
+@rule(
+    "TCP congestion control",
+    expected="cubic",
+    why="TCP middlewares behave differently on a lossy link under another algorithm, so results "
+    "travel badly",
+)
+def congestion_control(facts: Facts) -> Judgement:
     name = "net.ipv4.tcp_congestion_control"
     value = fact(facts, "sysctls", name)
-    why = (
-        "TCP middlewares behave differently on a lossy link under another algorithm, so results "
-        "travel badly"
-    )
     if value is None:
-        return Finding("TCP congestion control", "unknown", f"{name} cannot be read", "cubic", why)
+        return Judgement("unknown", f"{name} cannot be read")
     if value == "cubic":
-        return Finding("TCP congestion control", "green", f"{name} = cubic", "cubic", why)
-    found = f"{name} = {value}; without loss, as on one machine, it changes nothing"
-    return Finding(
-        "TCP congestion control",
+        return Judgement("green", f"{name} = cubic")
+    return Judgement(
         "yellow",
-        found,
-        "cubic, the kernel's default",
-        why,
-        **sysctl(name, "cubic"),
+        f"{name} = {value}; without loss, as on one machine, it changes nothing",
+        *sysctl(name, "cubic"),
+        expected="cubic, the kernel's default",
     )
 
 
-def queue_discipline(facts: Facts) -> Finding:
+@rule(
+    "queue discipline",
+    expected="any, but known",
+    why="it decides what waits and what is dropped on a physical interface; trials on one "
+    "machine do not use it",
+)
+def queue_discipline(facts: Facts) -> Judgement:
     value = fact(facts, "sysctls", "net.core.default_qdisc")
-    why = (
-        "it decides what waits and what is dropped on a physical interface; trials on one "
-        "machine do not use it"
-    )
     level: Level = "unknown" if value is None else "green"
-    return Finding(
-        "queue discipline", level, f"net.core.default_qdisc = {value}", "any, but known", why
-    )
+    return Judgement(level, f"net.core.default_qdisc = {value}")
 
 
-def bridge_filter(facts: Facts) -> Finding:
+@rule(
+    "bridge filter",
+    expected="0",
+    why="frames on a bridge pass iptables, connection tracking and IP reassembly, which costs "
+    "time and may drop them",
+)
+def bridge_filter(facts: Facts) -> Judgement:
     value = fact(facts, "network", "bridge_nf_call_iptables")
-    why = (
-        "frames on a bridge pass iptables, connection tracking and IP reassembly, which costs "
-        "time and may drop them"
-    )
     name = "net.bridge.bridge-nf-call-iptables"
     if value in (None, "0"):
         found = "no bridge filter is loaded" if value is None else f"{name} = 0"
-        return Finding("bridge filter", "green", found, "0", why)
+        return Judgement("green", found)
     found = f"{name} = {value}; trials on one host use no bridge"
-    return Finding("bridge filter", "yellow", found, "0", why, **sysctl(name, 0))
+    return Judgement("yellow", found, *sysctl(name, 0))
 
 
-def multicast_on_loopback(facts: Facts) -> Finding:
+@rule(
+    "multicast on lo",
+    expected="a datagram to a multicast group on lo comes back",
+    why="middlewares find each other by multicast; on a robot without network that means on lo",
+)
+def multicast_on_loopback(facts: Facts) -> Judgement:
     problem = fact(facts, "network", "multicast_lo")
-    why = "middlewares find each other by multicast; on a robot without network that means on lo"
-    expected = "a datagram to a multicast group on lo comes back"
     if problem == "":
-        return Finding("multicast on lo", "green", "it came back", expected, why)
+        return Judgement("green", "it came back")
     found = f"{problem}; trials do not use this lo"
     fix = "ip link set lo multicast on && ip route replace 239.0.0.0/8 dev lo"
-    return Finding("multicast on lo", "yellow", found, expected, why, fix)
+    return Judgement("yellow", found, fix)
 
 
-def multicast_route(facts: Facts) -> Finding:
+@rule(
+    "multicast route",
+    expected="a route for 239.255.0.1",
+    why="a middleware that is told no interface sends where the route points, and without one "
+    "it finds no peer",
+)
+def multicast_route(facts: Facts) -> Judgement:
     problem = fact(facts, "network", "multicast_route")
-    why = (
-        "a middleware that is told no interface sends where the route points, and without one "
-        "it finds no peer"
-    )
-    expected = "a route for 239.255.0.1"
     if problem == "":
-        return Finding("multicast route", "green", "there is one", expected, why)
+        return Judgement("green", "there is one")
     fix = "ip route add 239.0.0.0/8 dev lo"
-    return Finding(
-        "multicast route", "yellow", f"{problem}; trials have one of their own", expected, why, fix
-    )
+    return Judgement("yellow", f"{problem}; trials have one of their own", fix)
 
 
-def multicast_in_host(facts: Facts) -> Finding:
+@rule(
+    "multicast in trials",
+    expected="a datagram to a multicast group comes back on lo and on eth0 of a host",
+    why="without it the middlewares of a trial cannot find each other as they do in the field",
+)
+def multicast_in_host(facts: Facts) -> Judgement:
     problem = fact(facts, "network", "multicast_host")
-    why = "without it the middlewares of a trial cannot find each other as they do in the field"
-    expected = "a datagram to a multicast group comes back on lo and on eth0 of a host"
     if problem is None:
-        return Finding(
-            "multicast in trials", "unknown", "no host could be made to try it in", expected, why
-        )
+        return Judgement("unknown", "no host could be made to try it in")
     if problem == "":
-        return Finding("multicast in trials", "green", "it came back on both", expected, why)
-    return Finding("multicast in trials", "red", problem, expected, why, spoils=True)
+        return Judgement("green", "it came back on both")
+    return Judgement("red", problem, spoils=True)
 
 
-def kernel_backend(facts: Facts) -> Finding:
+@rule(
+    "kernel backend of networks",
+    expected="hosts can be joined by a bridge, with rates, losses and delays of the kernel's",
+    why="`backend: kernel` is for links above 1 Gbit/s, and checks the switch, which needs none "
+    "of this",
+)
+def kernel_backend(facts: Facts) -> Judgement:
     """Not needed by any suite that does not ask for it: told, and blamed only where nothing of it
     works."""
     works = fact(facts, "network", "kernel_backend")
-    why = (
-        "`backend: kernel` is for links above 1 Gbit/s, and checks the switch, which needs none "
-        "of this"
-    )
-    expected = "hosts can be joined by a bridge, with rates, losses and delays of the kernel's"
-    what = "kernel backend of networks"
     if works is None:
-        return Finding(what, "unknown", "no host could be made to try it in", expected, why)
+        return Judgement("unknown", "no host could be made to try it in")
     able = [name for name, problem in works.items() if not problem]
     problems = dict.fromkeys(problem for problem in works.values() if problem)
     missing = ", ".join(name for name, problem in works.items() if problem)
     if not able:
         fix = "run as root: its devices lie in several hosts at once"
-        return Finding(what, "yellow", f"nothing of it: {'; '.join(problems)}", expected, why, fix)
+        return Judgement("yellow", f"nothing of it: {'; '.join(problems)}", fix)
     found = f"{', '.join(able)}" + (
         f"; without {missing}: {'; '.join(problems)}" if problems else ""
     )
-    return Finding(what, "green", found, expected, why)
+    return Judgement("green", found)
 
 
-def interfaces(facts: Facts) -> Finding:
+@rule(
+    "interfaces",
+    expected="lo and one interface, or a middleware that is told which one",
+    why="discovery announces every address, and peers may choose one that leads through a VPN "
+    "or a container's bridge",
+)
+def interfaces(facts: Facts) -> Judgement:
     found = fact(facts, "network", "interfaces")
-    why = (
-        "discovery announces every address, and peers may choose one that leads through a VPN "
-        "or a container's bridge"
-    )
-    expected = "lo and one interface, or a middleware that is told which one"
     if found is None:
-        return Finding("interfaces", "unknown", "the kernel does not list them", expected, why)
+        return Judgement("unknown", "the kernel does not list them")
     others = [name for name in found if name != "lo"]
     virtual = [name for name in others if name.startswith(VIRTUAL)]
     text = ", ".join(others) or "none but lo"
     if len(others) < 2:
-        return Finding("interfaces", "green", text, expected, why)
+        return Judgement("green", text)
     text += f" ({', '.join(virtual)} virtual)" if virtual else ""
-    return Finding(
-        "interfaces", "yellow", f"{text}; trials see lo and their own eth0 only", expected, why
-    )
+    return Judgement("yellow", f"{text}; trials see lo and their own eth0 only")
 
 
 VIRTUAL = (

@@ -1,14 +1,9 @@
 """Cores, clocks, sleep states, and who else takes processor time."""
 
-from collections.abc import Mapping
-from typing import Any
-
-from rmwbench.lab.machine.finding import Finding, FixChange, Level, fact
+from rmwbench.lab.machine.finding import Facts, FixChange, Judgement, Level, fact, rule
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.lab.machine.void_rules import violations
 from rmwbench.words.numbers import counted
-
-Facts = Mapping[str, Any]
 
 FEW_CORES = 4
 STEAL_YELLOW = 0.01
@@ -24,96 +19,93 @@ SLACK_WORTH = "median lateness of a 1 ms sleep: 81 µs with 50 µs of slack, 28 
 AWAKE_WORTH = "`host_idle: awake` cut the p99 of a futex round trip from 200-277 to 46-110 µs"
 
 
-def cores(facts: Facts) -> Finding:
+@rule(
+    "cores",
+    expected=f"at least {FEW_CORES} usable cores, all that there are",
+    why="publisher, subscriber and the middleware's own threads share them, so nothing here "
+    "says how middlewares scale",
+)
+def cores(facts: Facts) -> Judgement:
     online, usable = (
         fact(facts, "hardware", "cores_online") or 1,
         fact(facts, "hardware", "cores_usable"),
     )
-    why = (
-        "publisher, subscriber and the middleware's own threads share them, so nothing here "
-        "says how middlewares scale"
-    )
-    expected = f"at least {FEW_CORES} usable cores, all that there are"
     found = f"{usable} of {online} cores usable" if usable < online else f"{usable} cores"
     if usable < online:
         fix = "start rmwbench without taskset or a container's cpuset"
         level: Level = "yellow"
-        return Finding("cores", level, found, expected, why, fix, spoils=True)
-    return Finding(
-        "cores", "yellow" if usable < FEW_CORES else "green", found, expected, why, spoils=True
-    )
+        return Judgement(level, found, fix, spoils=True)
+    return Judgement("yellow" if usable < FEW_CORES else "green", found, spoils=True)
 
 
-def quota(facts: Facts) -> Finding:
+@rule(
+    "CPU quota",
+    expected="none",
+    why="when it is used up everything stops for the rest of the period: tails show the quota, "
+    "not the middleware",
+)
+def quota(facts: Facts) -> Judgement:
     limits = fact(facts, "hardware", "container")
     usable = fact(facts, "hardware", "cores_usable")
     value = limits.get("cpu_quota_cores")
-    why = (
-        "when it is used up everything stops for the rest of the period: tails show the quota, "
-        "not the middleware"
-    )
     if value is None:
-        return Finding("CPU quota", "green", "none", "none", why)
+        return Judgement("green", "none")
     found = f"{value:g} cores of {usable}"
     level: Level = "red" if value < usable else "green"
-    return Finding(
-        "CPU quota", level, found, "none", why, "start the container without --cpus", spoils=True
-    )
+    return Judgement(level, found, "start the container without --cpus", spoils=True)
 
 
-def virtualization(facts: Facts) -> Finding:
+@rule(
+    "virtual machine",
+    expected="bare metal",
+    why="neighbours on the same hardware disturb tails; medians and ratios within a block are safer",
+)
+def virtualization(facts: Facts) -> Judgement:
     signs = fact(facts, "hardware", "virtualization")
-    why = (
-        "neighbours on the same hardware disturb tails; medians and ratios within a block are safer"
-    )
     if not signs:
-        return Finding("virtual machine", "green", "no sign of one", "bare metal", why)
+        return Judgement("green", "no sign of one")
     if fact(facts, "kernel", "boot_options") and "isolcpus" in " ".join(
         facts["kernel"]["boot_options"]
     ):
-        return Finding(
-            "virtual machine",
+        return Judgement(
             "yellow",
             f"{signs}, with isolated cores",
-            "bare metal",
-            why,
             spoils=True,
         )
-    return Finding("virtual machine", "yellow", str(signs), "bare metal", why, spoils=True)
+    return Judgement("yellow", str(signs), spoils=True)
 
 
-def steal_since_boot(facts: Facts) -> Finding:
+@rule(
+    "steal since boot",
+    expected=f"less than {100 * STEAL_YELLOW:.0f} % of all processor time",
+    why="what the hypervisor takes is missing in every latency, most of all in tails",
+)
+def steal_since_boot(facts: Facts) -> Judgement:
     value = fact(facts, "state", "steal_fraction_since_boot")
-    why = "what the hypervisor takes is missing in every latency, most of all in tails"
-    expected = f"less than {100 * STEAL_YELLOW:.0f} % of all processor time"
     if value is None:
-        return Finding("steal since boot", "unknown", "the kernel does not count it", expected, why)
+        return Judgement("unknown", "the kernel does not count it")
     level: Level = "yellow" if value >= STEAL_YELLOW else "green"
-    return Finding(
-        "steal since boot",
+    return Judgement(
         level,
         f"{100 * value:.2f} %",
-        expected,
-        why,
         worth=STEAL_WORTH,
         spoils=True,
     )
 
 
-def steal_now(facts: Facts) -> Finding:
+@rule(
+    "steal now",
+    expected=f"less than {100 * STEAL_YELLOW:.0f} % of the processor time that is asked for",
+    why="red: a trial that met as much would be void, so a campaign now would only collect void "
+    "trials; yellow: its tails would be this machine's",
+)
+def steal_now(facts: Facts) -> Judgement:
     """By the rule of trials, as if the time of looking had been a window: steal is a share of what
     was asked for, which is little while nothing runs."""
     probes, seconds = fact(facts, "sampled", "probes"), fact(facts, "sampled", "seconds")
     value = {row["probe"]: row["value"] for row in probes}
-    why = (
-        "red: a trial that met as much would be void, so a campaign now would only collect void "
-        "trials; yellow: its tails would be this machine's"
-    )
-    expected = f"less than {100 * STEAL_YELLOW:.0f} % of the processor time that is asked for"
     if "steal" not in value:
-        return Finding(
-            "steal now", "unknown", "no processor time passed while looking", expected, why
-        )
+        return Judgement("unknown", "no processor time passed while looking")
     kinds = [one.kind for one in violations(probes) if one.rule == "steal"]
     level: Level = "green" if not kinds else "red" if kinds[0] == "void" else "yellow"
     found = (
@@ -121,12 +113,16 @@ def steal_now(facts: Facts) -> Finding:
         f"{counted(int(value['stolen_ticks']), 'tick')} of 10 ms in {seconds:.1f} s"
     )
     fix = "wait, or use a machine with processors of its own" if level != "green" else None
-    return Finding("steal now", level, found, expected, why, fix, worth=STEAL_WORTH, spoils=True)
+    return Judgement(level, found, fix, worth=STEAL_WORTH, spoils=True)
 
 
-def load_now(facts: Facts) -> Finding:
+@rule(
+    "load",
+    expected=f"less than {100 * OTHERS_YELLOW:.0f} % in use",
+    why="whatever else runs takes turns with the middleware on the same cores",
+)
+def load_now(facts: Facts) -> Judgement:
     """Sampled where somebody waited for it, else from the load average."""
-    why = "whatever else runs takes turns with the middleware on the same cores"
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
         share = fact(facts, "sampled", "busy")
@@ -144,14 +140,16 @@ def load_now(facts: Facts) -> Finding:
         found = f"load average {load:.1f} on {usable} cores"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
-    return Finding(
-        "load", level, found, f"less than {100 * OTHERS_YELLOW:.0f} % in use", why, fix, spoils=True
-    )
+    return Judgement(level, found, fix, spoils=True)
 
 
-def governor(facts: Facts) -> Finding:
+@rule(
+    "frequency governor",
+    expected="performance",
+    why="a middleware that works in short bursts may run at a low clock, and another one not",
+)
+def governor(facts: Facts) -> Judgement:
     value = fact(facts, "hardware", "governor")
-    why = "a middleware that works in short bursts may run at a low clock, and another one not"
     if value is None:
         found = "the kernel exposes no frequency control" + (
             "; in a virtual machine the hypervisor has it"
@@ -159,17 +157,14 @@ def governor(facts: Facts) -> Finding:
             else ""
         )
         level: Level = "green" if facts["hardware"].get("virtualization") else "unknown"
-        return Finding("frequency governor", level, found, "performance", why)
+        return Judgement(level, found)
     if value == "performance":
-        return Finding("frequency governor", "green", value, "performance", why)
+        return Judgement("green", value)
     fix = "cpupower frequency-set -g performance"
     permanent = "echo 'GOVERNOR=performance' > /etc/default/cpufrequtils"
-    return Finding(
-        "frequency governor",
+    return Judgement(
         "yellow",
         value,
-        "performance",
-        why,
         fix,
         permanent,
         spoils=True,
@@ -177,126 +172,126 @@ def governor(facts: Facts) -> Finding:
     )
 
 
-def turbo(facts: Facts) -> Finding:
+@rule(
+    "turbo",
+    expected="off for the smallest noise; on is how a robot runs",
+    why="the clock falls when the machine warms up, so early and late blocks differ",
+)
+def turbo(facts: Facts) -> Judgement:
     value = fact(facts, "hardware", "turbo")
-    why = "the clock falls when the machine warms up, so early and late blocks differ"
-    expected = "off for the smallest noise; on is how a robot runs"
     if value is None:
-        return Finding("turbo", "green", "not exposed", expected, why)
-    return Finding("turbo", "green", value, expected, why)
+        return Judgement("green", "not exposed")
+    return Judgement("green", value)
 
 
-def idle_states(facts: Facts) -> Finding:
+@rule(
+    "idle states",
+    expected=f"none that needs more than {SLOW_WAKE_UP_US} µs to wake from, for the lowest latency",
+    why="waking from a deep state is paid by the message that arrives then: latency rises when "
+    "the rate falls",
+)
+def idle_states(facts: Facts) -> Judgement:
     states = fact(facts, "hardware", "idle_states")
-    why = (
-        "waking from a deep state is paid by the message that arrives then: latency rises when "
-        "the rate falls"
-    )
-    expected = (
-        f"none that needs more than {SLOW_WAKE_UP_US} µs to wake from, for the lowest latency"
-    )
     deep = [s for s in states if (s["latency_us"] or 0) > SLOW_WAKE_UP_US and not s["disabled"]]
     names = ", ".join(f"{s['name']} {s['latency_us']} µs" for s in states) or "not exposed"
     if not deep:
-        return Finding(
-            "idle states", "green", names, expected, why, worth=AWAKE_WORTH if states else None
-        )
+        return Judgement("green", names, worth=AWAKE_WORTH if states else None)
     fix = (
         f"cpupower idle-set -D {SLOW_WAKE_UP_US}, or `host_idle: awake` in the suite to measure "
         "both"
     )
     permanent = "add processor.max_cstate=1 intel_idle.max_cstate=1 to the kernel's command line"
-    return Finding(
-        "idle states", "yellow", names, expected, why, fix, permanent, AWAKE_WORTH, spoils=True
-    )
+    return Judgement("yellow", names, fix, permanent, AWAKE_WORTH, spoils=True)
 
 
-def siblings(facts: Facts) -> Finding:
+@rule(
+    "SMT siblings",
+    expected="off, or known",
+    why="two threads of one core share it: where publisher and subscriber land there, both are "
+    "slower",
+)
+def siblings(facts: Facts) -> Judgement:
     value = fact(facts, "hardware", "smt_active")
-    why = (
-        "two threads of one core share it: where publisher and subscriber land there, both are "
-        "slower"
-    )
-    expected = "off, or known"
     if value is None:
-        return Finding("SMT siblings", "green", "not exposed", expected, why)
+        return Judgement("green", "not exposed")
     if not value:
-        return Finding("SMT siblings", "green", "off", expected, why)
+        return Judgement("green", "off")
     fix, permanent = (
         "echo off > /sys/devices/system/cpu/smt/control",
         "add nosmt to the kernel's command line",
     )
-    return Finding("SMT siblings", "yellow", "on", expected, why, fix, permanent, spoils=True)
+    return Judgement("yellow", "on", fix, permanent, spoils=True)
 
 
-def clock_source(facts: Facts) -> Finding:
+@rule(
+    "clock source",
+    expected="tsc, arch_sys_counter or kvm-clock",
+    why="every stamp reads it; a slow one adds a microsecond or more to each, and may step",
+)
+def clock_source(facts: Facts) -> Judgement:
     value = fact(facts, "kernel", "clocksource")
-    why = "every stamp reads it; a slow one adds a microsecond or more to each, and may step"
-    expected = "tsc, arch_sys_counter or kvm-clock"
     if value is None:
-        return Finding("clock source", "unknown", "the kernel does not name it", expected, why)
+        return Judgement("unknown", "the kernel does not name it")
     if value in GOOD_CLOCKS:
-        return Finding("clock source", "green", value, expected, why)
+        return Judgement("green", value)
     fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return Finding(
-        "clock source",
+    return Judgement(
         "red",
         value,
-        expected,
-        why,
         fix,
         "add tsc=reliable to the command line",
         spoils=True,
     )
 
 
-def timekeeping(facts: Facts) -> Finding:
+@rule(
+    "clock",
+    expected=f"no service steers it by more than {MOST_STEERED_PPM} ppm, or a second of it "
+    "would not be a second",
+    why="it matters over several machines only, whose clocks are compared in each trial "
+    "whatever is claimed here",
+)
+def timekeeping(facts: Facts) -> Judgement:
     told = fact(facts, "state", "timekeeping")
-    why = (
-        "it matters over several machines only, whose clocks are compared in each trial "
-        "whatever is claimed here"
-    )
-    expected = (
-        f"no service steers it by more than {MOST_STEERED_PPM} ppm, or a second of it "
-        "would not be a second"
-    )
     if told is None:
-        return Finding("clock", "unknown", "it is not known which service keeps it", expected, why)
+        return Judgement("unknown", "it is not known which service keeps it")
     found, kernel = keeper(told), told["kernel"]
     steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
     if steered_ppm <= MOST_STEERED_PPM:
-        return Finding("clock", "green", found, expected, why)
+        return Judgement("green", found)
     found = f"{found}; it is steered by {steered_ppm:.0f} ppm right now"
     fix = "wait until it is set (chronyc waitsync), or set it at once: chronyc makestep"
-    return Finding("clock", "yellow", found, expected, why, fix)
+    return Judgement("yellow", found, fix)
 
 
-def timer_slack(facts: Facts) -> Finding:
+@rule(
+    "timer slack",
+    expected="50000 ns, the kernel's default, as in the field",
+    why="every sleep ends this much later; it is inherited, so a middleware started from here "
+    "has it too",
+)
+def timer_slack(facts: Facts) -> Judgement:
     value = fact(facts, "limits", "timer_slack_ns")
-    why = (
-        "every sleep ends this much later; it is inherited, so a middleware started from here "
-        "has it too"
-    )
-    expected = "50000 ns, the kernel's default, as in the field"
     if value is None:
-        return Finding("timer slack", "unknown", "the kernel does not say", expected, why)
+        return Judgement("unknown", "the kernel does not say")
     if value == 50_000:
         found = "50000 ns; rmwbench's schedule is exact without another"
-        return Finding("timer slack", "green", found, expected, why, worth=SLACK_WORTH)
+        return Judgement("green", found, worth=SLACK_WORTH)
     fix = "start rmwbench from a shell that a service manager has not given another slack"
-    return Finding(
-        "timer slack", "yellow", f"{value} ns", expected, why, fix, None, SLACK_WORTH, spoils=True
-    )
+    return Judgement("yellow", f"{value} ns", fix, None, SLACK_WORTH, spoils=True)
 
 
-def robot(facts: Facts) -> Finding:
+@rule(
+    "running robots",
+    expected="no ROS 2, ROS 1 or DDS process",
+    why="a campaign cannot reach them, but it takes the processor from them, and they from it",
+)
+def robot(facts: Facts) -> Judgement:
     """Trials cannot reach it (they have a network of their own), but they take its processor and
     memory."""
     found = fact(facts, "programs")
-    why = "a campaign cannot reach them, but it takes the processor from them, and they from it"
-    expected = "no ROS 2, ROS 1 or DDS process"
     if found is None:
-        return Finding("running robots", "unknown", "processes cannot be listed", expected, why)
+        return Judgement("unknown", "processes cannot be listed")
     nodes = [p for p in found if p["what"] != "daemon"]
     text = ", ".join(
         f"{p['name']} ({p['pid']}, {p['why']})"
@@ -304,12 +299,12 @@ def robot(facts: Facts) -> Finding:
     )
     text += f" and {len(found) - 6} more" if len(found) > 6 else ""
     if not found:
-        return Finding("running robots", "green", "none", expected, why)
+        return Judgement("green", "none")
     if nodes:
         fix = "if this is a live robot, do not benchmark on it; otherwise end these processes"
-        return Finding("running robots", "red", text, expected, why, fix, spoils=True)
+        return Judgement("red", text, fix, spoils=True)
     fix = "ros2 daemon stop, or end them"
-    return Finding("running robots", "yellow", text, expected, why, fix, spoils=True)
+    return Judgement("yellow", text, fix, spoils=True)
 
 
 RULES = (
