@@ -82,7 +82,7 @@ def _expanded(one: Mapping[str, Any]) -> MeasuredCampaign:
             CampaignWorkload(
                 workload=workload["workload"],
                 name=name_of(workload["workload"]),
-                arms=tuple(map(_expanded_arm, workload["arms"])),
+                arms=tuple(map(expanded_arm, workload["arms"])),
                 steady_s=workload.get("steady_s"),
             )
             for workload in one["workloads"]
@@ -91,7 +91,8 @@ def _expanded(one: Mapping[str, Any]) -> MeasuredCampaign:
     )
 
 
-def _expanded_arm(arm: Mapping[str, Any]) -> CampaignArm:
+def expanded_arm(arm: Mapping[str, Any]) -> CampaignArm:
+    """An arm of which a part was kept, with the claims or with the questionnaire."""
     whole = _values(arm)
     return CampaignArm(
         arm=arm["arm"],
@@ -99,9 +100,11 @@ def _expanded_arm(arm: Mapping[str, Any]) -> CampaignArm:
         layer=arm["layer"],
         version=arm.get("version"),
         profile=arm.get("profile"),
+        as_installed=arm.get("as_installed", False),
         release_date=arm.get("release_date"),
         is_floor=arm["layer"] == "floor",
         factors=arm["factors"],
+        pair=arm.get("pair"),
         touch=arm.get("touch", "all"),
         not_supported=arm.get("not_supported"),
         machine_bound=arm.get("disturbed_by", {}).get(Code.MACHINE_BOUND, 0),
@@ -121,6 +124,6 @@ def _values(kept: Mapping[str, Any]) -> Values:
         metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
         per_trial={
             name: {block: float(value) for block, value in found}
-            for name, found in kept["per_trial"].items()
+            for name, found in kept.get("per_trial", {}).items()
         },
     )

@@ -19,8 +19,9 @@ from pydantic import AfterValidator, Field, model_validator
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, name_of
-from rmwbench.results.model import Estimate, Fact
+from rmwbench.published.campaign import CampaignWorkload, MeasuredCampaign, name_of
+from rmwbench.published.summaries import expanded_arm
+from rmwbench.results.model import Fact
 from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.file.places import (
     EVIDENCE_FILE,
@@ -193,28 +194,12 @@ def of_kept(found: Mapping[str, Any]) -> MeasuredCampaign:
             CampaignWorkload(
                 workload=one["workload"],
                 name=name_of(one["workload"]),
-                arms=tuple(map(_arm, one["arms"])),
+                arms=tuple(map(expanded_arm, one["arms"])),
             )
             for one in found["workloads"]
         ),
         shipped=True,
         titles={name: entry["title"] for name, entry in found["glossary"].items()},
-    )
-
-
-def _arm(kept: Mapping[str, Any]) -> CampaignArm:
-    return CampaignArm(
-        arm=kept["arm"],
-        middleware=kept["middleware"],
-        layer=kept["layer"],
-        version=kept["version"],
-        profile=kept["profile"],
-        as_installed=kept["as_installed"],
-        factors=kept["factors"],
-        pair=kept["pair"],
-        not_supported=kept["not_supported"],
-        metrics={name: Estimate.of(found) for name, found in kept["metrics"].items()},
-        per_trial={},
     )
 
 

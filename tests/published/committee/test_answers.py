@@ -64,8 +64,9 @@ def test_where_every_arm_loses_its_messages_none_carries_them():
         "rclcpp/fastrtps 28 %, rclcpp/zenoh 82 %."
     )
     assert found.detail == (
-        "Which of rclcpp/cyclonedds and rclcpp/fastrtps is the fastest is not decided; "
-        "rclcpp/zenoh loses 82 % of its messages."
+        "Which of rclcpp/cyclonedds and rclcpp/fastrtps has the shortest p90 response latency is "
+        "not decided, but rclcpp/cyclonedds loses 28 % of its messages and rclcpp/fastrtps loses "
+        "28 % of its messages; rclcpp/zenoh loses 82 % of its messages."
     )
 
 
@@ -103,8 +104,8 @@ def test_one_that_may_be_the_best_and_loses_much_is_not_advised():
     )
     assert headline(part).answer.startswith("Take a or b: ")
     assert answer(part).answer == (
-        "Which of a and b is the fastest is not decided; c takes 3.00× as long as b. Before "
-        "choosing: a loses 30 % of its messages."
+        "Which of a and b has the shortest p90 response latency is not decided, but a loses 30 % "
+        "of its messages; c takes 3.00× as long as b."
     )
 
 
@@ -113,7 +114,8 @@ def test_the_best_that_loses_much_beside_one_that_does_not_is_told_and_not_advis
         arm("a", "best", 2e6, 0.12, "b"), arm("b", "worse", 6e6, 0.08, "a", "primary", 3.0)
     )
     assert answer(part).answer == (
-        "a is the fastest, although it loses 12 % of its messages; b takes 3.00× as long."
+        "a has the shortest p90 response latency, although it loses 12 % of its messages; b takes "
+        "3.00× as long."
     )
 
 
@@ -140,7 +142,7 @@ def test_trials_that_failed_are_named_where_they_are_what_was_lost():
     failures = [{"block": 0, "status": "failed", "failed_by": "worker"}]
     flaky = {"done": 4, "failed": 1, "failures": failures}
     part = workload(arm("a", "undecided", 2e6, trials=flaky), arm("b", "undecided", 2e6, 0.0, "a"))
-    assert answer(part).answer.endswith("Before choosing: a fails in 1 of 5 trials.")
+    assert answer(part).answer.endswith(", but a fails in 1 of 5 trials.")
 
 
 def test_of_several_topics_the_one_in_which_an_arm_loses_most_counts():

@@ -213,47 +213,28 @@ def test_a_period_is_the_inverse_of_a_rate(file):
 @pytest.mark.parametrize(("figure", "topics"), [("one", 1), ("ten", 10), ("hundred", 100)])
 def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
     """What its schedule wanted is 10 ms whatever happens."""
-    source = load("rclcpp-intraprocess-2019")
     rates = {"offered_rate": 100.0, "sent_rate": 40.0, "achieved_rate": 20.0}
-    metrics = {name: Estimate(unit="hz", value=rate * topics) for name, rate in rates.items()}
-    arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
-    ran = MeasuredCampaign(
-        name="c",
-        suite="rclcpp-intraprocess-2019",
-        workloads=(CampaignWorkload(workload=figure, name=figure, arms=(arm,)),),
-    )
-    doc = versions.document([(source, {}, "")], [ran])
-    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
-    periods = [point["y"] for part in found["parts"] for point in part["measured"]["points"]]
-    assert [y for y in periods if y is not None] == pytest.approx([25.0, 50.0])
+    values = {name: rate * topics for name, rate in rates.items()}
+    found = drawn_of(INTRA, figure, INTRA, figure, values, arm="rclcpp inter", layer="rclcpp")
+    assert [point["y"] for point in found] == pytest.approx([25.0, 50.0])
 
 
 @pytest.mark.parametrize("figure", ["ten", "hundred"])
 def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_together(figure):
-    metrics = {
-        name: Estimate(unit="ns", value=value)
-        for name, value in (("publisher_period_longest", 3e7), ("subscription_period_longest", 6e7))
-    }
-    arm = replace(cell("rclcpp inter", VALUE, layer="rclcpp"), metrics=metrics)
-    ran = MeasuredCampaign(
-        name="c",
-        suite="rclcpp-intraprocess-2019",
-        workloads=(CampaignWorkload(workload=figure, name=figure, arms=(arm,)),),
-    )
-    doc = versions.document([(load("rclcpp-intraprocess-2019"), {}, "")], [ran])
-    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
-    periods = {
-        point["x"]: point["y"]
-        for point in found["parts"][0]["measured"]["points"]
-        if point["y"] is not None
-    }
+    values = {"publisher_period_longest": 3e7, "subscription_period_longest": 6e7}
+    found = drawn_of(INTRA, figure, INTRA, figure, values, arm="rclcpp inter", layer="rclcpp")
+    periods = {point["x"]: point["y"] for point in found}
     assert periods == pytest.approx({"slowest publisher": 30.0, "slowest subscription": 60.0})
 
 
-def points_of(source, figure, suite, workload, values, arm="fast", **factors):
-    """What a figure of a shipped source draws of one cell whose metrics have these values."""
+INTRA = "rclcpp-intraprocess-2019"
+
+
+def drawn_of(source, figure, suite, workload, values, arm="fast", layer="native", **factors):
+    """The points with a value that a figure of a shipped source draws of one cell whose metrics
+    have these values."""
     metrics = {name: Estimate(unit="", value=value) for name, value in values.items()}
-    one = replace(cell(arm, VALUE, **factors), metrics=metrics)
+    one = replace(cell(arm, VALUE, layer, **factors), metrics=metrics)
     ran = MeasuredCampaign(
         name="c",
         suite=suite,
@@ -263,7 +244,11 @@ def points_of(source, figure, suite, workload, values, arm="fast", **factors):
     doc = versions.document([(load(source), {}, "")], [ran])
     (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
     points = [point for part in found["parts"] for point in part["measured"]["points"]]
-    return {point["series"]: point["y"] for point in points if point["y"] is not None}
+    return [point for point in points if point["y"] is not None]
+
+
+def points_of(*asked, **about):
+    return {point["series"]: point["y"] for point in drawn_of(*asked, **about)}
 
 
 @pytest.mark.parametrize("where", ["intra", "inter"])

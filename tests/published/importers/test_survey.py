@@ -3,7 +3,6 @@ text's."""
 
 import pytest
 
-from rmwbench.published.importers.formats import survey
 from tests.published.importers.original import bundle, figures, printed, prints
 
 SOURCE = ("tsc-galactic-2020", "user_survey")
@@ -117,7 +116,3 @@ def test_histograms_of_skill_are_densities():
     assert all(p["as_published"] == pytest.approx(p["as_corrected"]) for p in same), (
         "bins that are one wide"
     )
-
-
-def test_the_word_nan_is_not_an_answer():
-    assert survey._number("nan") is None and survey._number("4") == 4
