@@ -6,6 +6,9 @@ cannot decide how many there are. A resumed campaign has no promise left to keep
 plan.
 """
 
+import heapq
+from collections.abc import Iterable, Sequence
+
 from rmwbench.campaign.plan.plan import Plan
 
 TOLERANCE = 1.25
@@ -50,3 +53,13 @@ def may_repeat(
 def may_repeat_needed(plan: Plan, elapsed_s: float, again_s: float) -> bool:
     """The same of a block that its comparison cannot spare."""
     return elapsed_s + again_s <= SPOILT_TOLERANCE * limit_s(plan)
+
+
+def spread_s(parts_s: Iterable[float], machines: int, busy_s: Sequence[float] = ()) -> float:
+    """Until all parts have run, in order, each on the machine that is free first; `busy_s` is what
+    those machines still need that run something now."""
+    free = [*busy_s, *[0.0] * (machines - len(busy_s))]
+    heapq.heapify(free)
+    for part_s in parts_s:
+        heapq.heappush(free, heapq.heappop(free) + part_s)
+    return max(free, default=0.0)

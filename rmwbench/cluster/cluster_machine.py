@@ -5,6 +5,10 @@ Ray starts its processes 15 steps of niceness down and first in line for the ker
 killer, which every worker of a trial would inherit. Both are put back to those of the machine's
 raylet, or the machine is not used: a trial must not depend on whether Ray or a shell has started
 it.
+
+Of a trial over a gang, the first host is here, in this machine's own network, and drives it; each
+other one is reached through its machine's agent. The leader's clock is the trial's reference, so
+the first host's offset is exact and only the others' are measured.
 """
 
 import contextlib
@@ -14,6 +18,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,15 +29,15 @@ from rmwbench.campaign.plan.rehearse import rehearse
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.campaign.trial.trial_life import TrialResult, hosts_ahead, run_trial
-from rmwbench.cluster.gang import hosts_of, with_gang
 from rmwbench.cluster.shipping import PACKAGE, ShippedProgram, Store, cache
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import HostBroken, check_own
+from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, check_own, devices
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
 from rmwbench.lab.middleware.worker_likeness import unlike
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.network.real import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
@@ -179,3 +184,35 @@ def _as_a_shell_would() -> str | None:
             f"{SAFE_NICENESS}"
         )
     return None
+
+
+def hosts_of(name: str, cell: Cell, gang: Gang, agents: Mapping[str, Agent]) -> tuple[Hosts, Gang]:
+    """The hosts of a cell over several machines, and the gang with what each says of its interface.
+    `agents`: host → its machine's agent, of all but the first. Raises HostBroken where a machine
+    cannot be reached, or lacks the address that it was to have."""
+    first, *others = cell.hosts
+    made: dict[str, Host | RemoteHost] = {}
+    try:
+        made[first] = Host(f"{name}/{first}", shared=True)
+        cards = {first: devices.of_address(gang.spots[first].address)}
+        remotes: dict[str, RemoteHost] = {}
+        for host in others:
+            made[host] = remotes[host] = RemoteHost(f"{name}/{host}", agents[host])
+        for host, remote in remotes.items():
+            cards[host] = remote.interface_of(gang.spots[host].address)
+        for host, card in cards.items():
+            if card["device"] is None:
+                spot = gang.spots[host]
+                raise HostBroken(
+                    f"machine {spot.machine} has no interface with the address {spot.address}"
+                )
+    except BaseException:
+        Hosts.of(made).close()
+        raise
+    return Hosts.of(made), replace(gang, cards=cards)
+
+
+def with_gang(order: Order, gang: Gang) -> Order:
+    """The order with the machines that its cell's hosts are."""
+    assert order.cell.real is not None
+    return replace(order, cell=replace(order.cell, real=replace(order.cell.real, gang=gang)))

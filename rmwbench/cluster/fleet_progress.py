@@ -6,8 +6,8 @@ import time
 from rich.console import Console
 
 from rmwbench.campaign.course import SpoiltBlock
+from rmwbench.campaign.pace import spread_s
 from rmwbench.campaign.plan.plan import Plan, Trial
-from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.campaign.progress import Progress
 from rmwbench.cluster.batch_schedule import Schedule
 

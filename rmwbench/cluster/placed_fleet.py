@@ -1,7 +1,7 @@
 """A fleet whose trials run over several machines each: gangs of them, reserved whole.
 
 A gang is a placement group of Ray with a bundle per machine (STRICT_SPREAD), so two campaigns never
-hold half of what each needs; the first host's machine leads it (rmwbench/cluster/gang.py).
+hold half of what each needs; the first host's machine leads it (rmwbench/cluster/cluster_machine.py).
 `--place` names the machines of the one gang, however unlike they are: what is compared then is
 compared on this gang alone. `--gang` makes as many as like machines allow, and a new one of those
 that are left when one is lost.

@@ -14,6 +14,7 @@ from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import did_you_mean
 from rmwbench.suite.arm import Arm
+from rmwbench.suite.decidable import messages_needed
 from rmwbench.suite.factors import (
     NETWORK_FACTORS,
     Level,
@@ -27,7 +28,6 @@ from rmwbench.suite.fault import Fault
 from rmwbench.suite.network.backend import check_one_backend
 from rmwbench.suite.network.network import Links, Network, resolved
 from rmwbench.suite.network.real import RealNetwork
-from rmwbench.suite.percentiles import messages_needed
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite

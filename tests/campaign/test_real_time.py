@@ -15,7 +15,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import Scheduling
 from rmwbench.suite.cells import Cell, cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.real_time import PRIORITY, REAL_TIME
+from rmwbench.suite.process_conditions import PRIORITY, REAL_TIME
 from tests.lab import tools
 
 SUITE = """

@@ -21,7 +21,7 @@ DRIVER = """
 import pickle, sys
 from dataclasses import replace
 from rmwbench.campaign.trial.trial_life import run_trial
-from rmwbench.cluster.gang import hosts_of, with_gang
+from rmwbench.cluster.cluster_machine import hosts_of, with_gang
 order, workers, agents, gang = pickle.load(sys.stdin.buffer)
 hosts, gang = hosts_of("pair", order.cell, gang, agents)
 result = run_trial(with_gang(order, gang), workers, hosts)

@@ -10,7 +10,7 @@ import pytest
 
 from rmwbench.bundle.journal_lines import read_line
 from rmwbench.campaign.course import MOST_REPEATS, SpoiltBlock
-from rmwbench.campaign.plan.spread import spread_s
+from rmwbench.campaign.pace import spread_s
 from rmwbench.cluster.batch_schedule import BegunBatch, BlockKey, Schedule, duration_s
 from rmwbench.cluster.machine_parts import PartSource
 from tests.campaign.test_course import plan

@@ -11,9 +11,8 @@ from rmwbench.analysis.stats.intervals import clopper_pearson
 from rmwbench.campaign.plan.plan import ComparedCells, Plan
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS, messages_needed
 from rmwbench.suite.limits import metric_of
-from rmwbench.suite.percentiles import messages_needed
 
 
 def check(plan: Plan, places: Places) -> None:

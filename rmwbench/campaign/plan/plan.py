@@ -21,8 +21,7 @@ from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host_kind import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.percentiles import QUANTILES, messages_needed, percentile_name
+from rmwbench.suite.decidable import DECIDABLE_BLOCKS, QUANTILES, messages_needed, percentile_name
 from rmwbench.suite.seed import derive_seed
 from rmwbench.suite.suite import Suite
 

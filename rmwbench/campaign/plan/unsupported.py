@@ -24,8 +24,7 @@ from rmwbench.lab.middleware.ros2 import NAME as LAYER
 from rmwbench.lab.network.kernel_tries import why_not
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.containers import CONTAINERS
-from rmwbench.suite.real_time import REAL_TIME
+from rmwbench.suite.process_conditions import CONTAINERS, REAL_TIME
 from rmwbench.suite.side import Side
 
 NOT_SUPPORTED = "not supported"

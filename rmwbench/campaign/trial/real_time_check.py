@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from rmwbench.lab.host import Scheduling
 from rmwbench.lab.process.crew import Crew
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.real_time import PRIORITY, REAL_TIME
+from rmwbench.suite.process_conditions import PRIORITY, REAL_TIME
 
 
 class NotGrantedError(Exception):

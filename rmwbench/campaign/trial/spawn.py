@@ -11,7 +11,7 @@ from rmwbench.lab.host import Container
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerProcess
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.containers import CONTAINERS, OTHER_UID
+from rmwbench.suite.process_conditions import CONTAINERS, OTHER_UID
 
 
 class Spawner:

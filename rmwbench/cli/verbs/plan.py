@@ -325,7 +325,7 @@ def _workload_table(made: "Plan") -> "Table":
 
 
 def _percentiles(comparison: "ComparedCells") -> str:
-    from rmwbench.suite.percentiles import percentile_name
+    from rmwbench.suite.decidable import percentile_name
 
     if comparison.steady_messages is None:
         return "as far as it goes"

@@ -21,8 +21,8 @@ from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.needed_cells import CellPlace
 from rmwbench.published.claims.topic_names import steady_messages
 from rmwbench.suite.cells import Cell
+from rmwbench.suite.decidable import messages_needed
 from rmwbench.suite.file.short_version import KEY as SHORT
-from rmwbench.suite.percentiles import messages_needed
 
 LEAST_BLOCKS = 5
 """With fewer nothing is decided (`verdict.Rules`)."""

@@ -17,9 +17,9 @@ from functools import cache
 
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.stats.resolution import resolvable_ratio
+from rmwbench.campaign.pace import spread_s
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
-from rmwbench.campaign.plan.spread import spread_s
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host_kind import NAMESPACES
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS

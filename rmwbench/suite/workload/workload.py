@@ -7,12 +7,11 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
-from rmwbench.suite.containers import Containers
 from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
 from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
-from rmwbench.suite.real_time import RealTime
+from rmwbench.suite.process_conditions import Containers, RealTime
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source

@@ -1,0 +1,89 @@
+"""What a workload's processes run in: containers of their own, and a real-time robot's scheduling.
+
+**Containers** of one host, as `docker run --network=host` makes them: who still hears whom, and by
+which path? The network is the host's in all of them; what differs is what shared memory needs. A
+process of a container has mounts, /tmp and PIDs of its own at every level but `none`.
+
+**Real time**: a scheduling class of their own, a processor of their own, memory that stays
+(docs.ros.org, "Building realtime Linux for ROS 2", and the demo `pendulum_control`). What the kernel
+gave is read back in every trial (rmwbench/campaign/trial/real_time_check.py).
+"""
+
+from typing import Annotated, NamedTuple
+
+from pydantic import AfterValidator
+
+from rmwbench.suite.fault import unknown
+
+DOCKER_SHM_BYTES = 64 << 20
+"""/dev/shm of a container where `docker run` says nothing of it (--shm-size)."""
+OTHER_UID = 1000
+"""The first user's on most distributions."""
+
+
+class ContainerLevel(NamedTuple):
+    """`own_ipc`: IPC and a /dev/shm of `shm_bytes` (0: read-only) are each process's own;
+    `other_user`: every process but the first is another user."""
+
+    text: str
+    own_ipc: bool = False
+    shm_bytes: int = 0
+    other_user: bool = False
+
+
+CONTAINERS: dict[str, ContainerLevel | None] = {
+    "none": None,
+    "same_ipc": ContainerLevel("one IPC and one /dev/shm for all (--ipc=host)"),
+    "own_ipc": ContainerLevel(
+        "IPC and a /dev/shm of 64 MiB for each, as Docker's default", True, DOCKER_SHM_BYTES
+    ),
+    "no_shm": ContainerLevel("IPC for each, and a /dev/shm that is read-only", True),
+    "other_user": ContainerLevel(
+        "as same_ipc, and every process but the first is user 1000", other_user=True
+    ),
+}
+"""None: processes share all that a host has."""
+
+
+def _containers(level: str) -> str:
+    if level not in CONTAINERS:
+        raise unknown("containers", level, list(CONTAINERS))
+    return level
+
+
+Containers = Annotated[str, AfterValidator(_containers)]
+
+
+PRIORITY = 50
+"""The priority of SCHED_FIFO: in the middle, where interrupt threads of a kernel with PREEMPT_RT are, too."""
+
+
+class RealTimeLevel(NamedTuple):
+    """`fifo`: every thread is SCHED_FIFO with PRIORITY; `pinned`: each process has one processor,
+    dealt out in turn; `locked`: memory that was touched once stays (mlockall)."""
+
+    text: str
+    fifo: bool = False
+    pinned: bool = False
+    locked: bool = False
+
+
+REAL_TIME: dict[str, RealTimeLevel | None] = {
+    "none": None,
+    "pinned": RealTimeLevel("each process on one processor, in turn", pinned=True),
+    "fifo": RealTimeLevel(f"SCHED_FIFO, priority {PRIORITY}", fifo=True),
+    "locked": RealTimeLevel("locked memory (mlockall)", locked=True),
+    "all": RealTimeLevel(
+        f"SCHED_FIFO, priority {PRIORITY}, locked memory, one processor each", True, True, True
+    ),
+}
+"""None: as any process."""
+
+
+def _real_time(level: str) -> str:
+    if level not in REAL_TIME:
+        raise unknown("real_time", level, list(REAL_TIME))
+    return level
+
+
+RealTime = Annotated[str, AfterValidator(_real_time)]
