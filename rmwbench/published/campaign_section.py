@@ -12,7 +12,7 @@ from rmwbench.results.shown import SuiteAnswer
 from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
 
 Items = Sequence[Mapping[str, Any]]
-"""Claims as claims/items.py makes them."""
+"""Claims as claims/claim_items.py makes them."""
 
 
 def evaluated(shown: SuiteAnswer) -> Evaluated:
@@ -20,7 +20,7 @@ def evaluated(shown: SuiteAnswer) -> Evaluated:
     campaign = of_shown(shown)
     items: Items = ()
     if sources_about(str(campaign.suite), CLAIMS_FILE):
-        from rmwbench.published.claims.items import of_campaign
+        from rmwbench.published.claims.claim_items import of_campaign
 
         items = of_campaign(campaign)
     return Evaluated(
@@ -48,7 +48,7 @@ def _row(item: Mapping[str, Any]) -> tuple[str, str, str, str]:
 def _markup(items: Items) -> str:
     from markupsafe import Markup
 
-    from rmwbench.published.claims.items import choices, counts
+    from rmwbench.published.claims.claim_items import choices, counts
     from rmwbench.published.claims.state import ANSWERS
     from rmwbench.report.page import asset, fragment
 

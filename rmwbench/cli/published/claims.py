@@ -100,10 +100,10 @@ def show(
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.claims.claims_ledger import document, ledger
+    from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
     from rmwbench.published.claims.named import asked
     from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
-    from rmwbench.published.claims.view import Depth, link_to_reports, suite_table, view
 
     path = page(out, html)
     if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:

@@ -237,7 +237,7 @@ def _answer(session: "ClaimsSession", files: "list[Claims]", no_report: bool) ->
     from rmwbench.published.campaign_section import evaluated
     from rmwbench.published.claims.campaign.claims_session import campaigns
     from rmwbench.published.claims.claims_ledger import ledger
-    from rmwbench.published.claims.view import REPORT, link_to_reports, view
+    from rmwbench.published.claims.ledger_view import REPORT, link_to_reports, view
     from rmwbench.report.render.html import write_html
     from rmwbench.report.show.files import write_html as write_report
     from rmwbench.results.show import summarise

@@ -84,7 +84,7 @@ def github(
 ) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.community.github import engagement as measure
-    from rmwbench.published.community.github import view as show
+    from rmwbench.published.community.github import engagement_view as show
 
     path = page(out, report)
     begin = None if since is None else _since(since)
@@ -322,7 +322,7 @@ def survey(
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
     from rmwbench.published.community.survey import analyse
     from rmwbench.published.community.survey import answers_file as read
-    from rmwbench.published.community.survey import view as show
+    from rmwbench.published.community.survey import survey_view as show
     from rmwbench.published.community.survey.scale import told
 
     item = read.item_of(file)

@@ -8,7 +8,7 @@ from rmwbench.cli.published import (
     claims,
     committee_report,
     community,
-    figures,
+    figures_verb,
     import_,
     questionnaire,
 )
@@ -20,6 +20,6 @@ def register(app: typer.Typer) -> None:
         no_args_is_help=True,
         help="Published evaluations: their data, claims and figures, checked; the next report.",
     )
-    for verb in (claims, figures, import_, questionnaire, community, committee_report):
+    for verb in (claims, figures_verb, import_, questionnaire, community, committee_report):
         verb.register(group)
     app.add_typer(group, name="published")

@@ -69,7 +69,7 @@ def questionnaire(
     made = document(asked, evidence, given)
     if as_json:
         return print_json(made)
-    from rmwbench.published.questionnaire.view import view
+    from rmwbench.published.questionnaire.questionnaire_view import view
 
     deliver(view(made, generated=not campaign), path, markdown=markdown)
 

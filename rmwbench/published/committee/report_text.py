@@ -21,8 +21,8 @@ from rmwbench.published.committee.report_parts import (
     blocks_of,
     decidable,
 )
-from rmwbench.published.questionnaire.view import summary as questionnaire_summary
-from rmwbench.published.questionnaire.view import view as questionnaire_view
+from rmwbench.published.questionnaire.questionnaire_view import summary as questionnaire_summary
+from rmwbench.published.questionnaire.questionnaire_view import view as questionnaire_view
 from rmwbench.report.render.markdown import (
     charts_directory,
     escape,

@@ -11,9 +11,9 @@ from typing import Any
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
 from rmwbench.published.community import admission
-from rmwbench.published.community.github import view as github
+from rmwbench.published.community.github import engagement_view as github
 from rmwbench.published.community.rep2004 import side_by_side as rep2004
-from rmwbench.published.community.survey import view as survey
+from rmwbench.published.community.survey import survey_view as survey
 from rmwbench.report.view import Text, View
 
 VIEWS: dict[str, Callable[[dict[str, Any]], View]] = {

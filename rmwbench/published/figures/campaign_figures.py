@@ -10,8 +10,8 @@ from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign
 from rmwbench.published.figures import versions as redrawn
 from rmwbench.published.figures.figures_file import load, published_file
+from rmwbench.published.figures.figures_view import view
 from rmwbench.published.figures.points import read
-from rmwbench.published.figures.view import view
 from rmwbench.report.render.html import write_html
 from rmwbench.suite.file.places import FIGURES_FILE
 from rmwbench.whole_file import is_written_through

@@ -1,7 +1,7 @@
 """A claims file of one claim, as tests ask it."""
 
 from rmwbench.published.claims.claims_file import Claims
-from rmwbench.published.claims.view import view
+from rmwbench.published.claims.ledger_view import view
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 

@@ -6,7 +6,7 @@ from rmwbench.errors import UserError
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claim_suites import is_of, untested
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.view import suite_table
+from rmwbench.published.claims.ledger_view import suite_table
 from rmwbench.report.view import column
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, arm, campaign

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claims_ledger import document, ledger
+from rmwbench.published.claims.ledger_view import suite_table
 from rmwbench.published.claims.summary import shipped_of
-from rmwbench.published.claims.view import suite_table
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES

@@ -9,9 +9,9 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
 from rmwbench.published.claims.amounts import title_of
+from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
-from rmwbench.published.claims.items import item
 from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.sentences import here
 from rmwbench.published.claims.summary import measured, text

@@ -383,7 +383,7 @@ def test_the_verb_refuses_clearly(base, arguments, words, capsys):
 
 
 def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
-    from rmwbench.published.community.github.view import view
+    from rmwbench.published.community.github.engagement_view import view
     from rmwbench.report.render.html import render_html
 
     place = tmp_path / "x"

@@ -8,8 +8,8 @@ from datetime import timedelta
 import pytest
 
 from rmwbench.errors import UserError
+from rmwbench.published.community.github import engagement_view as show
 from rmwbench.published.community.github import history
-from rmwbench.published.community.github import view as show
 from rmwbench.published.community.github.engagement import document
 from rmwbench.published.community.github.project import is_bot_name
 from rmwbench.published.community.repository import opened

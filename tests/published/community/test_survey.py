@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.community.survey import analyse, form
-from rmwbench.published.community.survey import view as show
+from rmwbench.published.community.survey import survey_view as show
 from rmwbench.published.community.survey.answers_file import item_of, published_figures, read
 from rmwbench.published.community.survey.scale import AGREEMENT, of, told
 from rmwbench.report.render.markdown import render_markdown

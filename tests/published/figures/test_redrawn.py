@@ -14,9 +14,9 @@ from rmwbench.published.figures import versions
 from rmwbench.published.figures.figure_charts import legend_of, specs
 from rmwbench.published.figures.figure_words import line, words
 from rmwbench.published.figures.figures_file import Figures, fill, load
+from rmwbench.published.figures.figures_view import view
 from rmwbench.published.figures.picture_files import write_pictures
 from rmwbench.published.figures.points import HEADER, read, written
-from rmwbench.published.figures.view import view
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.collected import collect
 from rmwbench.report.render.html import render_html

@@ -13,6 +13,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.errors import UserError
 from rmwbench.published.campaign import name_of, of_shown
 from rmwbench.published.questionnaire import questions_file
+from rmwbench.published.questionnaire.questionnaire_view import view
 from rmwbench.published.questionnaire.questions_file import (
     Answers,
     QuestionEvidence,
@@ -36,7 +37,6 @@ from rmwbench.published.questionnaire.responses import (
     reduced,
     renewed,
 )
-from rmwbench.published.questionnaire.view import view
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import Items, Table

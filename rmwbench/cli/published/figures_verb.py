@@ -103,7 +103,7 @@ def figures(
 def _deliver(
     document: dict[str, Any], out: Path | None, pictures: Path | None, as_json: bool
 ) -> None:
-    from rmwbench.published.figures.view import view
+    from rmwbench.published.figures.figures_view import view
 
     if out is not None:
         deliver(view(document, draw=True), out)

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.claim_items import Link, choices, inside, item
+from rmwbench.published.claims.claim_items import counts as counts_of
 from rmwbench.published.claims.claims_ledger import ClaimsLedger, JudgedClaim, SourceLedger
-from rmwbench.published.claims.items import Link, choices, inside, item
-from rmwbench.published.claims.items import counts as counts_of
 from rmwbench.published.claims.judging.today import Today
 from rmwbench.published.claims.sentences import as_published, here, in_brief, in_full, of_the_data
 from rmwbench.published.claims.state import STATES, counts
