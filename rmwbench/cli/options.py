@@ -30,6 +30,7 @@ def taking(kind: type[Options], verb: Callable[[Options], None]) -> Callable[...
         verb(kind(**given))
 
     made: Any = command
+    made.__name__, made.__doc__ = verb.__name__, verb.__doc__
     made.__signature__ = inspect.signature(kind, eval_str=True)
     return command
 

@@ -1,12 +1,14 @@
 """`rmwbench calibrate`: does the instrument find what was injected, and does it keep quiet where
 nothing differs?"""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
 
 
@@ -16,26 +18,29 @@ def register(app: typer.Typer) -> None:
         help="Prove the instrument on this machine: known truths, and A/A comparisons.",
         epilog="Exit code 0: all truths recovered and no A/A difference, 1: something failed, 2: "
         "could not tell, 130: stopped.",
-    )(calibrate)
+    )(taking(CalibrateOptions, calibrate))
 
 
-def calibrate(
+@dataclass(frozen=True, kw_only=True)
+class CalibrateOptions:
     quick: Annotated[
         bool, typer.Option("--quick", help="The small grid, within three minutes on two cores.")
-    ] = False,
+    ] = False
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the calibration (docs/formats/calibration.md).")
-    ] = False,
+    ] = False
     out: Annotated[
         Path | None,
         typer.Option(
             metavar="DIR", help="Where its campaigns go; ./campaigns/calibrate-DATE-TIME if absent."
         ),
-    ] = None,
+    ] = None
     seed: Annotated[
         int, typer.Option(min=0, help="Draws what is injected, the order and the schedules.")
-    ] = 1,
-) -> None:
+    ] = 1
+
+
+def calibrate(options: CalibrateOptions) -> None:
     from rmwbench.campaign.calibrate.calibration_session import (
         CalibrationSession,
         Interrupted,
@@ -49,11 +54,11 @@ def calibrate(
 
     console = stderr_console()
     session = CalibrationSession(
-        fresh_directory(out),
+        fresh_directory(options.out),
         lambda bundle: as_document(summarise(bundle)),
         console,
-        quick=quick,
-        seed=seed,
+        quick=options.quick,
+        seed=options.seed,
     )
     try:
         answer = session.run()
@@ -67,7 +72,7 @@ def calibrate(
     except Interrupted as stopped:
         console.print(f"stopped by {stopped}: nothing is stored")
         raise typer.Exit(130) from None
-    if as_json:
+    if options.as_json:
         print_json(as_document(answer))
     else:
         print_view(calibration.view(answer), stdout_console())

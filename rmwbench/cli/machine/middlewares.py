@@ -2,12 +2,14 @@
 not, why, and the command that changes it."""
 
 import time
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 import typer
 
 from rmwbench.cli.console import print_json, say, stdout_console
 from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.options import taking
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.words.numbers import duration
 from rmwbench.words.printable import printable
@@ -31,7 +33,7 @@ def register(app: typer.Typer) -> None:
     )(profile)
     group.command(
         name="build", help="Build workers (those named, or the first set) and our tools."
-    )(build)
+    )(taking(BuildOptions, build))
     app.add_typer(group, name="middlewares")
 
 
@@ -117,11 +119,12 @@ def profile(
         typer.echo(printable(one["text"]))
 
 
-def build(
+@dataclass(frozen=True, kw_only=True)
+class BuildOptions:
     names: Annotated[
         list[str] | None,
         typer.Argument(metavar="[NAME]...", help="Middlewares; the first set if none."),
-    ] = None,
+    ] = None
     partly: Annotated[
         bool,
         typer.Option(
@@ -129,7 +132,7 @@ def build(
             help="Leave out what cannot be built here; fail only for a tool, or if none can. With "
             "--newest: the system's version alone where the newest cannot be had.",
         ),
-    ] = False,
+    ] = False
     newest: Annotated[
         bool,
         typer.Option(
@@ -137,8 +140,10 @@ def build(
             help="Beside what the system has, build Debian's newest version (of fastdds), from its "
             "source package.",
         ),
-    ] = False,
-) -> None:
+    ] = False
+
+
+def build(options: BuildOptions) -> None:
     """Exit status: 0 when all were built, or with `--partly` every tool and any middleware; 1
     otherwise, and 2 where something is missing before anything is built."""
     from rmwbench.lab.middleware import build as building
@@ -151,13 +156,13 @@ def build(
     def announce(text: str) -> None:
         print(text, flush=True)
 
-    chosen = building.choose(names or [])
-    newer = newest_build.of(chosen) if newest else []
-    for name, packages in building.without_packages(chosen if partly else newer).items():
+    chosen = building.choose(options.names or [])
+    newer = newest_build.of(chosen) if options.newest else []
+    for name, packages in building.without_packages(chosen if options.partly else newer).items():
         say(f"{name}: left out, it needs {', '.join(packages)}: {apt_command(packages)}")
         chosen = [recipe for recipe in chosen if recipe.middleware != name]
     building.check(chosen)
-    problems = newest_build.build_all(newer, partly, announce)
+    problems = newest_build.build_all(newer, options.partly, announce)
     for recipe in chosen:
         if gone := place.remove_orphan(recipe):
             say(f"{recipe.middleware}: removed {gone}, whose libraries are gone")
@@ -176,7 +181,7 @@ def build(
         say(text)
     failed = {result.middleware for result in results if result.problem}
     if (
-        partly
+        options.partly
         and not failed & tool.recipes().keys()
         and len(failed) < len(chosen) - len(tool.recipes())
     ):

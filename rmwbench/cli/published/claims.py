@@ -1,6 +1,7 @@
 """`rmwbench published claims [SOURCE|CLAIM…]`: what the published evaluations claim, and what
 became of it; `… run` and `… plan` measure what is open."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from rmwbench.cli.console import print_json
 from rmwbench.cli.help import NamesOrVerbs
+from rmwbench.cli.options import taking
 from rmwbench.cli.page_files import Html, Out, page
 from rmwbench.cli.published import claims_run
 from rmwbench.cli.published.campaigns import campaigns_in
@@ -30,7 +32,7 @@ def register(app: typer.Typer) -> None:
         name="show",
         help="The claims with their verdicts, of some sources or all; one claim with all its "
         "cells.",
-    )(show)
+    )(taking(ClaimsShowOptions, show))
     group.command(name="plan", help="What `claims run` would run, and what it could not decide.")(
         claims_run.plan
     )
@@ -42,39 +44,40 @@ def register(app: typer.Typer) -> None:
     app.add_typer(group, name="claims")
 
 
-def show(
+@dataclass(frozen=True, kw_only=True)
+class ClaimsShowOptions:
     words: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="[SOURCE|CLAIM…]",
             help="Shipped sources, claims files, ids of claims; all in brief if absent.",
         ),
-    ] = None,
+    ] = None
     campaign: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR",
             help="Judge with this campaign, or with those of `claims run`; may be repeated.",
         ),
-    ] = None,
+    ] = None
     heading: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Only claims of headings with this text.")
-    ] = None,
+    ] = None
     verdict: Annotated[
         list[str] | None,
         typer.Option(
             metavar="NAME",
             help="Only claims of this verdict: holds, open, contradicted …; may be repeated.",
         ),
-    ] = None,
+    ] = None
     shipped: Annotated[
         bool,
         typer.Option(
             "--shipped/--no-shipped", help="Also what was measured for the shipped ledger."
         ),
-    ] = True,
-    out: Out = None,
-    html: Html = None,
+    ] = True
+    out: Out = None
+    html: Html = None
     save: Annotated[
         Path | None,
         typer.Option(
@@ -82,13 +85,13 @@ def show(
             help="Write what these campaigns measured to DIR/SOURCE/measured, to be shipped with "
             "the claims.",
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the ledger (docs/formats/claims.md).")
-    ] = False,
-    markdown: Annotated[
-        bool, typer.Option("--markdown", help="Print the ledger as Markdown.")
-    ] = False,
+    ] = False
+    markdown: Annotated[bool, typer.Option("--markdown", help="Print the ledger as Markdown.")] = (
+        False
+    )
     suites: Annotated[
         bool,
         typer.Option(
@@ -96,8 +99,10 @@ def show(
             help="Print what is measured of each suite, and what became of it "
             "(docs/evaluations.md).",
         ),
-    ] = False,
-) -> None:
+    ] = False
+
+
+def show(options: ClaimsShowOptions) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.claims.claims_ledger import document, ledger
     from rmwbench.published.claims.ledger_view import Depth, link_to_reports, suite_table, view
@@ -105,45 +110,55 @@ def show(
     from rmwbench.published.claims.state import named
     from rmwbench.published.claims.summary import shipped_of
 
-    path = page(out, html)
-    if sum(map(bool, (markdown, suites, as_json, path, save))) > 1:
+    path = page(options.out, options.html)
+    if sum(map(bool, (options.markdown, options.suites, options.as_json, path, options.save))) > 1:
         forms = "--json, --markdown, --by-suite, --out, --save"
         raise UserError("one form at a time", where=forms, expected="one of them")
-    verdicts = named(verdict or (), "--verdict")
-    wanted = asked(words or ())
+    verdicts = named(options.verdict or (), "--verdict")
+    wanted = asked(options.words or ())
     files = wanted.files
-    given = campaigns_in(campaign or (), "claims")
-    if save is not None:
-        _save(files, given, save)
+    given = campaigns_in(options.campaign or (), "claims")
+    if options.save is not None:
+        _save(files, given, options.save)
         return
-    there = shipped_of(files) if shipped else {}
+    there = shipped_of(files) if options.shipped else {}
     made = ledger(
         files,
         given,
-        heading=heading,
+        heading=options.heading,
         shipped=there,
         ids=wanted.ids,
         verdicts=verdicts,
         given=wanted.given,
     )
-    if heading and not verdicts and not any(part.claims or part.headings for part in made.sources):
-        raise UserError("no heading has that text", where="--heading", actual=heading)
-    if as_json:
+    if (
+        options.heading
+        and not verdicts
+        and not any(part.claims or part.headings for part in made.sources)
+    ):
+        raise UserError("no heading has that text", where="--heading", actual=options.heading)
+    if options.as_json:
         print_json(document(made))
         return
     rows: list[SuiteRow] = []
-    if markdown or suites:
+    if options.markdown or options.suites:
         from rmwbench.published.claims.by_suite import by_suite
 
         rows = by_suite(files, made, {x.claims: [*given, *there.get(x.claims, ())] for x in files})
-    if suites:
+    if options.suites:
         from rmwbench.report.render.markdown import render_blocks
 
         typer.echo("\n".join(render_blocks([suite_table(rows)], level=2)).strip())
         return
-    depth: Depth = "cells" if wanted.ids else "reasons" if words or heading or verdicts else "brief"
+    depth: Depth = (
+        "cells"
+        if wanted.ids
+        else "reasons"
+        if options.words or options.heading or verdicts
+        else "brief"
+    )
     link = None if path is None else link_to_reports(given, path)
-    deliver(view(made, depth, suites=rows, link=link), path, markdown=markdown)
+    deliver(view(made, depth, suites=rows, link=link), path, markdown=options.markdown)
 
 
 def _save(files: "list[Claims]", given: "list[MeasuredCampaign]", directory: Path) -> None:

@@ -3,13 +3,22 @@ budget, measured and written."""
 
 import functools
 import math
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
 from rmwbench.cli.console import print_json, say, stderr_console
-from rmwbench.cli.options import Candidates, With, Without, by_option, choice, parse_duration_s
+from rmwbench.cli.options import (
+    Candidates,
+    With,
+    Without,
+    by_option,
+    choice,
+    parse_duration_s,
+    taking,
+)
 from rmwbench.cli.published.forms import deliver
 from rmwbench.cli.runs import guarded
 from rmwbench.errors import UserError, did_you_mean
@@ -42,26 +51,27 @@ def register(app: typer.Typer) -> None:
         epilog="Exit code 0: every section is planned (with -o: measured), 1: one is not, 2: "
         "nothing is, 130: stopped. `rmwbench resume DIR` goes on where it was stopped, and writes "
         "the document anew.",
-    )(report)
+    )(taking(ReportOptions, report))
 
 
-def report(
-    evaluation: Annotated[
-        str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")
-    ] = "tsc",
+@dataclass(frozen=True, kw_only=True)
+class ReportOptions:
+    evaluation: Annotated[str, typer.Argument(metavar="NAME", help="Which evaluation: tsc.")] = (
+        "tsc"
+    )
     budget: Annotated[
         str | None,
         typer.Option(metavar="TIME", help="For all sections together, such as 2h; 8h if absent."),
-    ] = None,
-    candidates: Candidates = None,
-    added: With = None,
-    without: Without = None,
+    ] = None
+    candidates: Candidates = None
+    added: With = None
+    without: Without = None
     seed: Annotated[
         int | None,
         typer.Option(
             min=0, show_default="0", help="Draws the order of trials and their schedules."
         ),
-    ] = None,
+    ] = None
     out: Annotated[
         Path | None,
         typer.Option(
@@ -70,7 +80,7 @@ def report(
             metavar="DIR",
             help="Run the sections, and write the report into this directory.",
         ),
-    ] = None,
+    ] = None
     cluster: Annotated[
         str | None,
         typer.Option(
@@ -78,45 +88,55 @@ def report(
             help="Plan for N machines of a cluster, or with -o run on those at this address "
             "(docs/cluster.md).",
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool,
         typer.Option("--json", help="Print the plan, or with -o what was found, as one document."),
-    ] = False,
-) -> None:
+    ] = False
+
+
+def report(options: ReportOptions) -> None:
     from rmwbench.published.committee.evaluation_session import check_place, is_session
     from rmwbench.published.committee.sections import EVALUATIONS, costs, share
 
-    if evaluation not in EVALUATIONS:
+    if options.evaluation not in EVALUATIONS:
         raise UserError(
-            f"no evaluation is called `{evaluation}`",
+            f"no evaluation is called `{options.evaluation}`",
             expected="one of " + ", ".join(EVALUATIONS),
-            fix=did_you_mean(evaluation, EVALUATIONS),
+            fix=did_you_mean(options.evaluation, EVALUATIONS),
         )
-    if out is not None and is_session(out):
-        given = {"--budget": budget, "--seed": seed, **by_option(candidates, added, without)}
-        _carry_out(_begun(out, evaluation, given, cluster), as_json, cluster)
-    if out is not None:
-        check_place(out)
-    machines = _machines(cluster, out)
-    budget_s = parse_duration_s(budget or "8h")
-    asked = choice(candidates, added, without)
-    found, absent = costs(EVALUATIONS[evaluation], seed or 0, asked, machines or 1)
+    if options.out is not None and is_session(options.out):
+        given = {
+            "--budget": options.budget,
+            "--seed": options.seed,
+            **by_option(options.candidates, options.added, options.without),
+        }
+        _carry_out(
+            _begun(options.out, options.evaluation, given, options.cluster),
+            options.as_json,
+            options.cluster,
+        )
+    if options.out is not None:
+        check_place(options.out)
+    machines = _machines(options.cluster, options.out)
+    budget_s = parse_duration_s(options.budget or "8h")
+    asked = choice(options.candidates, options.added, options.without)
+    found, absent = costs(EVALUATIONS[options.evaluation], options.seed or 0, asked, machines or 1)
     shares = share(found, budget_s)
-    if out is not None:
+    if options.out is not None:
         session = _new(
-            out,
-            evaluation,
+            options.out,
+            options.evaluation,
             shares,
             absent,
-            seed=seed or 0,
+            seed=options.seed or 0,
             budget_s=budget_s,
             asked=asked,
             machines=machines,
         )
-        _carry_out(session, as_json, cluster)
-    document = _document(evaluation, budget_s, shares, absent, machines)
-    if as_json:
+        _carry_out(session, options.as_json, options.cluster)
+    document = _document(options.evaluation, budget_s, shares, absent, machines)
+    if options.as_json:
         print_json(document)
     else:
         deliver(_view(document))

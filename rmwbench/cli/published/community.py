@@ -2,6 +2,7 @@
 from the projects and users."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,6 +10,7 @@ import typer
 
 from rmwbench.cli.console import print_json
 from rmwbench.cli.help import PlainGroup
+from rmwbench.cli.options import taking
 from rmwbench.cli.page_files import Out, page, say_written
 from rmwbench.cli.published.forms import deliver
 
@@ -31,14 +33,17 @@ def register(app: typer.Typer) -> None:
     )
     group.command(
         help="How repositories answer: pull requests, issues, activity; or what their git tells."
-    )(github)
+    )(taking(GithubOptions, github))
     group.command(help="Quality declarations item by item, packages side by side.")(rep2004)
-    group.command(help="A survey on an ordered scale, or a blank form.")(survey)
+    group.command(help="A survey on an ordered scale, or a blank form.")(
+        taking(SurveyOptions, survey)
+    )
     group.command(help="The bar for a report: tier, licence, protocol, with evidence.")(admission)
     app.add_typer(group, name="community")
 
 
-def github(
+@dataclass(frozen=True, kw_only=True)
+class GithubOptions:
     names: Annotated[
         list[str] | None,
         typer.Argument(
@@ -47,7 +52,7 @@ def github(
             "no server is asked; what only GitHub knows (pull requests, issues, responses, stars) "
             "is then no data.",
         ),
-    ] = None,
+    ] = None
     since: Annotated[
         str | None,
         typer.Option(
@@ -55,46 +60,48 @@ def github(
             help="What was opened since then (180d if it is asked for). In a git history days are "
             "counted back from its newest commit, and its window ends there.",
         ),
-    ] = None,
+    ] = None
     source: Annotated[
         Path | None,
         typer.Option(
             "--from", metavar="DIR", help="Saved answers or the tables of 2020; asks no server."
         ),
-    ] = None,
+    ] = None
     save: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Keep the answers for --from.")
-    ] = None,
+    ] = None
     people: Annotated[
         bool, typer.Option("--people", help="Without what bots opened or committed.")
-    ] = False,
+    ] = False
     reviews: Annotated[
         bool,
         typer.Option("--reviews", help="Ask for reviews too: a request for each pull request."),
-    ] = False,
+    ] = False
     max_wait: Annotated[
         str, typer.Option(metavar="TIME", help="The longest wait for a rate limit.")
-    ] = "2m",
-    api: Annotated[
-        str, typer.Option(metavar="URL", help="Another server's API.")
-    ] = "https://api.github.com",
-    out: Out = None,
-    report: Report = None,
-    as_json: Json = False,
-) -> None:
+    ] = "2m"
+    api: Annotated[str, typer.Option(metavar="URL", help="Another server's API.")] = (
+        "https://api.github.com"
+    )
+    out: Out = None
+    report: Report = None
+    as_json: Json = False
+
+
+def github(options: GithubOptions) -> None:
     from rmwbench.errors import UserError
     from rmwbench.published.community.github import engagement as measure
     from rmwbench.published.community.github import engagement_view as show
 
-    path = page(out, report)
-    begin = None if since is None else _since(since)
-    if source is not None:
-        if save is not None or reviews:
+    path = page(options.out, options.report)
+    begin = None if options.since is None else _since(options.since)
+    if options.source is not None:
+        if options.save is not None or options.reviews:
             raise UserError(
                 "--from asks no server, so there is nothing to save or to ask",
                 where="--save, --reviews",
             )
-        if read := next((name for name in names or () if "=" in name), None):
+        if read := next((name for name in options.names or () if "=" in name), None):
             raise UserError(
                 "--from reads saved answers, this is a git history",
                 where=read,
@@ -102,13 +109,20 @@ def github(
             )
         from rmwbench.published.community.github.saved import load
 
-        projects = load(source, None if begin is None else _moment(begin), tuple(names or ()))
+        projects = load(
+            options.source, None if begin is None else _moment(begin), tuple(options.names or ())
+        )
     else:
         projects = _collected(
-            names or [], _since("180d") if begin is None else begin, save, reviews, max_wait, api
+            options.names or [],
+            _since("180d") if begin is None else begin,
+            options.save,
+            options.reviews,
+            options.max_wait,
+            options.api,
         )
-    doc = measure.document(projects, people_only=people)
-    _show(doc, lambda draw: show.view(doc, draw=draw), path, as_json)
+    doc = measure.document(projects, people_only=options.people)
+    _show(doc, lambda draw: show.view(doc, draw=draw), path, options.as_json)
 
 
 def _collected(
@@ -283,54 +297,65 @@ def rep2004(
     )
 
 
-def survey(
+@dataclass(frozen=True, kw_only=True)
+class SurveyOptions:
     file: Annotated[
         Path | None, typer.Argument(metavar="FILE.csv", help="Answers, a row per person.")
-    ] = None,
+    ] = None
     group: Annotated[
         str | None,
         typer.Option(metavar="COLUMN", help="The column that groups people (a part of its name)."),
-    ] = None,
+    ] = None
     compare: Annotated[
         tuple[str, str] | None,
         typer.Option(metavar="A B", help="Two groups to compare; the largest if absent."),
-    ] = None,
+    ] = None
     scale: Annotated[
         str | None,
         typer.Option(metavar="LOWEST,…,HIGHEST", help="The scale, if it is not a known one."),
-    ] = None,
+    ] = None
     column: Annotated[
         list[str] | None,
         typer.Option(metavar="NAME", help="A question; all that look like one if absent."),
-    ] = None,
+    ] = None
     form: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Write a blank form there and end.")
-    ] = None,
-    out: Out = None,
-    report: Report = None,
-    as_json: Json = False,
-) -> None:
+    ] = None
+    out: Out = None
+    report: Report = None
+    as_json: Json = False
+
+
+def survey(options: SurveyOptions) -> None:
     from rmwbench.errors import UserError
 
-    if form is not None:
+    if options.form is not None:
         from rmwbench.published.community.survey.form import write
 
-        for path in write(form):
+        for path in write(options.form):
             typer.echo(str(path))
         return
-    if file is None:
+    if options.file is None:
         raise UserError("no answers to read", expected="FILE.csv, or --form DIR for a blank form")
     from rmwbench.published.community.survey import analyse
     from rmwbench.published.community.survey import answers_file as read
     from rmwbench.published.community.survey import survey_view as show
     from rmwbench.published.community.survey.scale import told
 
-    item = read.item_of(file)
+    item = read.item_of(options.file)
     found = read.read(
-        item, scale=told(scale) if scale else None, columns=column or (), group_by=group
+        item,
+        scale=told(options.scale) if options.scale else None,
+        columns=options.column or (),
+        group_by=options.group,
     )
-    doc = analyse.document(found, compare, read.published_figures(item, file))
-    _show(doc, lambda draw: show.view(doc, draw=draw), page(out, report), as_json)
+    doc = analyse.document(found, options.compare, read.published_figures(item, options.file))
+    _show(
+        doc,
+        lambda draw: show.view(doc, draw=draw),
+        page(options.out, options.report),
+        options.as_json,
+    )
 
 
 def admission(

@@ -2,12 +2,14 @@
 as corrected, as measured."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from rmwbench.cli.console import print_json
+from rmwbench.cli.options import taking
 from rmwbench.cli.page_files import Html, Out, page
 from rmwbench.cli.published.forms import deliver
 
@@ -22,16 +24,17 @@ def register(app: typer.Typer) -> None:
         name="figures",
         help="Redraw the figures of the published evaluations: as published, as corrected, as "
         "measured.",
-    )(figures)
+    )(taking(FiguresOptions, figures))
 
 
-def figures(
+@dataclass(frozen=True, kw_only=True)
+class FiguresOptions:
     source: Annotated[
         str | None,
         typer.Argument(
             metavar="[SOURCE]", help="A shipped source or a figures file; all if absent."
         ),
-    ] = None,
+    ] = None
     data: Annotated[
         list[Path] | None,
         typer.Option(
@@ -39,65 +42,70 @@ def figures(
             help="The original's data, or a bundle that was imported; the shipped points if "
             "absent.",
         ),
-    ] = None,
+    ] = None
     campaign: Annotated[
         list[Path] | None,
         typer.Option(
             metavar="DIR", help="What was measured here, also by `claims run`; may be repeated."
         ),
-    ] = None,
+    ] = None
     shipped: Annotated[
         bool,
         typer.Option(
             "--shipped/--no-shipped", help="Also what was measured for the shipped claims."
         ),
-    ] = True,
+    ] = True
     figure: Annotated[
         str | None, typer.Option(metavar="TEXT", help="Only figures whose id or title has this.")
-    ] = None,
-    out: Out = None,
-    html: Html = None,
+    ] = None
+    out: Out = None
+    html: Html = None
     pictures: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Write every chart as SVG and PNG into this directory."),
-    ] = None,
+    ] = None
     extract: Annotated[
         Path | None,
         typer.Option(
             metavar="FILE", help="Write the points of SOURCE's figures from --data as CSV."
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the figures document (docs/formats/figures.md).")
-    ] = False,
-) -> None:
+    ] = False
+
+
+def figures(options: FiguresOptions) -> None:
     from rmwbench.cli.published.campaigns import campaigns_in
     from rmwbench.errors import UserError
     from rmwbench.published.figures import versions as redrawn
     from rmwbench.published.figures.figures_file import load, sources
     from rmwbench.published.figures.measured_points import shipped_summaries
 
-    path = page(out, html)
-    names = [source] if source else sources()
+    path = page(options.out, options.html)
+    names = [options.source] if options.source else sources()
     files = [load(name) for name in names]
-    found = _imported(data or (), files)
-    if extract is not None:
-        _extract(extract, files, found, bool(data))
-        typer.echo(extract)
+    found = _imported(options.data or (), files)
+    if options.extract is not None:
+        _extract(options.extract, files, found, bool(options.data))
+        typer.echo(options.extract)
         return
     given = campaigns_in(
-        campaign or (), "figures", imported="what `rmwbench published import` made goes to --data"
+        options.campaign or (),
+        "figures",
+        imported="what `rmwbench published import` made goes to --data",
     )
-    given += shipped_summaries() if shipped else []
+    given += shipped_summaries() if options.shipped else []
     parts = [
-        (file, *_points(name, file, found, data)) for name, file in zip(names, files, strict=True)
+        (file, *_points(name, file, found, options.data))
+        for name, file in zip(names, files, strict=True)
     ]
     document = redrawn.document(parts, given)
-    if figure:
-        _only(document, figure)
+    if options.figure:
+        _only(document, options.figure)
         if not any(part["figures"] for part in document["sources"]):
-            raise UserError("no figure has that text", where="--figure", actual=figure)
-    _deliver(document, path, pictures, as_json)
+            raise UserError("no figure has that text", where="--figure", actual=options.figure)
+    _deliver(document, path, options.pictures, options.as_json)
 
 
 def _deliver(

@@ -1,12 +1,14 @@
 """`rmwbench compare A B`: did something get worse?"""
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.options import taking
 from rmwbench.cli.page_files import Html, Out, page, say_written
 
 if TYPE_CHECKING:
@@ -20,10 +22,11 @@ def register(app: typer.Typer) -> None:
         "metric. For two runs of an evaluation: whether they come to the same verdicts.",
         epilog="Exit code 0: all equivalent or better, 1: something is worse, 2: could not tell. "
         "For evaluations 0: no verdict of one is contrary to the other's, 1: one is.",
-    )(compare)
+    )(taking(CompareOptions, compare))
 
 
-def compare(
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
     a: Annotated[
         str,
         typer.Argument(
@@ -31,43 +34,50 @@ def compare(
             help="The baseline: DIR, DIR:ARM, or DIR:KEY=VALUE,… (arm, workload, a factor of the "
             "suite, …).",
         ),
-    ],
+    ]
     b: Annotated[
         str, typer.Argument(metavar="B", help="What is judged against it, in the same form.")
-    ],
+    ]
     margin: Annotated[
         str | None,
         typer.Option(metavar="PERCENT", help="The smallest difference that matters; 5% if absent."),
-    ] = None,
+    ] = None
     metric: Annotated[
         list[str] | None,
         typer.Option(
             help="Judge by this metric instead of primary metric, CPU and memory, and by loss "
             "where that is decided to differ; may be repeated."
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the compare document (docs/formats/compare.md).")
-    ] = False,
-    out: Out = None,
-    html: Html = None,
-) -> None:
+    ] = False
+    out: Out = None
+    html: Html = None
+
+
+def compare(options: CompareOptions) -> None:
     from rmwbench.published.committee.evaluation_session import is_session
     from rmwbench.report.comparison_view import view
     from rmwbench.results.compare.compare_document import compare as compared
     from rmwbench.results.model import document
     from rmwbench.results.selection import select
 
-    path = page(out, html)
-    if is_session(Path(a)) and is_session(Path(b)):
-        _check_plain(margin, metric)
-        _evaluations(Path(a), Path(b), path, as_json=as_json)
-    found = compared(select(a), select(b), margin=_margin(margin), metrics=metric or ())
+    path = page(options.out, options.html)
+    if is_session(Path(options.a)) and is_session(Path(options.b)):
+        _check_plain(options.margin, options.metric)
+        _evaluations(Path(options.a), Path(options.b), path, as_json=options.as_json)
+    found = compared(
+        select(options.a),
+        select(options.b),
+        margin=_margin(options.margin),
+        metrics=options.metric or (),
+    )
     if path is not None:
         from rmwbench.report.render.html import write_html
 
         write_html(view(found), path)
-    if as_json:
+    if options.as_json:
         print_json(document(found))
     else:
         from rmwbench.report.render.terminal import print_view

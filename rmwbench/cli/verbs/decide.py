@@ -1,12 +1,14 @@
 """`rmwbench decide --limits FILE [DIR…]`: one user's answer from what was measured."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.options import taking
 
 EXIT_CODES: Mapping[str, int] = {"meets": 0, "misses": 1, "open": 2}
 
@@ -18,10 +20,11 @@ def register(app: typer.Typer) -> None:
         "probability, and why.",
         epilog="Exit code 0: a candidate meets all limits (on every machine, where campaigns are "
         "of several), 1: every candidate misses one, 2: cannot tell.",
-    )(decide)
+    )(taking(DecideOptions, decide))
 
 
-def decide(
+@dataclass(frozen=True, kw_only=True)
+class DecideOptions:
     directories: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -29,7 +32,7 @@ def decide(
             help="Campaigns of suites; those of one machine are pooled. The newest below "
             "./campaigns if absent.",
         ),
-    ] = None,
+    ] = None
     limits: Annotated[
         Path | None,
         typer.Option(
@@ -38,17 +41,19 @@ def decide(
             help="What the robot needs (docs/limits.md).",
             show_default=False,
         ),
-    ] = None,
+    ] = None
     out: Annotated[
         Path | None,
         typer.Option(
             "--out", "-o", metavar="FILE", help="Write the page (.html) here.", show_default=False
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the decide document (docs/formats/decide.md).")
-    ] = False,
-) -> None:
+    ] = False
+
+
+def decide(options: DecideOptions) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.errors import UserError
@@ -58,29 +63,29 @@ def decide(
     from rmwbench.results.model import document
     from rmwbench.suite.file.limits_file import read_limits
 
-    if limits is None:
+    if options.limits is None:
         raise UserError(
             "what the robot needs is not said",
             where="--limits",
             expected="a limits file (docs/limits.md)",
             fix="copy one of limits/ and set your numbers",
         )
-    if out is not None and out.suffix != ".html":
+    if options.out is not None and options.out.suffix != ".html":
         raise UserError(
             "only HTML can be written",
             where="--out",
             expected="a name ending in .html",
-            actual=str(out),
+            actual=str(options.out),
         )
-    asked = read_limits(limits)
-    bundles = [Bundle(directory) for directory in directories or [newest_campaign()]]
+    asked = read_limits(options.limits)
+    bundles = [Bundle(directory) for directory in options.directories or [newest_campaign()]]
     found = summarise(bundles, asked)
-    if out is not None:
+    if options.out is not None:
         from rmwbench.report.render.html import write_html
 
-        write_html(view(found), out)
-        stderr_console().print(f"page: {out}", markup=False)
-    if as_json:
+        write_html(view(found), options.out)
+        stderr_console().print(f"page: {options.out}", markup=False)
+    if options.as_json:
         print_json(document(found))
     else:
         print_view(view(found), stdout_console())

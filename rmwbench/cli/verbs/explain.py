@@ -1,12 +1,14 @@
 """`rmwbench explain [DIR]`: which path the bytes took, where messages went missing, why the slowest
 were slow."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.options import taking
 from rmwbench.errors import UserError, did_you_mean
 
 
@@ -14,46 +16,49 @@ def register(app: typer.Typer) -> None:
     app.command(
         name="explain",
         help="Why: the path of the bytes, where messages went missing, what made the slowest slow.",
-    )(explain)
+    )(taking(ExplainOptions, explain))
 
 
-def explain(
+@dataclass(frozen=True, kw_only=True)
+class ExplainOptions:
     directory: Annotated[
         Path | None,
         typer.Argument(
             metavar="[DIR]", help="A campaign's directory; the newest below ./campaigns if absent."
         ),
-    ] = None,
+    ] = None
     workload: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this workload; may be repeated.")
-    ] = None,
+    ] = None
     arm: Annotated[
         list[str] | None, typer.Option(metavar="NAME", help="Only this arm; may be repeated.")
-    ] = None,
+    ] = None
     trial: Annotated[
         int | None,
         typer.Option(
             metavar="N", help="The slowest messages of this trial, not of each arm's worst."
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print paths, losses and tails (docs/formats/show.md).")
-    ] = False,
-) -> None:
+    ] = False
+
+
+def explain(options: ExplainOptions) -> None:
     from rmwbench.bundle import Bundle
     from rmwbench.bundle.newest import newest_campaign
     from rmwbench.results.explain.explain_document import explanations
     from rmwbench.results.model import document
 
-    bundle = Bundle(directory or newest_campaign())
-    found = explanations(bundle, trial)
-    for option, wanted in (("workload", workload), ("arm", arm)):
+    bundle = Bundle(options.directory or newest_campaign())
+    found = explanations(bundle, options.trial)
+    for option, wanted in (("workload", options.workload), ("arm", options.arm)):
         known = list(dict.fromkeys(getattr(one, option) for one in found))
         for name in wanted or ():
             if name not in known:
                 raise UserError(
                     f"this campaign has no {option} `{name}`"
-                    + ("" if trial is None else f" in trial {trial}"),
+                    + ("" if options.trial is None else f" in trial {options.trial}"),
                     where=f"--{option}",
                     expected="one of " + ", ".join(known),
                     actual=name,
@@ -61,7 +66,7 @@ def explain(
                 )
         if wanted:
             found = tuple(one for one in found if getattr(one, option) in wanted)
-    if as_json:
+    if options.as_json:
         print_json(document(found))
         return
     from rmwbench.report.explain.explain_view import view

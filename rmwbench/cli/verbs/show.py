@@ -1,6 +1,7 @@
 """`rmwbench show [DIR]`: the answer of a campaign in the terminal, or as the show document for
 scripts and gates."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -8,6 +9,7 @@ import typer
 
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.gate import exit_code
+from rmwbench.cli.options import taking
 from rmwbench.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,10 +23,11 @@ def register(app: typer.Typer) -> None:
         epilog="Exit code 0, unless the suite or --limits says what is acceptable "
         "(docs/limits.md): then 1 where a condition is not acceptable, 2 where that could not be "
         "told.",
-    )(show)
+    )(taking(ShowOptions, show))
 
 
-def show(
+@dataclass(frozen=True, kw_only=True)
+class ShowOptions:
     campaign: Annotated[
         str | None,
         typer.Argument(
@@ -32,10 +35,10 @@ def show(
             help="A campaign's directory; the newest below ./campaigns if absent. With a selection, "
             "as `compare` has it, those cells are judged among themselves: DIR:layer=rclcpp.",
         ),
-    ] = None,
+    ] = None
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the show document (docs/formats/show.md).")
-    ] = False,
+    ] = False
     limits: Annotated[
         Path | None,
         typer.Option(
@@ -43,8 +46,10 @@ def show(
             metavar="FILE",
             help="Judge by this limits file (docs/limits.md) instead of the suite's `outcomes`.",
         ),
-    ] = None,
-) -> None:
+    ] = None
+
+
+def show(options: ShowOptions) -> None:
     from rmwbench.results.capacity.kind import is_capacity
     from rmwbench.results.imported import is_imported
     from rmwbench.results.model import document
@@ -52,14 +57,14 @@ def show(
     from rmwbench.results.show import summarise
 
     asked = None
-    if limits is not None:
+    if options.limits is not None:
         from rmwbench.suite.file.limits_file import read_limits
 
-        asked = read_limits(limits)
-    bundle, selection = opened(campaign)
+        asked = read_limits(options.limits)
+    bundle, selection = opened(options.campaign)
     if is_capacity(bundle):
         refuse_selection(selection, f"rmwbench show {bundle.directory}")
-    if limits is not None and (is_imported(bundle) or is_capacity(bundle)):
+    if options.limits is not None and (is_imported(bundle) or is_capacity(bundle)):
         raise UserError(
             "limits are for the verdicts of a campaign alone, and none is judged here",
             where="--limits",
@@ -68,13 +73,13 @@ def show(
             fix=f"rmwbench show {bundle.directory}",
         )
     if is_imported(bundle):
-        _imported(bundle, as_json)
+        _imported(bundle, options.as_json)
         return
     if is_capacity(bundle):
-        _capacity(bundle, as_json)
+        _capacity(bundle, options.as_json)
         return
     shown = summarise(bundle, asked, selection)
-    if as_json:
+    if options.as_json:
         print_json(document(shown))
     else:
         from rmwbench.published.campaign_section import evaluated

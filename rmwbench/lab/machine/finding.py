@@ -59,7 +59,7 @@ Facts = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Judgement:
+class Diagnosis:
     """What a rule makes of the facts: the fields of a Finding that depend on them. `expected` and
     `why` are those of the rule where None."""
 
@@ -81,7 +81,7 @@ class DoctorRule:
     check: str
     expected: str
     why: str
-    judge: Callable[[Facts], Judgement]
+    judge: Callable[[Facts], Diagnosis]
 
     def __call__(self, facts: Facts) -> Finding:
         fields = vars(self.judge(facts))
@@ -91,7 +91,7 @@ class DoctorRule:
 
 def rule(
     check: str, *, expected: str, why: str
-) -> Callable[[Callable[[Facts], Judgement]], DoctorRule]:
+) -> Callable[[Callable[[Facts], Diagnosis]], DoctorRule]:
     """Makes a row of the table of a function that judges facts."""
     return lambda judge: DoctorRule(check, expected, why, judge)
 

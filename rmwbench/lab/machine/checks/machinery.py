@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from rmwbench.lab.machine.finding import DoctorRule, Facts, FixChange, Judgement, Level, fact, rule
+from rmwbench.lab.machine.finding import Diagnosis, DoctorRule, Facts, FixChange, Level, fact, rule
 from rmwbench.lab.middleware.workspace import build_command
 from rmwbench.lab.open_files import ENOUGH
 
@@ -17,13 +17,13 @@ WANTED_MEMLOCK_BYTES = 128 << 20
     why="a trial in namespaces of its own never touches a live robot, and sees nothing of the "
     "machine's network",
 )
-def hosts(facts: Facts) -> Judgement:
+def hosts(facts: Facts) -> Diagnosis:
     problem, fix = fact(facts, "abilities", "host"), facts["abilities"].get("host_fix")
     if problem == "":
-        return Judgement("green", "one was made and ended")
+        return Diagnosis("green", "one was made and ended")
     if shared := facts["abilities"].get("shared_host"):
-        return Judgement("yellow", f"{problem}; {shared}", fix, spoils=True)
-    return Judgement("red", problem, fix, spoils=True)
+        return Diagnosis("yellow", f"{problem}; {shared}", fix, spoils=True)
+    return Diagnosis("red", problem, fix, spoils=True)
 
 
 @rule(
@@ -31,15 +31,15 @@ def hosts(facts: Facts) -> Judgement:
     expected="every middleware that you want to compare",
     why="only what is built can be measured",
 )
-def workers(facts: Facts) -> Judgement:
+def workers(facts: Facts) -> Diagnosis:
     found = fact(facts, "tools", "middlewares")
     ready = [name for name, problem in found.items() if problem == ""]
     missing = [name for name, problem in found.items() if problem]
     fix = _building(missing, fact(facts, "tools", "commands"))
     if not ready:
-        return Judgement("red", "none is built", fix or build_command())
+        return Diagnosis("red", "none is built", fix or build_command())
     text = ", ".join(ready) + (f"; not built: {', '.join(missing)}" if missing else "")
-    return Judgement("yellow" if missing else "green", text, fix)
+    return Diagnosis("yellow" if missing else "green", text, fix)
 
 
 def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None:
@@ -55,15 +55,15 @@ def _building(missing: Sequence[str], commands: Mapping[str, str]) -> str | None
     why="no campaign starts without the sampler, and none with a background without the load "
     "generator",
 )
-def tools(facts: Facts) -> Judgement:
+def tools(facts: Facts) -> Diagnosis:
     tools = fact(facts, "tools", "tools")
     expected = ", ".join(tools)
     missing = [name for name, problem in tools.items() if problem]
     if not missing:
-        return Judgement("green", expected, expected=expected)
+        return Diagnosis("green", expected, expected=expected)
     text = "; ".join(f"{name}: {tools[name]}" for name in missing)
     level: Level = "red" if "sampler" in missing else "yellow"
-    return Judgement(level, text, build_command(), expected=expected)
+    return Diagnosis(level, text, build_command(), expected=expected)
 
 
 @rule(
@@ -72,17 +72,17 @@ def tools(facts: Facts) -> Judgement:
     why="it proves on this machine that injected truth is recovered and that equal arms are "
     "called equal",
 )
-def calibration(facts: Facts) -> Judgement:
+def calibration(facts: Facts) -> Diagnosis:
     newest = fact(facts, "calibration")
     if newest is None:
-        return Judgement(
+        return Diagnosis(
             "yellow",
             "none of this machine",
             "rmwbench calibrate --quick",
         )
     level: Level = "yellow" if newest["age_days"] > 31 else "green"
     text = f"{newest['summary']}, {newest['age_days']:.0f} days ago"
-    return Judgement(
+    return Diagnosis(
         level,
         text,
         "rmwbench calibrate --quick" if level != "green" else None,
@@ -90,11 +90,11 @@ def calibration(facts: Facts) -> Judgement:
 
 
 def _ability(check: str, key: str, expected: str, why: str, fix: str | None = None) -> DoctorRule:
-    def ability(facts: Facts) -> Judgement:
+    def ability(facts: Facts) -> Diagnosis:
         problem = fact(facts, "abilities", key)
         if problem == "":
-            return Judgement("green", "yes")
-        return Judgement("yellow", f"no: {problem}", fix)
+            return Diagnosis("green", "yes")
+        return Diagnosis("yellow", f"no: {problem}", fix)
 
     return DoctorRule(check, expected, why, ability)
 
@@ -150,7 +150,7 @@ real_time = _ability(
     f"memory unlimited or {WANTED_MEMLOCK_BYTES >> 20} MiB",
     why="each worker costs descriptors and threads, and zenoh's shared memory must be lockable",
 )
-def limits(facts: Facts) -> Judgement:
+def limits(facts: Facts) -> Diagnosis:
     files, memlock, processes = (
         fact(facts, "limits", name) for name in ("files", "memlock_bytes", "processes")
     )
@@ -169,14 +169,14 @@ def limits(facts: Facts) -> Judgement:
         changes.append(FixChange("limit", "memlock", "unlimited:unlimited"))
     if not problems:
         found = f"{files if files is not None else 'unlimited'} open files"
-        return Judgement("green", found)
+        return Diagnosis("green", found)
     permanent = (
         "lines in /etc/security/limits.d/60-rmwbench.conf: `* - nofile 65536` and `* - "
         "memlock unlimited`"
     )
     few = files is not None and files < 256
     fix = "; ".join(p[p.index("(") + 1 : -1] for p in problems)
-    return Judgement(
+    return Diagnosis(
         "red" if few else "yellow",
         "; ".join(problems),
         fix,

@@ -1,6 +1,6 @@
 """Memory, shared memory, and what dead processes left in it."""
 
-from rmwbench.lab.machine.finding import Facts, FixChange, Judgement, Level, bytes_text, fact, rule
+from rmwbench.lab.machine.finding import Diagnosis, Facts, FixChange, Level, bytes_text, fact, rule
 
 LITTLE_SHM_BYTES, FAIR_SHM_BYTES = 128 << 20, 512 << 20
 LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
@@ -12,13 +12,13 @@ LITTLE_MEMORY_BYTES, FAIR_MEMORY_BYTES = 512 << 20, 2 << 30
     why="shared-memory transports take their pools from it, and fall back to sockets or fail "
     "when it is too small",
 )
-def shared_memory(facts: Facts) -> Judgement:
+def shared_memory(facts: Facts) -> Diagnosis:
     """Trials have a /dev/shm of their own of half the free memory; this one is the robot's."""
     size, used = fact(facts, "shm", "bytes"), fact(facts, "shm", "used_bytes")
     if size is None:
         fix = "mkdir -m 1777 /dev/shm && mount -t tmpfs shm /dev/shm"
         why = "no trial can run without it, nor any shared-memory transport"
-        return Judgement("red", "there is none", fix, why=why, spoils=True)
+        return Diagnosis("red", "there is none", fix, why=why, spoils=True)
     found = f"{bytes_text(size)}, {bytes_text(used)} used; trials have one of their own"
     level: Level = (
         "red"
@@ -28,7 +28,7 @@ def shared_memory(facts: Facts) -> Judgement:
         else "green"
     )
     fix = "mount -o remount,size=2g /dev/shm (in a container: --shm-size=2g)"
-    return Judgement(level, found, None if level == "green" else fix)
+    return Diagnosis(level, found, None if level == "green" else fix)
 
 
 @rule(
@@ -37,13 +37,13 @@ def shared_memory(facts: Facts) -> Judgement:
     why="segments that nobody maps hold memory for ever, and may disturb a middleware when it "
     "starts",
 )
-def leftovers(facts: Facts) -> Judgement:
+def leftovers(facts: Facts) -> Diagnosis:
     files, unseen = fact(facts, "shm", "leftovers"), fact(facts, "shm", "unseen_processes")
     note = f" ({unseen} processes of other users could not be looked into)" if unseen else ""
     if not files:
         level: Level = "unknown" if unseen and fact(facts, "shm", "middleware_files") else "green"
         found = "none" + note if level == "green" else f"cannot tell whose the files are{note}"
-        return Judgement(level, found)
+        return Diagnosis(level, found)
     size = sum(f["bytes"] for f in files)
     kinds = ", ".join(dict.fromkeys(f["middleware"] for f in files))
     names = [f["path"] for f in files]
@@ -51,7 +51,7 @@ def leftovers(facts: Facts) -> Judgement:
     found = f"{len(files)} of {kinds}, {bytes_text(size)}: {shown}{note}"
     if unseen:
         found += "; make sure that nobody uses them before you remove them"
-    return Judgement("yellow", found, "rm -r -- " + " ".join(names))
+    return Diagnosis("yellow", found, "rm -r -- " + " ".join(names))
 
 
 @rule(
@@ -59,14 +59,14 @@ def leftovers(facts: Facts) -> Judgement:
     expected=f"at least {bytes_text(FAIR_MEMORY_BYTES)} available",
     why="records and message pools stay in memory; when it runs out the kernel swaps or kills",
 )
-def available(facts: Facts) -> Judgement:
+def available(facts: Facts) -> Diagnosis:
     value, swap = (
         fact(facts, "state", "memory_available_bytes"),
         fact(facts, "hardware", "swap_bytes"),
     )
     limit = fact(facts, "hardware", "container").get("memory_bytes")
     if value is None:
-        return Judgement("unknown", "the kernel does not say")
+        return Diagnosis("unknown", "the kernel does not say")
     least = min(value, limit) if limit else value
     found = f"{bytes_text(value)} available" + (
         f", limited to {bytes_text(limit)} by the container" if limit else ""
@@ -76,7 +76,7 @@ def available(facts: Facts) -> Judgement:
         "red" if least < LITTLE_MEMORY_BYTES else "yellow" if least < FAIR_MEMORY_BYTES else "green"
     )
     fix = "end other programs, or give the container more memory" if level != "green" else None
-    return Judgement(level, found, fix, spoils=True)
+    return Diagnosis(level, found, fix, spoils=True)
 
 
 @rule(
@@ -84,15 +84,15 @@ def available(facts: Facts) -> Judgement:
     expected="madvise or never",
     why="with `always` the kernel may stop a process for a millisecond to make a huge page",
 )
-def huge_pages(facts: Facts) -> Judgement:
+def huge_pages(facts: Facts) -> Diagnosis:
     value = fact(facts, "kernel", "transparent_hugepages")
     if value is None:
-        return Judgement("green", "not in this kernel")
+        return Diagnosis("green", "not in this kernel")
     if value != "always":
-        return Judgement("green", value)
+        return Diagnosis("green", value)
     switch = "/sys/kernel/mm/transparent_hugepage/enabled"
     permanent = "add transparent_hugepage=madvise to the kernel's command line"
-    return Judgement(
+    return Diagnosis(
         "yellow",
         value,
         f"echo madvise > {switch}",

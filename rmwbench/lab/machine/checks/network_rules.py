@@ -1,10 +1,10 @@
 """Buffers, queues, fragments, multicast: what decides whether large messages over UDP arrive."""
 
 from rmwbench.lab.machine.finding import (
+    Diagnosis,
     DoctorRule,
     Facts,
     FixChange,
-    Judgement,
     Level,
     bytes_text,
     fact,
@@ -51,13 +51,13 @@ def _buffer(
     """`worth` says of a buffer what raising it brought, and makes a small one red."""
 
     @rule(check, expected=f"{name} of at least {enough} ({whose})", why=why)
-    def buffer(facts: Facts) -> Judgement:
+    def buffer(facts: Facts) -> Diagnosis:
         value = fact(facts, "sysctls", name)
         if value is None:
-            return Judgement("unknown", f"{name} cannot be read")
+            return Diagnosis("unknown", f"{name} cannot be read")
         if int(value) >= enough:
-            return Judgement("green", f"{name} = {value}")
-        return Judgement(
+            return Diagnosis("green", f"{name} = {value}")
+        return Diagnosis(
             "red" if int(value) < SMALL_BUFFER_BYTES and worth else "yellow",
             f"{name} = {value} ({bytes_text(int(value))})",
             *sysctl(name, WANTED_BUFFER_BYTES),
@@ -92,7 +92,7 @@ send_buffer = _buffer(
     expected="any; a middleware should ask for what it needs",
     why="a middleware that does not set its socket's buffer, as some do untouched, gets this one",
 )
-def default_buffer(facts: Facts) -> Judgement:
+def default_buffer(facts: Facts) -> Diagnosis:
     """Only for those who never ask: raising it costs every socket memory, so it is told and not
     blamed."""
     value, most = (
@@ -100,12 +100,12 @@ def default_buffer(facts: Facts) -> Judgement:
         fact(facts, "sysctls", "net.core.rmem_max"),
     )
     if value is None:
-        return Judgement(
+        return Diagnosis(
             "unknown",
             "net.core.rmem_default cannot be read",
         )
     found = f"net.core.rmem_default = {value}" + (f", of at most {most}" if most else "")
-    return Judgement("green", found)
+    return Diagnosis("green", found)
 
 
 @rule(
@@ -114,14 +114,14 @@ def default_buffer(facts: Facts) -> Judgement:
     why="frames between virtual interfaces wait here, and bursts beyond it are dropped without "
     "a word",
 )
-def backlog(facts: Facts) -> Judgement:
+def backlog(facts: Facts) -> Diagnosis:
     value = fact(facts, "sysctls", BACKLOG_NAME)
     if value is None:
-        return Judgement("unknown", f"{BACKLOG_NAME} cannot be read")
+        return Diagnosis("unknown", f"{BACKLOG_NAME} cannot be read")
     found = f"{BACKLOG_NAME} = {value}"
     if int(value) >= BACKLOG:
-        return Judgement("green", found)
-    return Judgement(
+        return Diagnosis("green", found)
+    return Diagnosis(
         "yellow",
         found,
         *sysctl(BACKLOG_NAME, 5 * BACKLOG),
@@ -136,17 +136,17 @@ def backlog(facts: Facts) -> Judgement:
     why="incomplete datagrams hold this memory this long; when it is full, large UDP messages "
     "stop arriving",
 )
-def fragments(facts: Facts) -> Judgement:
+def fragments(facts: Facts) -> Diagnosis:
     """Per network namespace and never inherited: what is set here holds for the robot's own
     processes, not for trials, which run with the kernel's defaults. Hence no warning in reports."""
     memory, time_s = (
         fact(facts, "sysctls", f"net.ipv4.ipfrag_{name}") for name in ("high_thresh", "time")
     )
     if memory is None or time_s is None:
-        return Judgement("unknown", "net.ipv4.ipfrag_* cannot be read")
+        return Diagnosis("unknown", "net.ipv4.ipfrag_* cannot be read")
     found = f"net.ipv4.ipfrag_high_thresh = {memory}, ipfrag_time = {time_s}"
     if int(memory) >= FRAGMENTS_WANTED_BYTES:
-        return Judgement("green", found)
+        return Diagnosis("green", found)
     found += (
         "; trials run in namespaces of their own with the kernel's defaults, whatever is set here"
     )
@@ -157,7 +157,7 @@ def fragments(facts: Facts) -> Judgement:
     settings = " ".join(f"{name}={value}" for name, value in wanted.items())
     lines = settings.replace(" ", "\\n")
     permanent = f"printf '{lines}\\n' > /etc/sysctl.d/60-rmwbench-ipfrag.conf"
-    return Judgement(
+    return Diagnosis(
         "yellow",
         found,
         f"sysctl -w {settings}",
@@ -173,14 +173,14 @@ def fragments(facts: Facts) -> Judgement:
     why="TCP middlewares behave differently on a lossy link under another algorithm, so results "
     "travel badly",
 )
-def congestion_control(facts: Facts) -> Judgement:
+def congestion_control(facts: Facts) -> Diagnosis:
     name = "net.ipv4.tcp_congestion_control"
     value = fact(facts, "sysctls", name)
     if value is None:
-        return Judgement("unknown", f"{name} cannot be read")
+        return Diagnosis("unknown", f"{name} cannot be read")
     if value == "cubic":
-        return Judgement("green", f"{name} = cubic")
-    return Judgement(
+        return Diagnosis("green", f"{name} = cubic")
+    return Diagnosis(
         "yellow",
         f"{name} = {value}; without loss, as on one machine, it changes nothing",
         *sysctl(name, "cubic"),
@@ -194,10 +194,10 @@ def congestion_control(facts: Facts) -> Judgement:
     why="it decides what waits and what is dropped on a physical interface; trials on one "
     "machine do not use it",
 )
-def queue_discipline(facts: Facts) -> Judgement:
+def queue_discipline(facts: Facts) -> Diagnosis:
     value = fact(facts, "sysctls", "net.core.default_qdisc")
     level: Level = "unknown" if value is None else "green"
-    return Judgement(level, f"net.core.default_qdisc = {value}")
+    return Diagnosis(level, f"net.core.default_qdisc = {value}")
 
 
 @rule(
@@ -206,14 +206,14 @@ def queue_discipline(facts: Facts) -> Judgement:
     why="frames on a bridge pass iptables, connection tracking and IP reassembly, which costs "
     "time and may drop them",
 )
-def bridge_filter(facts: Facts) -> Judgement:
+def bridge_filter(facts: Facts) -> Diagnosis:
     value = fact(facts, "network", "bridge_nf_call_iptables")
     name = "net.bridge.bridge-nf-call-iptables"
     if value in (None, "0"):
         found = "no bridge filter is loaded" if value is None else f"{name} = 0"
-        return Judgement("green", found)
+        return Diagnosis("green", found)
     found = f"{name} = {value}; trials on one host use no bridge"
-    return Judgement("yellow", found, *sysctl(name, 0))
+    return Diagnosis("yellow", found, *sysctl(name, 0))
 
 
 @rule(
@@ -221,13 +221,13 @@ def bridge_filter(facts: Facts) -> Judgement:
     expected="a datagram to a multicast group on lo comes back",
     why="middlewares find each other by multicast; on a robot without network that means on lo",
 )
-def multicast_on_loopback(facts: Facts) -> Judgement:
+def multicast_on_loopback(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_lo")
     if problem == "":
-        return Judgement("green", "it came back")
+        return Diagnosis("green", "it came back")
     found = f"{problem}; trials do not use this lo"
     fix = "ip link set lo multicast on && ip route replace 239.0.0.0/8 dev lo"
-    return Judgement("yellow", found, fix)
+    return Diagnosis("yellow", found, fix)
 
 
 @rule(
@@ -236,12 +236,12 @@ def multicast_on_loopback(facts: Facts) -> Judgement:
     why="a middleware that is told no interface sends where the route points, and without one "
     "it finds no peer",
 )
-def multicast_route(facts: Facts) -> Judgement:
+def multicast_route(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_route")
     if problem == "":
-        return Judgement("green", "there is one")
+        return Diagnosis("green", "there is one")
     fix = "ip route add 239.0.0.0/8 dev lo"
-    return Judgement("yellow", f"{problem}; trials have one of their own", fix)
+    return Diagnosis("yellow", f"{problem}; trials have one of their own", fix)
 
 
 @rule(
@@ -249,13 +249,13 @@ def multicast_route(facts: Facts) -> Judgement:
     expected="a datagram to a multicast group comes back on lo and on eth0 of a host",
     why="without it the middlewares of a trial cannot find each other as they do in the field",
 )
-def multicast_in_host(facts: Facts) -> Judgement:
+def multicast_in_host(facts: Facts) -> Diagnosis:
     problem = fact(facts, "network", "multicast_host")
     if problem is None:
-        return Judgement("unknown", "no host could be made to try it in")
+        return Diagnosis("unknown", "no host could be made to try it in")
     if problem == "":
-        return Judgement("green", "it came back on both")
-    return Judgement("red", problem, spoils=True)
+        return Diagnosis("green", "it came back on both")
+    return Diagnosis("red", problem, spoils=True)
 
 
 @rule(
@@ -264,22 +264,22 @@ def multicast_in_host(facts: Facts) -> Judgement:
     why="`backend: kernel` is for links above 1 Gbit/s, and checks the switch, which needs none "
     "of this",
 )
-def kernel_backend(facts: Facts) -> Judgement:
+def kernel_backend(facts: Facts) -> Diagnosis:
     """Not needed by any suite that does not ask for it: told, and blamed only where nothing of it
     works."""
     works = fact(facts, "network", "kernel_backend")
     if works is None:
-        return Judgement("unknown", "no host could be made to try it in")
+        return Diagnosis("unknown", "no host could be made to try it in")
     able = [name for name, problem in works.items() if not problem]
     problems = dict.fromkeys(problem for problem in works.values() if problem)
     missing = ", ".join(name for name, problem in works.items() if problem)
     if not able:
         fix = "run as root: its devices lie in several hosts at once"
-        return Judgement("yellow", f"nothing of it: {'; '.join(problems)}", fix)
+        return Diagnosis("yellow", f"nothing of it: {'; '.join(problems)}", fix)
     found = f"{', '.join(able)}" + (
         f"; without {missing}: {'; '.join(problems)}" if problems else ""
     )
-    return Judgement("green", found)
+    return Diagnosis("green", found)
 
 
 @rule(
@@ -288,17 +288,17 @@ def kernel_backend(facts: Facts) -> Judgement:
     why="discovery announces every address, and peers may choose one that leads through a VPN "
     "or a container's bridge",
 )
-def interfaces(facts: Facts) -> Judgement:
+def interfaces(facts: Facts) -> Diagnosis:
     found = fact(facts, "network", "interfaces")
     if found is None:
-        return Judgement("unknown", "the kernel does not list them")
+        return Diagnosis("unknown", "the kernel does not list them")
     others = [name for name in found if name != "lo"]
     virtual = [name for name in others if name.startswith(VIRTUAL)]
     text = ", ".join(others) or "none but lo"
     if len(others) < 2:
-        return Judgement("green", text)
+        return Diagnosis("green", text)
     text += f" ({', '.join(virtual)} virtual)" if virtual else ""
-    return Judgement("yellow", f"{text}; trials see lo and their own eth0 only")
+    return Diagnosis("yellow", f"{text}; trials see lo and their own eth0 only")
 
 
 VIRTUAL = (

@@ -1,6 +1,6 @@
 """Cores, clocks, sleep states, and who else takes processor time."""
 
-from rmwbench.lab.machine.finding import Facts, FixChange, Judgement, Level, fact, rule
+from rmwbench.lab.machine.finding import Diagnosis, Facts, FixChange, Level, fact, rule
 from rmwbench.lab.machine.timekeeping import keeper
 from rmwbench.lab.machine.void_rules import violations
 from rmwbench.words.numbers import counted
@@ -25,7 +25,7 @@ AWAKE_WORTH = "`host_idle: awake` cut the p99 of a futex round trip from 200-277
     why="publisher, subscriber and the middleware's own threads share them, so nothing here "
     "says how middlewares scale",
 )
-def cores(facts: Facts) -> Judgement:
+def cores(facts: Facts) -> Diagnosis:
     online, usable = (
         fact(facts, "hardware", "cores_online") or 1,
         fact(facts, "hardware", "cores_usable"),
@@ -34,8 +34,8 @@ def cores(facts: Facts) -> Judgement:
     if usable < online:
         fix = "start rmwbench without taskset or a container's cpuset"
         level: Level = "yellow"
-        return Judgement(level, found, fix, spoils=True)
-    return Judgement("yellow" if usable < FEW_CORES else "green", found, spoils=True)
+        return Diagnosis(level, found, fix, spoils=True)
+    return Diagnosis("yellow" if usable < FEW_CORES else "green", found, spoils=True)
 
 
 @rule(
@@ -44,15 +44,15 @@ def cores(facts: Facts) -> Judgement:
     why="when it is used up everything stops for the rest of the period: tails show the quota, "
     "not the middleware",
 )
-def quota(facts: Facts) -> Judgement:
+def quota(facts: Facts) -> Diagnosis:
     limits = fact(facts, "hardware", "container")
     usable = fact(facts, "hardware", "cores_usable")
     value = limits.get("cpu_quota_cores")
     if value is None:
-        return Judgement("green", "none")
+        return Diagnosis("green", "none")
     found = f"{value:g} cores of {usable}"
     level: Level = "red" if value < usable else "green"
-    return Judgement(level, found, "start the container without --cpus", spoils=True)
+    return Diagnosis(level, found, "start the container without --cpus", spoils=True)
 
 
 @rule(
@@ -60,19 +60,19 @@ def quota(facts: Facts) -> Judgement:
     expected="bare metal",
     why="neighbours on the same hardware disturb tails; medians and ratios within a block are safer",
 )
-def virtualization(facts: Facts) -> Judgement:
+def virtualization(facts: Facts) -> Diagnosis:
     signs = fact(facts, "hardware", "virtualization")
     if not signs:
-        return Judgement("green", "no sign of one")
+        return Diagnosis("green", "no sign of one")
     if fact(facts, "kernel", "boot_options") and "isolcpus" in " ".join(
         facts["kernel"]["boot_options"]
     ):
-        return Judgement(
+        return Diagnosis(
             "yellow",
             f"{signs}, with isolated cores",
             spoils=True,
         )
-    return Judgement("yellow", str(signs), spoils=True)
+    return Diagnosis("yellow", str(signs), spoils=True)
 
 
 @rule(
@@ -80,12 +80,12 @@ def virtualization(facts: Facts) -> Judgement:
     expected=f"less than {100 * STEAL_YELLOW:.0f} % of all processor time",
     why="what the hypervisor takes is missing in every latency, most of all in tails",
 )
-def steal_since_boot(facts: Facts) -> Judgement:
+def steal_since_boot(facts: Facts) -> Diagnosis:
     value = fact(facts, "state", "steal_fraction_since_boot")
     if value is None:
-        return Judgement("unknown", "the kernel does not count it")
+        return Diagnosis("unknown", "the kernel does not count it")
     level: Level = "yellow" if value >= STEAL_YELLOW else "green"
-    return Judgement(
+    return Diagnosis(
         level,
         f"{100 * value:.2f} %",
         worth=STEAL_WORTH,
@@ -99,13 +99,13 @@ def steal_since_boot(facts: Facts) -> Judgement:
     why="red: a trial that met as much would be void, so a campaign now would only collect void "
     "trials; yellow: its tails would be this machine's",
 )
-def steal_now(facts: Facts) -> Judgement:
+def steal_now(facts: Facts) -> Diagnosis:
     """By the rule of trials, as if the time of looking had been a window: steal is a share of what
     was asked for, which is little while nothing runs."""
     probes, seconds = fact(facts, "sampled", "probes"), fact(facts, "sampled", "seconds")
     value = {row["probe"]: row["value"] for row in probes}
     if "steal" not in value:
-        return Judgement("unknown", "no processor time passed while looking")
+        return Diagnosis("unknown", "no processor time passed while looking")
     kinds = [one.kind for one in violations(probes) if one.rule == "steal"]
     level: Level = "green" if not kinds else "red" if kinds[0] == "void" else "yellow"
     found = (
@@ -113,7 +113,7 @@ def steal_now(facts: Facts) -> Judgement:
         f"{counted(int(value['stolen_ticks']), 'tick')} of 10 ms in {seconds:.1f} s"
     )
     fix = "wait, or use a machine with processors of its own" if level != "green" else None
-    return Judgement(level, found, fix, worth=STEAL_WORTH, spoils=True)
+    return Diagnosis(level, found, fix, worth=STEAL_WORTH, spoils=True)
 
 
 @rule(
@@ -121,7 +121,7 @@ def steal_now(facts: Facts) -> Judgement:
     expected=f"less than {100 * OTHERS_YELLOW:.0f} % in use",
     why="whatever else runs takes turns with the middleware on the same cores",
 )
-def load_now(facts: Facts) -> Judgement:
+def load_now(facts: Facts) -> Diagnosis:
     """Sampled where somebody waited for it, else from the load average."""
     usable = fact(facts, "hardware", "cores_usable")
     if "sampled" in facts and fact(facts, "sampled", "busy") is not None:
@@ -140,7 +140,7 @@ def load_now(facts: Facts) -> Judgement:
         found = f"load average {load:.1f} on {usable} cores"
         level = "red" if load > 2 * usable else "yellow" if load > 0.5 * usable else "green"
     fix = "end these programs, or wait until they are done" if level != "green" else None
-    return Judgement(level, found, fix, spoils=True)
+    return Diagnosis(level, found, fix, spoils=True)
 
 
 @rule(
@@ -148,7 +148,7 @@ def load_now(facts: Facts) -> Judgement:
     expected="performance",
     why="a middleware that works in short bursts may run at a low clock, and another one not",
 )
-def governor(facts: Facts) -> Judgement:
+def governor(facts: Facts) -> Diagnosis:
     value = fact(facts, "hardware", "governor")
     if value is None:
         found = "the kernel exposes no frequency control" + (
@@ -157,12 +157,12 @@ def governor(facts: Facts) -> Judgement:
             else ""
         )
         level: Level = "green" if facts["hardware"].get("virtualization") else "unknown"
-        return Judgement(level, found)
+        return Diagnosis(level, found)
     if value == "performance":
-        return Judgement("green", value)
+        return Diagnosis("green", value)
     fix = "cpupower frequency-set -g performance"
     permanent = "echo 'GOVERNOR=performance' > /etc/default/cpufrequtils"
-    return Judgement(
+    return Diagnosis(
         "yellow",
         value,
         fix,
@@ -177,11 +177,11 @@ def governor(facts: Facts) -> Judgement:
     expected="off for the smallest noise; on is how a robot runs",
     why="the clock falls when the machine warms up, so early and late blocks differ",
 )
-def turbo(facts: Facts) -> Judgement:
+def turbo(facts: Facts) -> Diagnosis:
     value = fact(facts, "hardware", "turbo")
     if value is None:
-        return Judgement("green", "not exposed")
-    return Judgement("green", value)
+        return Diagnosis("green", "not exposed")
+    return Diagnosis("green", value)
 
 
 @rule(
@@ -190,18 +190,18 @@ def turbo(facts: Facts) -> Judgement:
     why="waking from a deep state is paid by the message that arrives then: latency rises when "
     "the rate falls",
 )
-def idle_states(facts: Facts) -> Judgement:
+def idle_states(facts: Facts) -> Diagnosis:
     states = fact(facts, "hardware", "idle_states")
     deep = [s for s in states if (s["latency_us"] or 0) > SLOW_WAKE_UP_US and not s["disabled"]]
     names = ", ".join(f"{s['name']} {s['latency_us']} µs" for s in states) or "not exposed"
     if not deep:
-        return Judgement("green", names, worth=AWAKE_WORTH if states else None)
+        return Diagnosis("green", names, worth=AWAKE_WORTH if states else None)
     fix = (
         f"cpupower idle-set -D {SLOW_WAKE_UP_US}, or `host_idle: awake` in the suite to measure "
         "both"
     )
     permanent = "add processor.max_cstate=1 intel_idle.max_cstate=1 to the kernel's command line"
-    return Judgement("yellow", names, fix, permanent, AWAKE_WORTH, spoils=True)
+    return Diagnosis("yellow", names, fix, permanent, AWAKE_WORTH, spoils=True)
 
 
 @rule(
@@ -210,17 +210,17 @@ def idle_states(facts: Facts) -> Judgement:
     why="two threads of one core share it: where publisher and subscriber land there, both are "
     "slower",
 )
-def siblings(facts: Facts) -> Judgement:
+def siblings(facts: Facts) -> Diagnosis:
     value = fact(facts, "hardware", "smt_active")
     if value is None:
-        return Judgement("green", "not exposed")
+        return Diagnosis("green", "not exposed")
     if not value:
-        return Judgement("green", "off")
+        return Diagnosis("green", "off")
     fix, permanent = (
         "echo off > /sys/devices/system/cpu/smt/control",
         "add nosmt to the kernel's command line",
     )
-    return Judgement("yellow", "on", fix, permanent, spoils=True)
+    return Diagnosis("yellow", "on", fix, permanent, spoils=True)
 
 
 @rule(
@@ -228,14 +228,14 @@ def siblings(facts: Facts) -> Judgement:
     expected="tsc, arch_sys_counter or kvm-clock",
     why="every stamp reads it; a slow one adds a microsecond or more to each, and may step",
 )
-def clock_source(facts: Facts) -> Judgement:
+def clock_source(facts: Facts) -> Diagnosis:
     value = fact(facts, "kernel", "clocksource")
     if value is None:
-        return Judgement("unknown", "the kernel does not name it")
+        return Diagnosis("unknown", "the kernel does not name it")
     if value in GOOD_CLOCKS:
-        return Judgement("green", value)
+        return Diagnosis("green", value)
     fix = "echo tsc > /sys/devices/system/clocksource/clocksource0/current_clocksource"
-    return Judgement(
+    return Diagnosis(
         "red",
         value,
         fix,
@@ -251,17 +251,17 @@ def clock_source(facts: Facts) -> Judgement:
     why="it matters over several machines only, whose clocks are compared in each trial "
     "whatever is claimed here",
 )
-def timekeeping(facts: Facts) -> Judgement:
+def timekeeping(facts: Facts) -> Diagnosis:
     told = fact(facts, "state", "timekeeping")
     if told is None:
-        return Judgement("unknown", "it is not known which service keeps it")
+        return Diagnosis("unknown", "it is not known which service keeps it")
     found, kernel = keeper(told), told["kernel"]
     steered_ppm = abs(kernel["frequency_ppm"]) + abs(kernel["tick_ppm"]) if kernel else 0.0
     if steered_ppm <= MOST_STEERED_PPM:
-        return Judgement("green", found)
+        return Diagnosis("green", found)
     found = f"{found}; it is steered by {steered_ppm:.0f} ppm right now"
     fix = "wait until it is set (chronyc waitsync), or set it at once: chronyc makestep"
-    return Judgement("yellow", found, fix)
+    return Diagnosis("yellow", found, fix)
 
 
 @rule(
@@ -270,15 +270,15 @@ def timekeeping(facts: Facts) -> Judgement:
     why="every sleep ends this much later; it is inherited, so a middleware started from here "
     "has it too",
 )
-def timer_slack(facts: Facts) -> Judgement:
+def timer_slack(facts: Facts) -> Diagnosis:
     value = fact(facts, "limits", "timer_slack_ns")
     if value is None:
-        return Judgement("unknown", "the kernel does not say")
+        return Diagnosis("unknown", "the kernel does not say")
     if value == 50_000:
         found = "50000 ns; rmwbench's schedule is exact without another"
-        return Judgement("green", found, worth=SLACK_WORTH)
+        return Diagnosis("green", found, worth=SLACK_WORTH)
     fix = "start rmwbench from a shell that a service manager has not given another slack"
-    return Judgement("yellow", f"{value} ns", fix, None, SLACK_WORTH, spoils=True)
+    return Diagnosis("yellow", f"{value} ns", fix, None, SLACK_WORTH, spoils=True)
 
 
 @rule(
@@ -286,12 +286,12 @@ def timer_slack(facts: Facts) -> Judgement:
     expected="no ROS 2, ROS 1 or DDS process",
     why="a campaign cannot reach them, but it takes the processor from them, and they from it",
 )
-def robot(facts: Facts) -> Judgement:
+def robot(facts: Facts) -> Diagnosis:
     """Trials cannot reach it (they have a network of their own), but they take its processor and
     memory."""
     found = fact(facts, "programs")
     if found is None:
-        return Judgement("unknown", "processes cannot be listed")
+        return Diagnosis("unknown", "processes cannot be listed")
     nodes = [p for p in found if p["what"] != "daemon"]
     text = ", ".join(
         f"{p['name']} ({p['pid']}, {p['why']})"
@@ -299,12 +299,12 @@ def robot(facts: Facts) -> Judgement:
     )
     text += f" and {len(found) - 6} more" if len(found) > 6 else ""
     if not found:
-        return Judgement("green", "none")
+        return Diagnosis("green", "none")
     if nodes:
         fix = "if this is a live robot, do not benchmark on it; otherwise end these processes"
-        return Judgement("red", text, fix, spoils=True)
+        return Diagnosis("red", text, fix, spoils=True)
     fix = "ros2 daemon stop, or end them"
-    return Judgement("yellow", text, fix, spoils=True)
+    return Diagnosis("yellow", text, fix, spoils=True)
 
 
 RULES = (
