@@ -45,9 +45,10 @@ def test_what_a_file_of_the_users_asks_for(text, asked):
     assert asked_bytes(text) == asked
 
 
-def test_less_than_asked_names_the_setting_that_caps_it():
+def test_less_than_asked_is_a_fact_with_the_command_that_changes_it():
     (found,) = ungranted(profile("cyclonedds/profiles/tuned.xml"), SMALL)
     assert found == UngrantedBuffer("receive", 16 << 20, 212992, "net.core.rmem_max")
+    assert found.text.endswith("the kernel grants 212992: sysctl -w net.core.rmem_max=16777216")
 
 
 def test_both_sides_count():

@@ -67,6 +67,13 @@ class UngrantedBuffer:
     granted_bytes: int
     setting: str
 
+    @property
+    def text(self) -> str:
+        return (
+            f"asks for a {self.side} buffer of {self.asked_bytes} bytes, the kernel grants "
+            f"{self.granted_bytes}: sysctl -w {self.setting}={self.asked_bytes}"
+        )
+
 
 def ungranted(text: str, sysctls: Mapping[str, Any]) -> tuple[UngrantedBuffer, ...]:
     """What the kernel does not grant; empty where it grants what is asked, or nobody knows."""
