@@ -70,8 +70,8 @@ def judge(document: Mapping[str, Any], workloads: Sequence[GridWorkload]) -> lis
 def _pair(workload: GridWorkload, found: Mapping[str, Any] | None) -> EqualArms:
     size, _, middleware = workload.name.partition("_")
     arms = {arm["arm"]: arm for arm in (found or {}).get("arms", [])}
-    sides = [arms.get(arm.name) for arm in workload.arms]
-    if found is None or None in sides:
+    sides = [arms[arm.name] for arm in workload.arms if arm.name in arms]
+    if found is None or len(sides) < len(workload.arms):
         return EqualArms(
             middleware, size, UNKNOWN, ("no data", "no data"), (), "the campaign has no such pair"
         )

@@ -93,8 +93,14 @@ _TAILS = (
 TAIL_DRAIN_S = 10.0
 
 # Long against what a busy machine adds, so that a verdict is about the arms.
-_TWENTY_MS = {"latency": "lognormal median_ns=20000000 sigma=0.3", "fifo": False}
-_THIRTY_MS = {"latency": "lognormal median_ns=30000000 sigma=0.3", "fifo": False}
+_TWENTY_MS: dict[str, str | int | float | bool] = {
+    "latency": "lognormal median_ns=20000000 sigma=0.3",
+    "fifo": False,
+}
+_THIRTY_MS: dict[str, str | int | float | bool] = {
+    "latency": "lognormal median_ns=30000000 sigma=0.3",
+    "fifo": False,
+}
 RATIO = 1.5
 """Of the medians of the two laws above."""
 

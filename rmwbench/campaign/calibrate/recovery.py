@@ -132,8 +132,8 @@ def latest(draws: np.ndarray, mean_lateness: float, q: float) -> float:
     loaded it is.
     """
     deltas = (1 - q) * np.linspace(0.02, 1, 50)
-    return min(
-        order_statistic(draws, min(q + delta, 1.0)) + mean_lateness / delta for delta in deltas
+    return float(
+        min(order_statistic(draws, min(q + delta, 1.0)) + mean_lateness / delta for delta in deltas)
     )
 
 

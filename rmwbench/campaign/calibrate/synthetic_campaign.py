@@ -47,7 +47,7 @@ class WriterFates:
     @property
     def sound(self) -> np.ndarray:
         """Whether a whole copy arrives."""
-        return ~self.lost & ~self.corrupt
+        return np.asarray(~self.lost & ~self.corrupt)
 
 
 @dataclass(frozen=True)

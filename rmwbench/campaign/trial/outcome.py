@@ -10,11 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from rmwbench.analysis.records.clocks import Clock
 from rmwbench.beside import Left
 from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.codes import Code, FailedBy, Reason
 from rmwbench.lab.camera.frame_source import Account
-from rmwbench.lab.clock import OWN, Clock, HostClocks
+from rmwbench.lab.clock import OWN, HostClocks
 from rmwbench.lab.network import NetworkFinding
 from rmwbench.lab.process.records import RecordSection
 from rmwbench.lab.sampling.background import LoadFlow
