@@ -93,4 +93,4 @@ def judge(lines: Sequence[TrialLine], shown: Callable[[], dict[str, Any]]) -> Tr
         check,
         TruthCheck("no number is printed for it", outcome, "0 numbers", f"{printed} numbers"),
     )
-    return Truth(NAME, "skewed", f"{AHEAD_S} s ahead", recovery.overall(checks), checks)
+    return Truth(NAME, "skewed", f"{AHEAD_S} s ahead", recovery.overall(checks), checks, None)

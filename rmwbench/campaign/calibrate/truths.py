@@ -17,7 +17,9 @@ def judge(evidence: SyntheticCampaign, workloads: Iterable[GridWorkload]) -> lis
     found = [truth for workload in workloads for truth in _of(evidence, workload)]
     coverage = recovery.coverage_is_plausible([check for truth in found for check in truth.checks])
     if coverage is not None:
-        found.append(Truth("95 % of intervals", "all", "all laws", coverage.outcome, (coverage,)))
+        found.append(
+            Truth("95 % of intervals", "all", "all laws", coverage.outcome, (coverage,), None)
+        )
     return found
 
 
@@ -57,7 +59,7 @@ def _judged(truth: str, workload: str, arm: str, make: Callable[[], Iterable[Tru
         # truth.
         text = f"the report lacks {why}" if isinstance(why, KeyError) else str(why)
         return Truth(truth, workload, arm, recovery.FAILED, (), text)
-    return Truth(truth, workload, arm, recovery.overall(found), found)
+    return Truth(truth, workload, arm, recovery.overall(found), found, None)
 
 
 def _both(arms: Sequence[Any]) -> str:

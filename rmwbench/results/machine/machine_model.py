@@ -36,7 +36,7 @@ class Truth:
     arm: str
     outcome: Outcome
     checks: tuple[TruthCheck, ...]
-    reason: str | None = None
+    reason: str | None
 
 
 @dataclass(frozen=True, kw_only=True)
