@@ -5,11 +5,11 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.stats.intervals import clopper_pearson, clustered_fraction, wrong_trials
-from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.errors import UserError
 from rmwbench.published.claims.campaign.hold import ClaimsHold, Wanted
 from rmwbench.published.claims.claims_file import load
 from rmwbench.published.claims.claims_ledger import ledger
+from rmwbench.published.claims.judging.difference import difference
 from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.sentences import here

@@ -20,7 +20,6 @@ from scipy import special
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.stats import intervals
 from rmwbench.analysis.stats.intervals import Interval
-from rmwbench.analysis.verdicts.difference import difference
 from rmwbench.analysis.verdicts.likeness import likeness
 from rmwbench.analysis.verdicts.ratio import bounded_exp, rounding_error
 from rmwbench.published.campaign import CampaignArm
@@ -33,6 +32,7 @@ from rmwbench.published.claims.judging.decision_rules import (
     level_of,
     unseen,
 )
+from rmwbench.published.claims.judging.difference import difference
 from rmwbench.results.model import Estimate
 
 Block = tuple[int, int]
