@@ -28,7 +28,7 @@ from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
-from rmwbench.lab.host.host_kind import OWN, VARIABLE
+from rmwbench.lab.host.host_choice import OWN, VARIABLE
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.worker_likeness import unlike
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice

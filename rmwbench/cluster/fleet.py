@@ -28,7 +28,7 @@ from rmwbench.cluster.duration import machine_budget_s
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.shipping import ShippedProgram
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_kind import NAMESPACES, HostKind
+from rmwbench.lab.host.host_choice import NAMESPACES, HostKind
 from rmwbench.lab.middleware import Worker, tool
 from rmwbench.lab.sampling import load_process, sampler
 from rmwbench.suite.cells import Cell

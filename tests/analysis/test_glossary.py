@@ -22,7 +22,7 @@ from rmwbench.analysis.metrics.glossary.link_traffic import GROUP as LINKS
 
 dummy = glossary.Metric(
     "dummy", "a dummy", "ns", "positive", "What it is.", better=glossary.Better.HIGHER,
-    of=glossary.Of.MESSAGES, group=LINKS, heading="of dummies", use=glossary.Use.LIMIT,
+    of=glossary.MetricScope.MESSAGES, group=LINKS, heading="of dummies", use=glossary.Use.LIMIT,
     measure=lambda messages, seconds: 7.0 * messages.readers,
 )
 glossary.METRICS += (dummy,)

@@ -18,7 +18,7 @@ from rmwbench.lab.host import (
     HostBroken,
     SharedHost,
     Spawned,
-    host_kind,
+    host_choice,
     shared,
     shared_files,
     sweep,
@@ -273,18 +273,18 @@ def test_an_init_that_is_killed_is_noticed_and_its_directory_goes_with_the_host(
 
 def test_the_kind_is_chosen_by_trying_or_by_the_variable(monkeypatch):
     denied = HostBroken("unshare with a user namespace", 1)
-    monkeypatch.delenv(host_kind.VARIABLE, raising=False)
-    monkeypatch.setattr(host_kind, "why_not_own", lambda: denied)
-    assert host_kind.host_kind() == host_kind.HostKind("shared", str(denied))
-    assert "Operation not permitted" in host_kind.host_kind().told()
-    monkeypatch.setattr(host_kind, "why_not_own", lambda: None)
-    assert host_kind.host_kind() == host_kind.NAMESPACES
-    monkeypatch.setattr(host_kind, "why_not_own", lambda: HostBroken("the init did not answer"))
+    monkeypatch.delenv(host_choice.VARIABLE, raising=False)
+    monkeypatch.setattr(host_choice, "why_not_own", lambda: denied)
+    assert host_choice.host_kind() == host_choice.HostKind("shared", str(denied))
+    assert "Operation not permitted" in host_choice.host_kind().told()
+    monkeypatch.setattr(host_choice, "why_not_own", lambda: None)
+    assert host_choice.host_kind() == host_choice.NAMESPACES
+    monkeypatch.setattr(host_choice, "why_not_own", lambda: HostBroken("the init did not answer"))
     # a fault that must be seen, not a place that forbids namespaces
-    assert host_kind.host_kind() == host_kind.NAMESPACES
-    monkeypatch.setenv(host_kind.VARIABLE, "shared")
-    with host_kind.make("x") as made:
-        assert host_kind.host_kind().shared and isinstance(made, SharedHost)
-    monkeypatch.setenv(host_kind.VARIABLE, "shard")
+    assert host_choice.host_kind() == host_choice.NAMESPACES
+    monkeypatch.setenv(host_choice.VARIABLE, "shared")
+    with host_choice.make("x") as made:
+        assert host_choice.host_kind().shared and isinstance(made, SharedHost)
+    monkeypatch.setenv(host_choice.VARIABLE, "shard")
     with pytest.raises(UserError, match="did you mean"):
-        host_kind.host_kind()
+        host_choice.host_kind()

@@ -20,7 +20,7 @@ from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_kind import SHARED, HostKind
+from rmwbench.lab.host.host_choice import SHARED, HostKind
 from rmwbench.suite.cells import cells
 
 from .suite_text import one_arm

@@ -15,7 +15,7 @@ from rmwbench.beside.ros_variables.keys import (
 from rmwbench.beside.ros_variables.plan import said_variables
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_kind import SHARED, HostKind
+from rmwbench.lab.host.host_choice import SHARED, HostKind
 
 from .suite_text import cells_of
 

@@ -19,7 +19,7 @@ from typing import Any
 from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_kind import NAMESPACES, HostKind
+from rmwbench.lab.host.host_choice import NAMESPACES, HostKind
 from rmwbench.suite.cells import Cell, comparisons
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS, QUANTILES, messages_needed, percentile_name
 from rmwbench.suite.seed import derive_seed

@@ -17,7 +17,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.lab.camera import frame_source
 from rmwbench.lab.host import HostKind
-from rmwbench.lab.host.host_kind import NAMESPACES
+from rmwbench.lab.host.host_choice import NAMESPACES
 from rmwbench.lab.machine.machine_facts import CAP_IPC_LOCK, CAP_SYS_NICE, has_capability
 from rmwbench.lab.middleware import Worker, find_workers, why_not_ready
 from rmwbench.lab.middleware.ros2 import NAME as LAYER

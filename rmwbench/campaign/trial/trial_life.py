@@ -41,7 +41,7 @@ from rmwbench.lab import machine
 from rmwbench.lab.camera.frame_source import FrameSources, SourceBroken
 from rmwbench.lab.clock import HostClocks
 from rmwbench.lab.host import Host, HostBroken, Hosts
-from rmwbench.lab.host.host_kind import SHARED
+from rmwbench.lab.host.host_choice import SHARED
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.network import NetworkBroken
 from rmwbench.lab.process import records

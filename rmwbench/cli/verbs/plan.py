@@ -76,7 +76,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import checked
-    from rmwbench.lab.host.host_kind import NAMESPACES
+    from rmwbench.lab.host.host_choice import NAMESPACES
     from rmwbench.lab.machine import card
     from rmwbench.lab.middleware import find_workers
     from rmwbench.suite.file.places import find, read

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from rmwbench.lab.host import common
 from rmwbench.lab.host.host import READY_TIMEOUT_S, TARGETS, Host
-from rmwbench.lab.host.host_kind import make
+from rmwbench.lab.host.host_choice import make
 from rmwbench.lab.host.remote import RemoteHost
 
 NO_OFFSETS: Mapping[str, int] = {}

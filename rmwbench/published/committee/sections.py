@@ -21,7 +21,7 @@ from rmwbench.campaign.pace import spread_s
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_kind import NAMESPACES
+from rmwbench.lab.host.host_choice import NAMESPACES
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain

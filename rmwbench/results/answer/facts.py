@@ -525,7 +525,7 @@ Fact = (
 )  # fmt: skip
 
 
-_ADVISING = (Best, BestByDelivery, OnlyOne, Equal, Between, OverTopics)
+_ADVISING = (Best, BestByDelivery, DeliverAll, TradeOff, OnlyOne, Equal, Between, OverTopics)
 """These say what to take."""
 _OWN_WORDS = ("take ", "all ", "no ", "nothing ", "only ", "which ")
 
