@@ -85,14 +85,16 @@ def together(found: Sequence[tuple[str, Headline]]) -> Headline:
     if len(found) == 1:
         return found[0][1]
     opened = [said.opened(opening, one.answer) for opening, one in found]
+    leads = [said.opened(opening, one.lead or one.answer) for opening, one in found]
+    rests = [said.opened(opening, one.rest) for opening, one in found if one.rest]
     tones = [one.tone for _, one in found]
     return Headline(
         " ".join(opened),
         " ".join(one.detail for _, one in found if one.detail),
         next(tone for tone in ("open", "shared", "decided", "none") if tone in tones),
         tuple(fact for _, one in found for fact in one.facts),
-        lead=opened[0],
-        rest=" ".join(opened[1:]),
+        lead=" ".join(leads),
+        rest=" ".join(rests),
     )
 
 
