@@ -17,7 +17,9 @@ QUERY = ("query", "select count(*) from received", "campaign")
 
 
 def first(campaign, table):
-    return min((campaign / "tables" / table).iterdir())
+    """Of the first trial that counts: what a busy machine spoilt before it, nobody reads."""
+    done = min(line.trial for line in Bundle(campaign).trials("done"))
+    return campaign / "tables" / table / f"{done:06}.parquet"
 
 
 @pytest.mark.long
