@@ -4,8 +4,8 @@ of metrics, its pictures, and the evidence of each arm."""
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import WHERE, noun
-from rmwbench.analysis.verdicts.ordered_by import is_cost
 from rmwbench.report import table_columns as choice
 from rmwbench.report.chart import style
 from rmwbench.report.show import evidence_view, notes
@@ -237,7 +237,8 @@ def _resolved(workload: WorkloadAnswer) -> str:
     parts = []
     if measured:
         counts = _range([entry.count for entry in measured])
-        what = "trials" if is_cost(workload.primary_metric) else "messages"
+        entry = GLOSSARY.get(workload.primary_metric)
+        what = "messages" if entry is None or entry.kind == "quantile" else "trials"
         parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {what} per arm.")
     ratio = fmt.finite(workload.resolution.resolvable_ratio)
     if ratio is not None and ratio < fmt.LARGEST_RATIO:

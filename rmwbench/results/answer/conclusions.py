@@ -150,7 +150,7 @@ def _decided(part: Part, margin: float, *, along: bool) -> list[Said]:
                 continue
             lines.append(("caution", facts.sentence([fact], order)))
     others = [a for a in facts.contenders(part) if not facts.is_by_delivery(a)]
-    return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others])
+    return lines + _undelivered([(a, facts.fates_of(a, part)) for a in others], order.by)
 
 
 def _below_floor(part: Part, margin: float) -> list[Said]:
@@ -179,7 +179,7 @@ def _below_floor(part: Part, margin: float) -> list[Said]:
     ]
 
 
-def _undelivered(found: Sequence[tuple[AnyArm, Fates]]) -> list[Said]:
+def _undelivered(found: Sequence[tuple[AnyArm, Fates]], by: str) -> list[Said]:
     """What was lost or never sent without deciding a verdict; best effort apart from what was asked
     to be reliable. What was late is told of the whole workload (`slow`)."""
     reliable: list[str] = []
@@ -206,7 +206,7 @@ def _undelivered(found: Sequence[tuple[AnyArm, Fates]]) -> list[Said]:
                 "messages overwritten."
             )
         lines.append(
-            ("caution", f"{text} Their verdicts rest on latency: look at the loss before choosing.")
+            ("caution", f"{text} Their verdicts rest on {by}: look at the loss before choosing.")
         )
     if best_effort:
         lines.append(("caution", f"Lost, as best effort may: {'; '.join(best_effort)}."))
