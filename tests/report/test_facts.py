@@ -272,7 +272,11 @@ def tells_its_fates(told, fates):
 def check_over_topics(fact, part, verdict):
     in_topic = {topic.topic: {arm.arm: arm.verdict for arm in topic.arms} for topic in part.topics}
     match fact:
-        case said.OverTopics(arm, open_in):
+        case said.OverTopics(arm, open_in, _, least):
+            own = [a for topic in part.topics for a in topic.arms if a.arm == arm]
+            lost = [fmt.finite(a.value("undelivered")) or 0.0 for a in own]
+            assert (least is not None) >= any(lost)
+            assert least is None or least[1].undelivered == pytest.approx(max(lost))
             assert all(found[arm].verdict != "worse" for found in in_topic.values())
             others = [name for name, v in verdict.items() if name != arm and v != "no data"]
             assert others and all(

@@ -404,11 +404,13 @@ class Unable:
 @dataclass(frozen=True)
 class OverTopics:
     """In no topic decided to be worse, while every other contender is worse in one. `open_in`:
-    topics in which it is itself not decided; `what`: how one of them is called."""
+    topics in which it is itself not decided; `what`: how one of them is called; `fates`: of the
+    topic in which it delivers least, where it does not deliver all."""
 
     arm: str
     open_in: tuple[str, ...] = ()
     what: Noun = "topic"
+    fates: tuple[str, Fates] | None = None
 
     def clause(self, order: Words) -> str:
         return f"{self.arm} {self._only()}"
@@ -419,7 +421,10 @@ class OverTopics:
     def _only(self) -> str:
         where = WHERE[self.what]
         still = f", and is open {where} {names(self.open_in)}" if self.open_in else ""
-        return f"is the only arm that is worse {where} no {self.what}{still}"
+        although = (
+            f", although {where} {self.fates[0]} it {self.fates[1].verbs()}" if self.fates else ""
+        )
+        return f"is the only arm that is worse {where} no {self.what}{although}{still}"
 
 
 @dataclass(frozen=True)
@@ -864,7 +869,8 @@ def _over_topics(workload: WorkloadAnswer) -> list[Fact]:
     facts: list[Fact] = []
     if len(standing) == 1 and worse:
         open_in = _open_in(workload, standing[0].arm)
-        facts.append(OverTopics(standing[0].arm, open_in, noun(workload.topics)))
+        least = _least_delivered(workload, standing[0].arm)
+        facts.append(OverTopics(standing[0].arm, open_in, noun(workload.topics), least))
     elif standing:
         open_ = tuple(arm.arm for arm in standing if verdict_of(arm) == "undecided")
         equal = [arm for arm in standing if verdict_of(arm) != "undecided"]
@@ -908,6 +914,18 @@ def _best_in(workload: WorkloadAnswer) -> tuple[tuple[str, tuple[str, ...]], ...
             if isinstance(fact, Best):
                 found.setdefault(fact.arm, []).append(topic.topic)
     return tuple((arm, tuple(topics)) for arm, topics in found.items())
+
+
+def _least_delivered(workload: WorkloadAnswer, name: str) -> tuple[str, Fates] | None:
+    """(topic, what became of its messages there): where the arm delivers least; None where it
+    delivers everything."""
+    found = [
+        (topic.topic, fates)
+        for topic in workload.topics
+        for arm in topic.arms
+        if arm.arm == name and (fates := _worth_telling(arm, topic)) is not None
+    ]
+    return max(found, key=lambda one: (one[1].undelivered, one[1].late), default=None)
 
 
 def _open_in(workload: WorkloadAnswer, name: str) -> tuple[str, ...]:
