@@ -237,8 +237,8 @@ def _resolved(workload: WorkloadAnswer) -> str:
     parts = []
     if measured:
         counts = _range([entry.count for entry in measured])
-        entry = GLOSSARY.get(workload.primary_metric)
-        what = "messages" if entry is None or entry.kind == "quantile" else "trials"
+        primary = GLOSSARY.get(workload.primary_metric)
+        what = "messages" if primary is None or primary.kind == "quantile" else "trials"
         parts.append(f"[low–high]: {intervals(measured)}; n = {counts} {what} per arm.")
     ratio = fmt.finite(workload.resolution.resolvable_ratio)
     if ratio is not None and ratio < fmt.LARGEST_RATIO:
