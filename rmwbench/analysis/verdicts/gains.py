@@ -37,6 +37,11 @@ def planned(
     )
 
 
+def has_ratio(left: Mapping[int, float], right: Mapping[int, float]) -> bool:
+    """Whether both sides have values, none of which is 0: else there is nothing to divide."""
+    return bool(left and right) and min(*left.values(), *right.values()) > 0
+
+
 def judge(asked: Sequence[Statement], rules: Rules) -> list[Gain]:
     """A gain for each, in their order; `rules.alpha` is that of the report, or of its last look."""
     out = []

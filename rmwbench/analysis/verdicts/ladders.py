@@ -21,8 +21,7 @@ _DRAWN = ("capacity", "endpoint", "peers", "node", "process")
 
 @dataclass(frozen=True)
 class Rung:
-    """A cell: an arm in a workload at levels (factor -> level). `against`: whether an effect of
-    workloads is asked for by name; `definition` is the cell's."""
+    """A cell: an arm in a workload at levels (factor -> level), with the cell's definition."""
 
     cell: int
     workload: str

@@ -4,7 +4,7 @@ import math
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
@@ -259,30 +259,29 @@ def _range(along: Axis, own: float, request: SearchRequest) -> tuple[float, floa
     return least, most
 
 
-def _workload(suite: Suite, name: str) -> Workload:
-    known = [workload.name for workload in suite.workloads]
+def _check_known(
+    suite: Suite, what: Literal["workload", "arm"], name: str, known: list[str]
+) -> None:
     if name not in known:
         raise UserError(
-            f"suite `{suite.suite}` has no workload `{name}`",
-            where="--workload",
+            f"suite `{suite.suite}` has no {what} `{name}`",
+            where=f"--{what}",
             expected="one of " + ", ".join(known),
             actual=name,
             fix=did_you_mean(name, known),
         )
+
+
+def _workload(suite: Suite, name: str) -> Workload:
+    known = [workload.name for workload in suite.workloads]
+    _check_known(suite, "workload", name, known)
     return suite.workloads[known.index(name)]
 
 
 def _arms(suite: Suite, workload: Workload, names: Sequence[str]) -> list[Arm]:
     known = [arm.name for arm in suite.arms]
     for name in names:
-        if name not in known:
-            raise UserError(
-                f"suite `{suite.suite}` has no arm `{name}`",
-                where="--arm",
-                expected="one of " + ", ".join(known),
-                actual=name,
-                fix=did_you_mean(name, known),
-            )
+        _check_known(suite, "arm", name, known)
     here = {"workload": workload.name}
     arms = [
         arm

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from math import inf
 
 from rmwbench.analysis.metrics.aggregate import judged_loss
-from rmwbench.analysis.metrics.glossary import GLOSSARY
-from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS
-from rmwbench.analysis.verdicts.ordered_by import phrase, words
+from rmwbench.analysis.verdicts.ladders import BETWEEN_WORKLOADS, steps
+from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
 from rmwbench.analysis.verdicts.verdict import BlockRatio
+from rmwbench.results.answer.facts import title_of
 from rmwbench.results.shown import Levels
 from rmwbench.words import numbers as fmt
 from rmwbench.words.level_names import SIZE, level_name
@@ -50,14 +50,14 @@ def _of_primary(one: Levels) -> list[str]:
     endless = [entry.value == inf for entry in one.values[metric]]
     if all(endless):
         return []  # what does not arrive says it
-    known = phrase(GLOSSARY[metric]) if metric != "response_latency_p50" else "median response"
+    known = title_of(metric)
     first_to_last = one.step(metric, one.levels[-1], one.levels[0])
     every = [answer for _, answer in _answers(one, metric)]
     if all(answer.verdict == "equivalent" for answer in every):
         (_, answer) = neighbours[-1] if len(one.levels) == 2 else (0, first_to_last)
         ratio = _ratio_of(answer)
         return [f"the {known} is the same, within the margin{f' ({ratio})' if ratio else ''}"]
-    decided = [(at, answer) for at, answer in neighbours if answer.verdict in ("worse", "better")]
+    decided = [(at, answer) for at, answer in neighbours if _is_decided(answer)]
     if len(decided) > MOST_STEPS and _is_decided(first_to_last):
         told = [_step(one, metric, len(one.levels) - 1, 0, first_to_last)]
         if len({answer.verdict for _, answer in decided}) == 1 and len(decided) == len(neighbours):
@@ -80,9 +80,7 @@ def _answers(
 ) -> list[tuple[int, StatementAnswer]]:
     """(place of a level, its answer) against the level before it; without `neighbours` against the
     first, too."""
-    pairs = [(at, at - 1) for at in range(1, len(one.levels))]
-    if not neighbours:
-        pairs += [(at, 0) for at in range(2, len(one.levels))]
+    pairs = [(at, by) for at, by in steps(len(one.levels)) if not neighbours or by == at - 1]
     found = ((at, one.step(metric, one.levels[at], one.levels[by])) for at, by in pairs)
     return [(at, answer) for at, answer in found if answer is not None]
 
@@ -124,12 +122,12 @@ def _of_delivery(one: Levels) -> list[str]:
     if told := _where_loss_begins(one, known):
         return [told]
     neighbours = dict(_answers(one, metric, neighbours=True))
-    if steps := [
+    if told_apart := [
         _of_loss(one, at, at - 1, answer)
         for at, answer in neighbours.items()
         if _is_decided(answer)
     ]:
-        return steps[:MOST_STEPS]
+        return told_apart[:MOST_STEPS]
     most = max(range(len(known)), key=known.__getitem__)
     return [
         f"up to {fmt.percent(known[most])} does not arrive ({_at(one)} {names(one)[most]}), a "

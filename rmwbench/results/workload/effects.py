@@ -124,7 +124,7 @@ def _planned(
         if (metric in POOLED and unlike) != (topic is not None):
             continue
         a, b = (side.in_blocks(metric, topic) for side in (arm, base))
-        if a and b and min(*a.values(), *b.values()) > 0:
+        if gains.has_ratio(a, b):
             bounds = arm.clock_bounds(metric, topic), base.clock_bounds(metric, topic)
             out[metric] = gains.planned(GLOSSARY[metric], a, b, bounds)
     return out

@@ -5,7 +5,7 @@ The primary metric and delivery of all arms are judged together, delivery first;
 judged with the other effects of a report.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,8 +14,8 @@ from rmwbench.analysis.metrics.comparisons import loads
 from rmwbench.analysis.metrics.glossary import GLOSSARY, Use, names_for
 from rmwbench.analysis.metrics.topic_metrics import POOLED
 from rmwbench.analysis.verdicts import statements
-from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders
-from rmwbench.analysis.verdicts.ladders import steps as compared
+from rmwbench.analysis.verdicts.gains import has_ratio
+from rmwbench.analysis.verdicts.ladders import Ladder, Rung, ladders, steps
 from rmwbench.analysis.verdicts.statements import Statement
 from rmwbench.analysis.verdicts.verdict import Rules
 from rmwbench.results.model import Estimate
@@ -27,10 +27,10 @@ COSTS = names_for(Use.EFFECT)
 
 @dataclass(frozen=True)
 class _Asked:
-    """A statement about two levels of a ladder: places in it."""
+    """A statement about two levels of a ladder."""
 
-    at: int
-    against: int
+    level: Any
+    against: Any
     statement: Statement
 
 
@@ -43,11 +43,6 @@ class _Part:
     arms: tuple[ArmReport, ...]
     comparisons: tuple[str, ...]
 
-    def topic_at(self, at: int) -> str | None:
-        """Where a level has no unlike topics, all that it has is what they are at the others."""
-        arm = self.arms[at]
-        return self.topic if any(one.name == self.topic for one in arm.topics) else None
-
     @property
     def is_whole(self) -> bool:
         """Whether it is of a workload with unlike topics at some level, as one."""
@@ -59,9 +54,7 @@ class _Part:
 
     def estimates(self, metric: str) -> tuple[Estimate, ...]:
         entry = GLOSSARY[metric]
-        return tuple(
-            aggregate(entry, arm.trials_in(self.topic_at(at))) for at, arm in enumerate(self.arms)
-        )
+        return tuple(aggregate(entry, arm.trials_in(self.topic)) for arm in self.arms)
 
     def answered(self) -> list[str]:
         """The primary metric, and what is judged before it; neither of unlike topics together."""
@@ -84,9 +77,12 @@ def judged(arms: Mapping[str, Sequence[ArmReport]], rules: Rules) -> tuple[Level
     """`levels` of the show document. `arms`: comparison -> its arms; `rules.alpha` is that of the
     report, or of its last look."""
     parts = list(_parts(arms))
-    answers = _judged(parts, {n: part.answered() for n, part in enumerate(parts)}, rules)
-    costs = _judged(parts, {n: part.costs() for n, part in enumerate(parts)}, rules)
-    return tuple(_levels(part, [*answers[n], *costs[n]]) for n, part in enumerate(parts))
+    answers = _judged([_asked(n, part, part.answered()) for n, part in enumerate(parts)], rules)
+    costs = _judged([_with_ratio(_asked(n, p, p.costs())) for n, p in enumerate(parts)], rules)
+    return tuple(
+        _levels(part, [*answer, *cost])
+        for part, answer, cost in zip(parts, answers, costs, strict=True)
+    )
 
 
 def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
@@ -108,76 +104,63 @@ def _parts(arms: Mapping[str, Sequence[ArmReport]]) -> Iterator[_Part]:
         here = tuple(reports[cell] for cell in ladder.cells)
         if len(here) < 2 or len({arm.primary for arm in here}) > 1:
             continue
-        compared = tuple(comparison_of[cell] for cell in ladder.cells)
-        yield _Part(ladder, None, here, compared)
+        comparisons = tuple(comparison_of[cell] for cell in ladder.cells)
+        yield _Part(ladder, None, here, comparisons)
         names = dict.fromkeys(topic.name for arm in here for topic in arm.topics)
         for name in names:
             # A level with topics of its own lacks those that it has not.
             if all(not arm.topics or name in {t.name for t in arm.topics} for arm in here):
-                yield _Part(ladder, name, here, compared)
+                yield _Part(ladder, name, here, comparisons)
 
 
-def _judged(
-    parts: Sequence[_Part], metrics: Mapping[int, Sequence[str]], rules: Rules
-) -> dict[int, list[LevelStep]]:
-    """Number of a part -> its steps. All at once: they share one probability of error."""
-    asked = [
-        (n, one) for n, part in enumerate(parts) for one in _asked(n, part, metrics.get(n, ()))
-    ]
-    found = statements.judge([one.statement for _, one in asked], rules)
-    out: dict[int, list[LevelStep]] = {n: [] for n in range(len(parts))}
-    for (n, one), answer in zip(asked, found, strict=True):
-        levels = parts[n].ladder.levels
-        out[n].append(
+def _judged(asked: Iterable[Iterable[_Asked]], rules: Rules) -> list[list[LevelStep]]:
+    """The steps of each part. All at once: they share one probability of error."""
+    listed = [list(of_part) for of_part in asked]
+    found = iter(statements.judge([one.statement for part in listed for one in part], rules))
+    return [
+        [
             LevelStep(
                 metric=one.statement.metric.name,
-                level=levels[one.at],
-                against=levels[one.against],
-                answer=answer,
+                level=one.level,
+                against=one.against,
+                answer=next(found),
             )
-        )
-    return out
+            for one in part
+        ]
+        for part in listed
+    ]
 
 
 def _asked(number: int, part: _Part, metrics: Sequence[str]) -> Iterator[_Asked]:
+    levels, topic = part.ladder.levels, part.topic
     for metric in metrics:
-        for at, against in compared(len(part.arms)):
-            left, right = part.arms[at], part.arms[against]
-            topics = part.topic_at(at), part.topic_at(against)
-            values = left.in_blocks(metric, topics[0]), right.in_blocks(metric, topics[1])
-            if metric in part.costs() and not _has_ratio(*values):
-                continue
-            reliable = any(
-                arm.found.reliable.get(topic, False)
-                for arm, topic in zip((left, right), topics, strict=True)
-            )
+        for at, against in steps(len(part.arms)):
+            sides = left, right = part.arms[at], part.arms[against]
             yield _Asked(
-                at,
-                against,
+                levels[at],
+                levels[against],
                 Statement(
-                    left=values[0],
-                    right=values[1],
+                    left=left.in_blocks(metric, topic),
+                    right=right.in_blocks(metric, topic),
                     metric=GLOSSARY[metric],
                     paired=True,
                     group=(number, at, against),
-                    reliable=reliable,
-                    bounds=(
-                        left.clock_bounds(metric, topics[0]),
-                        right.clock_bounds(metric, topics[1]),
-                    ),
-                    topic=part.topic,
+                    reliable=any(arm.is_reliable_in(topic) for arm in sides),
+                    bounds=(left.clock_bounds(metric, topic), right.clock_bounds(metric, topic)),
+                    topic=topic,
                     primary=part.primary,
                 ),
             )
 
 
-def _has_ratio(left: Mapping[int, Any], right: Mapping[int, Any]) -> bool:
-    return bool(left and right) and min(*left.values(), *right.values()) > 0
+def _with_ratio(asked: Iterable[_Asked]) -> Iterator[_Asked]:
+    """A cost that a side has not, or that is 0 somewhere, has nothing to divide."""
+    return (one for one in asked if has_ratio(one.statement.left, one.statement.right))
 
 
-def _levels(part: _Part, steps: Sequence[LevelStep]) -> Levels:
+def _levels(part: _Part, judged: Sequence[LevelStep]) -> Levels:
     ladder = part.ladder
-    metrics = dict.fromkeys([*part.answered(), *(step.metric for step in steps)])
+    metrics = dict.fromkeys([*part.answered(), *(step.metric for step in judged)])
     return Levels(
         factor=ladder.factor,
         workload=ladder.workload,
@@ -188,9 +171,7 @@ def _levels(part: _Part, steps: Sequence[LevelStep]) -> Levels:
         others=ladder.others,
         changed=ladder.changed,
         primary_metric=part.primary,
-        reliable=any(
-            arm.found.reliable.get(part.topic_at(at), False) for at, arm in enumerate(part.arms)
-        ),
+        reliable=any(arm.is_reliable_in(part.topic) for arm in part.arms),
         values={name: part.estimates(name) for name in metrics},
-        steps=tuple(steps),
+        steps=tuple(judged),
     )
