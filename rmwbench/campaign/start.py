@@ -56,7 +56,12 @@ def new_campaign(
     path = find(request.suite_file)
     text = read(path)
     planner = Planner(text, str(path.absolute()), choice)
-    request = replace(request, suite_file=str(path.absolute()), written=planner.written())
+    request = replace(
+        request,
+        suite_file=str(path.absolute()),
+        written=planner.written(),
+        added=planner.added(),
+    )
     request, absent = planner.without_absent(request)
     has = lab.machine()
     request, cut = _within_budget(planner, request, lab, has, machine_s)

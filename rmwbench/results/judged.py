@@ -297,6 +297,7 @@ def _campaign(
         not_run=plan.not_run.text,
         selected=selection.words if selection and selection.wanted else None,
         left_out=tuple(left_out_lines({one.arm: one.reason for one in plan.left_out})),
+        added=tuple((c.request or {}).get("added", ())),
         wall_s=round(sum(t["duration_ns"] or 0 for t in small.trials.values()) / 1e9, 1),
     )
 

@@ -67,7 +67,8 @@ class LastLook:
 class CampaignFacts:
     """`not_run`: what a budget left out; `selected`: what alone is in this answer, as a user named
     it, judged as if the campaign had nothing else; `left_out`: a line for each reason for which
-    arms of the suite could not be run. `wall_s`: what all trials took."""
+    arms of the suite could not be run; `added`: arms that the command line added to it. `wall_s`:
+    what all trials took."""
 
     name: str | None
     directory: str
@@ -84,6 +85,7 @@ class CampaignFacts:
     not_run: str | None
     selected: str | None
     left_out: tuple[str, ...]
+    added: tuple[str, ...]
     wall_s: float
 
 

@@ -11,7 +11,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file import load
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
-from rmwbench.suite.file.load import parse, plain
+from rmwbench.suite.file.load import added, parse, plain
 from rmwbench.suite.file.places import find, read, shipped_suites
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import INSTALLED, bare
@@ -192,6 +192,11 @@ def test_the_command_line_adds_and_leaves_out():
     ]
 
 
+def test_a_campaign_keeps_the_names_of_what_the_command_line_added():
+    assert added(SUITE, where="mine.yaml", choice=Choice(added=("network",))) == ("cyclonedds",)
+    assert added(SUITE, where="mine.yaml") == ()
+
+
 def test_what_the_suite_says_of_an_arm_goes_with_it():
     text = parse(SUITE, where="mine.yaml", choice=Choice(without=("zenoh",)))
     assert text.arms[1].against is None and text.exclude == ()
@@ -209,6 +214,7 @@ def test_what_the_suite_says_of_an_arm_goes_with_it():
     [
         ({"candidates": ("zenho",)}, "--candidates", "`zenoh`"),
         ({"added": ("rclcpp/zeno",)}, "--with", "`rclcpp/zenoh`"),
+        ({"added": ("zenoh",)}, "--with", "leave --with out"),
         ({"without": ("fastdd",)}, "--without", "`fastdds`"),
         ({"without": ("cyclonedds",)}, "--without", "rmwbench candidates"),
     ],

@@ -30,7 +30,7 @@ from rmwbench.lab.middleware import find_workers, names_here
 from rmwbench.suite import placement
 from rmwbench.suite.cells import Cell, cells, comparisons, named_level, renumbered
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.load import parse, plain, written
+from rmwbench.suite.file.load import added, parse, plain, written
 from rmwbench.suite.file.places import shown
 from rmwbench.suite.file.short_version import KEY as SHORT_KEY
 from rmwbench.suite.suite import Suite
@@ -49,7 +49,8 @@ class Request:
     machine is, where that is more than the suite's minimum. `written` are the suite's arms where
     candidates or the command line say them, and not its text. `at`: `FACTOR=LEVEL`, the levels of
     factors that were asked for; of a factor that is not named, all. `shortened`: the suite's short
-    version; `placed`: the option by which its hosts are machines."""
+    version; `placed`: the option by which its hosts are machines; `added`: the arms that the command
+    line added to the suite's."""
 
     suite_file: str
     seed: int = 0
@@ -64,6 +65,7 @@ class Request:
     written: tuple[dict[str, Any], ...] | None = None
     least_blocks: int | None = None
     at: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
 
     @staticmethod
     def of_document(raw: Mapping[str, Any]) -> "Request":
@@ -83,6 +85,7 @@ class Request:
             None if written is None else tuple(written),
             raw.get("least_blocks"),
             tuple(raw.get("at", ())),
+            tuple(raw.get("added", ())),
         )
 
 
@@ -127,6 +130,10 @@ class Planner:
     def written(self) -> tuple[dict[str, Any], ...] | None:
         """The arms, where the text alone does not say them."""
         return written(self._text, where=shown(self._path), choice=self.choice)
+
+    def added(self) -> tuple[str, ...]:
+        """The names of the arms that the command line adds."""
+        return added(self._text, where=shown(self._path), choice=self.choice)
 
     def _read(self, request: Request) -> tuple[Suite, tuple[Cell, ...]]:
         """The suite and all its cells; shortened with every level of the factors of which levels
@@ -212,7 +219,7 @@ class Planner:
         if not absent:
             return request, {}
         kept = tuple(dict.fromkeys(cell.arm.name for cell in found if cell.arm.name not in absent))
-        unsupported.check_arms_left(kept, absent, shown(self._path))
+        unsupported.check_arms_left(kept, absent, shown(self._path), self.added())
         return replace(request, arms=kept), absent
 
     def within_budget(self, request: Request, machine: MachineLimits) -> tuple[Request, Cut | None]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
-from rmwbench.suite.file.load import line_of
+from rmwbench.suite.file.load import added, line_of
 from rmwbench.suite.modes import MODE_PREFIX
 from rmwbench.suite.suite import Suite
 
@@ -20,6 +20,11 @@ class Places:
     suite: Suite
     shortened: bool = False
     choice: Choice = NO_CHOICE
+
+    @property
+    def added(self) -> tuple[str, ...]:
+        """The names of the arms that the command line adds."""
+        return added(self.text, where=self.file, choice=self.choice)
 
     def arm(self, cell: Cell, *keys: str) -> str:
         """`quick.yaml:17`: the arm of the cell, or a key of it, or the factor that sets that

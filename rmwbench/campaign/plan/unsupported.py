@@ -7,7 +7,7 @@ the rest by the first trial.
 """
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from rmwbench.beside import each
 from rmwbench.campaign.plan import shared_host
@@ -141,27 +141,33 @@ def few(names: Sequence[str]) -> str:
     return ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
 
 
-def check_arms_left(kept: Sequence[str], absent: Mapping[str, str], where: str) -> None:
-    """Raises UserError where every arm is left out, with each reason once."""
-    if kept:
+def check_arms_left(
+    kept: Sequence[str], absent: Mapping[str, str], where: str, added: Collection[str] = ()
+) -> None:
+    """Raises UserError where every arm is left out, or every one that the command line `added`,
+    with each reason once."""
+    if kept and not (added and absent.keys() >= {*added}):
         return
     arms_of: dict[str, list[str]] = {}
     for arm, reason in absent.items():
         arms_of.setdefault(reason, []).append(arm)
     reasons = "; ".join(f"{few(arms)}: {reason}" for reason, arms in arms_of.items())
-    raise UserError("no arm of this suite can be run here", where=where, actual=reasons)
+    what = "no arm that was added" if kept else "no arm of this suite"
+    raise UserError(f"{what} can be run here", where=where, actual=reasons)
 
 
 def check_some_left(plan: Plan, unsupported: dict[int, str], places: Places) -> None:
-    """Raises UserError where nothing is left to run: then it was the user's wish and not one level
-    of many."""
-    if len(unsupported) < len(plan.cells):
+    """Raises UserError where nothing is left to run, or nothing of what the command line added:
+    then it was the user's wish and not one level of many."""
+    added = [cell for cell in plan.cells if cell.arm.name in places.added]
+    cells = plan.cells if len(unsupported) == len(plan.cells) else added
+    if not cells or any(cell.number not in unsupported for cell in cells):
         return
-    cell = plan.cells[0]
+    cell = cells[0]
     raise UserError(
         f"arm `{cell.arm.name}` cannot do what workload `{cell.workload.name}` asks of "
         f"{', '.join(cell.middlewares)}",
-        where=places.arm(cell),
+        where="--with" if cells is added else places.arm(cell),
         actual=unsupported[cell.number],
         fix="choose another setting, or exclude the combination under `exclude`",
     )

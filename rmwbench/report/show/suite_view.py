@@ -155,6 +155,8 @@ def _about(doc: SuiteAnswer, redrawn: str | None) -> Iterator[Block]:
     for text in filter(None, (done.selected(campaign), campaign.not_run)):
         yield Text(text, "muted")
     yield from (Text(f"Left out: {text}", "muted") for text in campaign.left_out)
+    if campaign.added:
+        yield Text(f"Added to the suite's arms: {', '.join(campaign.added)}", "muted")
     if not campaign.finished:
         yield Text(
             f"The campaign stopped early; `rmwbench resume {campaign.directory}` finishes it.",

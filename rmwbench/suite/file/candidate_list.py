@@ -309,6 +309,8 @@ class Choice:
 
 
 NO_CHOICE = Choice()
+ADDING = ("--with",)
+"""Options each of whose words adds an arm to those that the suite has."""
 FILE_SUFFIXES = (".yaml", ".yml")
 
 
@@ -325,24 +327,23 @@ def chosen(
 ) -> CommentedSeq:
     """A suite's arms as the command line wants them. `named`: a word and the option that it stands
     behind, to candidates; `sets`: set -> names; what comes stands at `line`. Raises Fault for what
-    is not there to be left out, or there already and unlike."""
+    is not there to be left out, or there already: unlike, or all that a word of --with names."""
     if choice.written is not None:
         return _listed([interop_pairs.placed(dict(arm), line) for arm in choice.written], line)
     found = list(arms)
     if choice.candidates:
         found = [arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}]
     for option, words in (("--candidates", choice.candidates), ("--with", choice.added)):
-        for one in [one for word in words for one in named(word, option)]:
-            there = next((arm for arm in found if _name(arm) == one.name), None)
-            if there is None:
-                found.append(interop_pairs.placed(dict(one.arm), line))
-            elif _settings(there) != _settings(one.arm):
+        for word in words:
+            before = len(found)
+            for one in named(word, option):
+                _add(one, found, option, line)
+            if len(found) == before and option in ADDING:
                 raise Fault(
-                    f"the suite has an arm `{one.name}` already, which is another than the "
-                    "candidate",
-                    expected="a candidate under a name of its own",
-                    actual=f"{_told(there)}; the candidate: {_told(one.arm)}",
-                    fix="give it another name in a file of your own",
+                    f"the suite has `{word}` already",
+                    expected="an arm that it has not",
+                    actual=", ".join(_name(arm) for arm in found),
+                    fix=f"leave {option} out",
                     at=(option,),
                 )
     for word in choice.without:
@@ -358,6 +359,22 @@ def chosen(
             raise unknown_name("arm of this suite", word, known, at=("--without",))
         found = [arm for arm in found if _name(arm) not in names]
     return _listed(found, line)
+
+
+def _add(one: Candidate, arms: list[Any], option: str, line: tuple[int, int]) -> None:
+    """Puts a candidate behind the arms, unless it is there. Raises Fault where another arm has its
+    name."""
+    there = next((arm for arm in arms if _name(arm) == one.name), None)
+    if there is None:
+        arms.append(interop_pairs.placed(dict(one.arm), line))
+    elif _settings(there) != _settings(one.arm):
+        raise Fault(
+            f"the suite has an arm `{one.name}` already, which is another than the candidate",
+            expected="a candidate under a name of its own",
+            actual=f"{_told(there)}; the candidate: {_told(one.arm)}",
+            fix="give it another name in a file of your own",
+            at=(option,),
+        )
 
 
 def without_sets(arms: Any, known: Candidates) -> None:

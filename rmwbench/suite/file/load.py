@@ -109,6 +109,15 @@ def written(
     return tuple(plain(text, where=where, choice=choice)["arms"])
 
 
+def added(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ...]:
+    """The names of the arms that the command line adds to those of a suite's text."""
+    if not choice.added:
+        return ()
+    before = {arm["name"] for arm in plain(text, where=where)["arms"]}
+    arms = plain(text, where=where, choice=choice)["arms"]
+    return tuple(arm["name"] for arm in arms if arm["name"] not in before)
+
+
 def line_of(
     text: str, path: tuple[str | int, ...], *, shortened: bool = False, choice: Choice = NO_CHOICE
 ) -> int:
