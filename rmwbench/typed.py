@@ -17,7 +17,7 @@ COMMAND = "RMWBENCH_COMMAND"
 NAME = "rmwbench"
 NEEDED = (
     *("doctor", "middlewares", "suites", "plan", "run", "resume"),
-    *("show", "explain", "report", "compare", "capacity", "decide"),
+    *("show", "explain", "report", "compare", "capacity", "decide", "check"),
 )
 """What a robot engineer needs, in the order in which a newcomer wants it."""
 MORE = ("calibrate", "candidates", "types", "query", "clean", "published")

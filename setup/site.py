@@ -21,6 +21,7 @@ WRITTEN = {
         f"formats/{name}.schema.json": ("rmwbench.results.answer_schema", name)
         for name in ("calibration", "capacity", "compare", "decide", "explain", "imported", "show")
     },
+    "formats/check.schema.json": ("rmwbench.robot.robot_schema", "check"),
 }
 """Pages that are not in the repository: in the site -> the module and its arguments that print
 one."""

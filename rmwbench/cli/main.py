@@ -23,6 +23,7 @@ from rmwbench.typed import MORE, NEEDED, VERBS, as_typed
 MODULES = {
     **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},
     "published": "published.group",
+    "check": "robot.check",
 }
 """Of verbs that are not in `verbs`."""
 
@@ -44,6 +45,7 @@ GATES = (
     "compare",
     "capacity",
     "decide",
+    "check",
     "published report",
     "published claims run",
 )

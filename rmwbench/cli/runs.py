@@ -34,8 +34,19 @@ def carry_out(
 ) -> NoReturn:
     """Runs what a campaign lacks, on the cluster at this address if one is named, and shows its
     answer; ends the verb."""
-    console = stderr_console()
     go_on = f"rmwbench resume {directory}" + f" --cluster {cluster}" * bool(cluster)
+    run_to_end(campaign, directory, go_on, f"rmwbench show {directory}")
+    code = _answer(directory, no_report)
+    if copy := campaign.lab.copy:
+        copy.update()  # the report, too
+        print(f"copy: {copy.address}")
+    raise typer.Exit(code)
+
+
+def run_to_end(campaign: "Runner[TrialSource]", directory: Path, go_on: str, look: str) -> None:
+    """Runs what a campaign lacks; where a signal stops it, ends the verb with the commands that go
+    on, and that look at what there is."""
+    console = stderr_console()
     if any(cell.sampling.traced for cell in campaign.source.plan.cells):
         console.print(
             "traced: every thread's schedule is recorded; latencies are not comparable with other "
@@ -56,13 +67,8 @@ def carry_out(
         console.print(
             f"stopped by {ending.stopped_by}; {directory} is a valid campaign of what was finished"
         )
-        console.print(f"go on:   {go_on}\nlook:    rmwbench show {directory}")
+        console.print(f"go on:   {go_on}\nlook:    {look}")
         raise typer.Exit(130)
-    code = _answer(directory, no_report)
-    if copy := campaign.lab.copy:
-        copy.update()  # the report, too
-        print(f"copy: {copy.address}")
-    raise typer.Exit(code)
 
 
 def guarded(run: "Callable[[], E]", directory: Path, go_on: str) -> "E":

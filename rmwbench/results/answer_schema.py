@@ -31,9 +31,9 @@ INFINITE = {"enum": ["inf", "-inf"]}
 """Beside any number with a fraction: JSON has none that is infinite."""
 
 
-def text(name: str) -> str:
-    """The schema of one of `DOCUMENTS`."""
-    schema = TypeAdapter(DOCUMENTS[name]).json_schema()
+def text(name: str, documents: Mapping[str, Any] = DOCUMENTS) -> str:
+    """The schema of one of the documents."""
+    schema = TypeAdapter(documents[name]).json_schema()
     made = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": schema.get("title", f"rmwbench {name}"),
@@ -63,7 +63,11 @@ def _is_ours(key: str, held: Any) -> bool:
     return key == "default" or (key == "title" and isinstance(held, str))
 
 
+def main(documents: Mapping[str, Any]) -> None:
+    if sys.argv[1:] not in [[name] for name in documents]:
+        sys.exit(f"expected one of {', '.join(documents)}")
+    sys.stdout.write(text(sys.argv[1], documents))
+
+
 if __name__ == "__main__":
-    if sys.argv[1:] not in [[name] for name in DOCUMENTS]:
-        sys.exit(f"expected one of {', '.join(DOCUMENTS)}")
-    sys.stdout.write(text(sys.argv[1]))
+    main(DOCUMENTS)

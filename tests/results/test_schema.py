@@ -8,12 +8,16 @@ import pytest
 from pydantic import TypeAdapter
 
 from rmwbench.results import answer_schema
+from rmwbench.robot import robot_schema
 
 
-@pytest.mark.parametrize("name", answer_schema.DOCUMENTS)
+ALL = {**answer_schema.DOCUMENTS, **robot_schema.DOCUMENTS}
+
+
+@pytest.mark.parametrize("name", ALL)
 def test_a_schema_has_every_key_of_its_document(name):
-    made = json.loads(answer_schema.text(name))
-    keys = TypeAdapter(answer_schema.DOCUMENTS[name]).json_schema().get("properties", {})
+    made = json.loads(answer_schema.text(name, ALL))
+    keys = TypeAdapter(ALL[name]).json_schema().get("properties", {})
     assert set(made.get("properties", {})) == set(keys)
     assert made["$schema"].startswith("https://json-schema.org/")
 

@@ -87,7 +87,8 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
         raise UserError("--gang is about the machines of a cluster", expected="--cluster N besides")
     text = read(path)
     request = options.request(str(path.absolute()), placed="--gang" if gang else None)
-    planner = Planner(text, request.suite_file, options.choice)
+    compared = options.compared(str(path)) if cluster is None else options.choice
+    planner = Planner(text, request.suite_file, compared)
     request, absent = planner.without_absent(request)
     left_out: Cut | None = None
     machine = MachineLimits.here() if cluster is None else None

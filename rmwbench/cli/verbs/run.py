@@ -109,7 +109,8 @@ def run(options: RunOptions) -> None:
         if cluster is None
         else _new_on(cluster, out if remote else None, options.place, options.gang)
     )
-    campaign = begin(request, directory, choice=options.choice)
+    compared = options.compared(suite) if cluster is None else options.choice
+    campaign = begin(request, directory, choice=compared)
     carry_out(campaign, directory, options.no_report, cluster)
 
 

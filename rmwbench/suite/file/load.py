@@ -3,6 +3,7 @@ version, and the suite of these. Whatever is wrong with it is one UserError with
 """
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,9 +114,16 @@ def added(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ..
     """The names of the arms that the command line adds to those of a suite's text."""
     if not choice.added:
         return ()
-    before = {arm["name"] for arm in plain(text, where=where)["arms"]}
+    without = replace(choice, added=())
+    before = {arm["name"] for arm in plain(text, where=where, choice=without).get("arms", ())}
     arms = plain(text, where=where, choice=choice)["arms"]
     return tuple(arm["name"] for arm in arms if arm["name"] not in before)
+
+
+def names_arms(text: str, *, where: str) -> bool:
+    """Whether a suite's text says what it compares."""
+    tree = _suite_tree(text, where)
+    return "arms" in tree or matrix.is_matrix(tree)
 
 
 def line_of(
@@ -141,6 +149,9 @@ def _tree(text: str, where: str, choice: Choice = NO_CHOICE) -> CommentedMap:
     tree = _suite_tree(text, where)
     if matrix.is_matrix(tree):
         tree = _of_matrix(tree, where)
+    if "arms" not in tree and choice.changes:  # the command line says them
+        tree["arms"] = CommentedSeq()
+        tree.lc.add_kv_line_col("arms", [0, 0, 0, 0])
     if "arms" in tree:
         try:
             arms = tree["arms"]

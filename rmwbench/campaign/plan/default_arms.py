@@ -1,0 +1,71 @@
+"""What a suite compares where nobody says it: the RMWs of the sourced ROS 2, else the middlewares by
+their own libraries. It is asked for a suite that names no arms, and for `quick`, whose own arms are
+the middlewares by their own libraries.
+
+It becomes a choice of the command line (`--candidates`), so that a campaign keeps the arms and is
+resumed with them, whatever is sourced by then.
+"""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from rmwbench.lab.middleware import find_workers, not_ready, ros2
+from rmwbench.suite.file.candidate_list import Choice
+from rmwbench.suite.file.candidates_file import known_candidates
+from rmwbench.suite.file.load import names_arms
+from rmwbench.suite.file.places import shown, suites_directory
+
+RMWS, NATIVE, QUICK = "ros2", "native", "quick"
+"""Sets of candidates; the last is a suite, too."""
+TUNED = "tuned"
+
+
+@dataclass(frozen=True)
+class DefaultArms:
+    """`said`: what is compared in place of what, and how to get the other; empty where the suite
+    says it itself."""
+
+    choice: Choice
+    said: str = ""
+
+
+def default_arms(path: Path, text: str, choice: Choice, *, named: bool) -> DefaultArms:
+    """`named`: whether the command line names arms of the suite. `choice`: what else it says of
+    them."""
+    if named or choice.candidates or choice.without:
+        return DefaultArms(choice)
+    own = names_arms(text, where=shown(path))
+    quick = path.resolve() == suites_directory().resolve() / f"{QUICK}.yaml"
+    if own and not quick:
+        return DefaultArms(choice)
+    lacking = _lacking()
+    if lacking is None:
+        native = f"--candidates {QUICK if quick else NATIVE}"
+        said = f"compared are the RMWs of the sourced ROS 2; {native}: by their own libraries"
+        return DefaultArms(replace(choice, candidates=(RMWS,)), said)
+    said = f"compared are middlewares by their own libraries; ROS 2's RMWs: {lacking}"
+    return DefaultArms(choice if own else replace(choice, candidates=native_arms()), said)
+
+
+def native_arms() -> tuple[str, ...]:
+    """The set of middlewares as installed, and the tuned candidate of each that has one."""
+    known = known_candidates()
+    middlewares = {one.arm["middleware"] for one in known.of_set(NATIVE)}
+    tuned = [
+        one.name
+        for one in known.known.values()
+        if one.arm["middleware"] in middlewares
+        and one.arm.get("profile") == TUNED
+        and not one.arm.get("loan")
+    ]
+    return (NATIVE, *tuned)
+
+
+def _lacking() -> str | None:
+    """Why no RMW can be compared here, with what changes it; None where one can."""
+    if not ros2.prefixes():
+        return ros2.SOURCE_FIX
+    names = [str(one.arm["middleware"]) for one in known_candidates().of_set(RMWS)]
+    found = find_workers(set(names))
+    lacks = [not_ready(name, found) for name in names]
+    return None if None in lacks else next(lack.text for lack in lacks if lack is not None)

@@ -1,0 +1,112 @@
+"""`rmwbench check SUITE`: does my robot still work with what is installed today, and what changed
+since the last time?"""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from rmwbench.cli.console import print_json, stderr_console, stdout_console
+from rmwbench.cli.options import SuiteOptions, taking
+from rmwbench.cli.page_files import Out, page, say_written
+
+if TYPE_CHECKING:
+    from rmwbench.bundle import Bundle
+    from rmwbench.robot.check.check_model import Checked
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="check",
+        help="Check a robot's suite on this machine: which candidate meets its limits, and what "
+        "changed since the last check.",
+        epilog="Exit code 0: the candidates of --use (the suite's first where none is named) meet "
+        "all limits, 1: one of them misses a limit, 2: that could not be told. Without limits it is "
+        "that of `compare` with the last check, and 2 at the first. 130: stopped.",
+    )(taking(CheckOptions, check))
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions(SuiteOptions):
+    use: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="ARM",
+            help="The candidate that the robot uses: the exit code is about it; may be repeated.",
+        ),
+    ] = None
+    last: Annotated[
+        bool, typer.Option("--last", help="Run nothing: the answer of the last check again.")
+    ] = False
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the check document (docs/formats/check.md).")
+    ] = False
+    out: Out = None
+
+
+def check(options: CheckOptions) -> None:
+    from rmwbench.robot.check import check_places
+    from rmwbench.robot.check.check_document import checked
+
+    path = page(options.out)
+    bundle = _last(options) if options.last else _run(options)
+    found = checked(bundle, check_places.before(bundle), options.use or ())
+    _show(found, path, as_json=options.as_json)
+    raise typer.Exit(found.exit_code)
+
+
+def _last(options: CheckOptions) -> "Bundle":
+    from rmwbench.robot.check import check_places
+    from rmwbench.suite.file.load import plain
+    from rmwbench.suite.file.places import find, read, shown
+
+    path = find(options.named("check"))
+    name = str(plain(read(path), where=shown(path)).get("suite", ""))
+    return check_places.newest(check_places.checks_of(name))
+
+
+def _run(options: CheckOptions) -> "Bundle":
+    """Runs the suite as `rmwbench run` does; ends the verb where a signal stops it."""
+    from rmwbench.bundle import Bundle
+    from rmwbench.campaign.plan.request import Planner
+    from rmwbench.campaign.start import new_campaign
+    from rmwbench.cli.runs import run_to_end
+    from rmwbench.robot.check import check_places
+    from rmwbench.robot.check.check_document import candidates_in_use
+    from rmwbench.robot.check.check_view import NO_LIMITS
+    from rmwbench.suite.file.places import find, read
+
+    named = options.named("check")
+    path, compared = find(named), options.compared(named)
+    request = options.request(str(path.absolute()))
+    planner = Planner(read(path), request.suite_file, compared)
+    suite, cells = planner.chosen(planner.without_absent(request)[0])
+    arms = dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor)
+    candidates_in_use(list(arms), options.use or ())
+    if suite.outcomes is None:
+        stderr_console().print(NO_LIMITS, style="yellow", markup=False)
+    directory = check_places.new_place(check_places.checks_of(suite.suite))
+    campaign = new_campaign(request, directory, choice=compared)
+    run_to_end(
+        campaign, directory, f"rmwbench resume {directory}", f"rmwbench check {named} --last"
+    )
+    return Bundle(directory)
+
+
+def _show(found: "Checked", path: Path | None, *, as_json: bool) -> None:
+    from rmwbench.results.model import document
+    from rmwbench.robot.check.check_view import view
+
+    if path is not None:
+        from rmwbench.report.render.html import write_html
+
+        write_html(view(found), path)
+    if as_json:
+        print_json(document(found))
+        return
+    from rmwbench.report.render.terminal import print_view
+
+    print_view(view(found), stdout_console())
+    if path is not None:
+        say_written(path)

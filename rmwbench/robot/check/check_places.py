@@ -1,0 +1,55 @@
+"""Where checks are kept: each is a campaign, in a folder of its suite and its machine below the
+user's state directory, so that the last one is found. A suite is known by its name, wherever its
+file lies; a machine by its hardware, as a calibration is."""
+
+import re
+import time
+from pathlib import Path
+
+from rmwbench import home
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.calibrations import fingerprint
+from rmwbench.errors import UserError
+from rmwbench.lab.machine import card
+
+
+def checks_of(suite: str) -> Path:
+    """The folder of a suite's checks on this machine. Raises UserError where the user has no
+    home."""
+    name = re.sub(r"[^\w.-]+", "-", suite).strip(".-") or "suite"
+    return home.state() / "checks" / fingerprint(card.describe()) / name
+
+
+def new_place(checks: Path) -> Path:
+    """Their names are in the order of time."""
+    return checks / time.strftime("%Y%m%d-%H%M%S", time.gmtime())
+
+
+def newest(checks: Path) -> Bundle:
+    """The last check, finished or not. Raises UserError where there is none."""
+    found = _bundles(checks)
+    if not found:
+        raise UserError(
+            "this suite was not checked on this machine yet",
+            where=str(checks),
+            fix="leave --last out",
+        )
+    return found[-1]
+
+
+def before(bundle: Bundle) -> Bundle | None:
+    """The last finished check before this one; None where this is the first."""
+    name = bundle.directory.name
+    earlier = [one for one in _bundles(bundle.directory.parent) if one.directory.name < name]
+    return next((one for one in reversed(earlier) if one.journal.finished), None)
+
+
+def _bundles(checks: Path) -> list[Bundle]:
+    """In the order of time, without what is no campaign or a broken one."""
+    found = []
+    for path in sorted(checks.glob("*/campaign.json")):
+        try:
+            found.append(Bundle(path.parent))
+        except UserError:
+            continue
+    return found

@@ -1,0 +1,16 @@
+"""The JSON Schema of each document of a user's own robot, as `rmwbench.results.answer_schema` writes
+them.
+
+python -m rmwbench.robot.robot_schema NAME      prints it; `make site` has all of them
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from rmwbench.results.answer_schema import main
+from rmwbench.robot.check.check_model import Checked
+
+DOCUMENTS: Mapping[str, Any] = {"check": Checked}
+
+if __name__ == "__main__":
+    main(DOCUMENTS)
