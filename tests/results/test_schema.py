@@ -10,7 +10,6 @@ from pydantic import TypeAdapter
 from rmwbench.results import answer_schema
 from rmwbench.robot import robot_schema
 
-
 ALL = {**answer_schema.DOCUMENTS, **robot_schema.DOCUMENTS}
 
 

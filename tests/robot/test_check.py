@@ -1,0 +1,264 @@
+"""`rmwbench check`: candidates by the suite's limits, what changed since the last check, the exit
+code, and where checks are kept."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan.default_arms import default_arms
+from rmwbench.cli.robot.check import CheckOptions
+from rmwbench.errors import UserError
+from rmwbench.report.render.html import render_html
+from rmwbench.report.render.markdown import render_markdown
+from rmwbench.results.model import document
+from rmwbench.robot.check import check_places
+from rmwbench.robot.check.check_document import checked
+from rmwbench.robot.check.check_view import view
+from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
+from rmwbench.suite.file.load import plain
+from rmwbench.suite.file.places import suites_directory
+from rmwbench.suite.limits import LimitsFile
+from tests.support import command, synthetic_bundle
+from tests.support.views import of_view, texts
+
+FLOOR, FAST, SLOW = synthetic_bundle.ARMS[:3]
+BETWEEN_NS = 40_000
+"""A limit that FAST meets and SLOW misses."""
+
+
+def campaign(place, *, at_most_ns=BETWEEN_NS, slow=SLOW, blocks=8, **asked):
+    """A check of a suite whose median has this limit; none where None."""
+    arms = (FLOOR, FAST, slow)
+    path = synthetic_bundle.write(
+        place, workloads=("imu",), arms=arms, blocks=blocks, merged=True, **asked
+    )
+    stored = json.loads((path / "campaign.json").read_text())
+    if at_most_ns is not None:
+        stored["plan"]["outcomes"] = {
+            "acceptable": [{"metric": "response_latency_p50", "at_most": at_most_ns}],
+            "none": {"metric": "undelivered", "at_least": 0.95},
+        }
+    (path / "campaign.json").write_text(json.dumps(stored))
+    return Bundle(path)
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    return campaign(tmp_path_factory.mktemp("checks") / "20261121-101500")
+
+
+@pytest.fixture(scope="module")
+def second(tmp_path_factory):
+    """Another version of the slow one, which takes three times as long."""
+    slow = replace(SLOW, version="1.11.0-fixture", base_ns=3 * SLOW.base_ns)
+    return campaign(tmp_path_factory.mktemp("later") / "20261128-101500", slow=slow, seed=8)
+
+
+def test_the_first_check_has_a_line_for_each_candidate_best_first(first):
+    found = checked(first, None)
+    candidates = found.decided.machines[0].candidates
+    assert [(one.arm, one.outcome) for one in candidates] == [
+        (FAST.arm, Outcome.MEETS),
+        (SLOW.arm, Outcome.MISSES),
+    ]
+    assert (found.since, found.not_compared, found.more_time) == (None, None, ())
+    assert found.in_use == (FAST.arm,) and found.exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("use", "outcome", "code"),
+    [
+        ((FAST.arm,), Outcome.MEETS, 0),
+        ((SLOW.arm,), Outcome.MISSES, 1),
+        ((FAST.arm, SLOW.arm), Outcome.MISSES, 1),
+    ],
+)
+def test_the_exit_code_is_about_what_the_robot_uses(first, use, outcome, code):
+    found = checked(first, None, use)
+    assert (found.outcome, found.exit_code) == (outcome, code)
+
+
+def test_a_candidate_that_the_suite_has_not_is_refused(first):
+    with pytest.raises(UserError, match="no candidate"):
+        checked(first, None, ("zenoh untuched",))
+
+
+def test_the_second_check_says_which_version_changed_and_what_got_worse(first, second):
+    since = checked(second, first).since
+    software = next(one for one in since.environment if one.topic == "software")
+    assert [(one.a, one.b) for one in software.differences] == [
+        (SLOW.version, "1.11.0-fixture"),
+    ]
+    by_arm = {row.arm_b: row.verdict for row in since.rows if row.metric == "response_latency_p50"}
+    assert by_arm[SLOW.arm] == "worse" and by_arm[FAST.arm] != "worse"
+
+
+def test_too_few_blocks_are_open_and_say_what_would_decide(tmp_path):
+    found = checked(campaign(tmp_path / "few", blocks=3), None)
+    assert found.exit_code == 2
+    assert {one.outcome for one in found.decided.machines[0].candidates} == {Outcome.OPEN}
+    assert [one.blocks for one in found.more_time] == [5, 5]
+    assert all(one.minutes == pytest.approx(5 * 50 / 60) for one in found.more_time)
+
+
+def test_an_interval_around_its_limit_says_how_many_blocks_would_decide(tmp_path):
+    near = checked(campaign(tmp_path / "near", at_most_ns=62_000, sd=0.3), None, (SLOW.arm,))
+    more = next(one for one in near.more_time if one.arm == SLOW.arm)
+    assert near.exit_code == 2 and (more.blocks is None or more.blocks > 8)
+
+
+def test_without_limits_only_change_is_judged(tmp_path, second):
+    bare = campaign(tmp_path / "a", at_most_ns=None)
+    alone = checked(bare, None)
+    assert (alone.decided, alone.outcome, alone.exit_code) == (None, None, 2)
+    slow = replace(SLOW, base_ns=3 * SLOW.base_ns)
+    later = campaign(tmp_path / "b", at_most_ns=None, slow=slow, seed=8)
+    assert checked(later, bare).exit_code == 1
+
+
+def test_every_renderer_has_each_candidate_and_what_changed(first, second):
+    made = view(checked(second, first))
+    said = " ".join(texts(of_view(made)))
+    pages = (render_html(made), render_markdown(made))
+    for page in pages:
+        assert FAST.arm in page and SLOW.arm in page and "1.11.0-fixture" in page
+    assert str(second.directory) in said
+
+
+def test_a_document_of_limits_is_read_as_it_was_written():
+    asked = {
+        "limits": "mine",
+        "acceptable": {"response_latency_p99_ms": 33, "undelivered": 0.01, "pss_mib": 400},
+        "topics": {"front": {"undelivered": 0.001}},
+        "none": {"undelivered": 0.9},
+    }
+    limits = LimitsFile.model_validate(asked)
+    again = LimitsFile.model_validate(
+        {"limits": "mine", **LimitsFile.keys_of_document(limits.document())}
+    )
+    assert again.document() == limits.document()
+
+
+def test_the_last_check_is_the_last_finished_one_before(tmp_path):
+    checks = tmp_path / "checks"
+    campaign(checks / "20261101-000000")
+    campaign(checks / "20261108-000000", finished=False)
+    (checks / "20261109-000000").mkdir()
+    last = campaign(checks / "20261115-000000")
+    assert check_places.newest(checks).directory == last.directory
+    assert check_places.before(last).directory.name == "20261101-000000"
+    assert check_places.before(check_places.before(last)) is None
+    with pytest.raises(UserError, match="not checked"):
+        check_places.newest(tmp_path)
+
+
+def test_a_suites_checks_have_a_folder_of_their_own(monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    mine, others = (check_places.checks_of(name) for name in ("my robot/1", "others"))
+    assert mine.parent == others.parent and mine.name == "my-robot-1"
+    assert check_places.checks_of("..").name == "suite"
+
+
+NO_ARMS = """\
+suite: mine
+title: a robot
+blocks: {minimum: 5}
+workloads: [{name: imu, message: Bytes(320), rate_hz: 100}]
+"""
+
+
+def arms(text, choice):
+    return [one["name"] for one in plain(text, where="mine.yaml", choice=choice)["arms"]]
+
+
+def test_a_suite_without_arms_has_each_middleware_as_installed_and_tuned(tmp_path, monkeypatch):
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    found = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, named=False)
+    assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, found.choice)) and found.said
+    added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), named=False)
+    assert {"zenoh", "rustdds"} <= set(arms(NO_ARMS, added.choice))
+
+
+def test_quick_compares_the_rmws_where_one_is_ready(monkeypatch):
+    path = suites_directory() / "quick.yaml"
+    text = path.read_text()
+    monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
+    without = default_arms(path, text, NO_CHOICE, named=False)
+    assert without.choice == NO_CHOICE and "setup.sh" in without.said
+    monkeypatch.setattr("rmwbench.campaign.plan.default_arms._lacking", lambda: None)
+    sourced = default_arms(path, text, NO_CHOICE, named=False)
+    assert sourced.choice == Choice(candidates=("ros2",))
+    assert "--candidates quick" in sourced.said
+    names = arms(text, sourced.choice)
+    assert "rclcpp/zenoh" in names and "floor futex" in names and "zenoh tuned" not in names
+
+
+@pytest.mark.parametrize("asked", [Choice(candidates=("quick",)), Choice(without=("zenoh tuned",))])
+def test_whoever_names_arms_of_quick_gets_these(monkeypatch, asked):
+    monkeypatch.setattr("rmwbench.campaign.plan.default_arms._lacking", lambda: None)
+    path = suites_directory() / "quick.yaml"
+    assert default_arms(path, path.read_text(), asked, named=False).choice == asked
+    assert default_arms(path, path.read_text(), NO_CHOICE, named=True).choice == NO_CHOICE
+
+
+def test_the_last_answer_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    suite = tmp_path / "mine.yaml"
+    suite.write_text(NO_ARMS)
+    checks = check_places.checks_of("mine")
+    campaign(checks / "20261101-000000")
+    campaign(checks / "20261108-000000", seed=8)
+    page = tmp_path / "page.html"
+    done = command.rmwbench("check", suite, "--last", "--use", SLOW.arm, "--json", "-o", page)
+    assert done.returncode == 1, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["schema"], found["outcome"]) == ("rmwbench/check", "misses")
+    assert found == json.loads(json.dumps(document(checked(*_last(checks), (SLOW.arm,)))))
+    assert page.stat().st_size > 1000
+    assert command.rmwbench("check", suite, "--last").returncode == 0
+
+
+def _last(checks):
+    last = check_places.newest(checks)
+    return last, check_places.before(last)
+
+
+def test_check_takes_what_run_takes():
+    assert {"suite", "budget", "added", "without", "at", "use"} <= set(
+        CheckOptions.__dataclass_fields__
+    )
+
+
+SYNTHETIC = """\
+suite: planted
+title: a planted robot
+blocks: {planned: 5, minimum: 5}
+timeline: {warmup_s: 0.05, drain_s: 0.6}
+arms:
+  - {name: quick, middleware: synthetic, options: {latency: constant ns=1000000}}
+  - {name: slow, middleware: synthetic, options: {latency: constant ns=400000000}}
+workloads:
+  - {name: imu, message: Bytes(320), rate_hz: 200, timeline: {steady_s: 0.3}}
+outcomes: {acceptable: {response_latency_p50_ms: 150}}
+"""
+
+
+@pytest.mark.traffic
+@pytest.mark.own_host
+def test_two_checks_of_a_planted_robot(tmp_path, monkeypatch):
+    """The slow one is above the limit by its law alone, however busy the machine is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    suite = tmp_path / "planted.yaml"
+    suite.write_text(SYNTHETIC)
+    first = command.rmwbench("check", suite, "--use", "slow", "--json")
+    # open where the machine had no time left
+    assert first.returncode in (1, 2) and not first.stderr.startswith("error"), first.stderr
+    again = command.rmwbench("check", suite, "--use", "slow", "--json")
+    found = json.loads(again.stdout)
+    assert found["since"]["a"]["directory"] == json.loads(first.stdout)["directory"]
+    assert {row["metric"] for row in found["since"]["rows"]} == {"response_latency_p50"}
+    outcomes = {one["arm"]: one["outcome"] for one in found["decided"]["machines"][0]["candidates"]}
+    assert again.returncode == {"misses": 1, "open": 2}[outcomes["slow"]]
