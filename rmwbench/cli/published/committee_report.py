@@ -277,13 +277,15 @@ def _on(address: str, session: "CommitteeSession") -> "Sections":
 
 def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
     """Writes the document of what has been measured so far, and says where no PDF could be made:
-    the report, and its files."""
+    the report, and its files. UserError where the document contradicts itself."""
+    from rmwbench.published.committee import consistency
     from rmwbench.published.committee import report_page as page
     from rmwbench.published.committee import report_text as markdown
     from rmwbench.published.committee.report_parts import gather
 
     report = gather(session, TITLE, _beside(session))
     written = markdown.write(report)[0]
+    findings = consistency.check(report, written.read_text(encoding="utf-8"))
     html = session.directory / "report.html"
     page.write_html(written, html)
     files = [written, html]
@@ -296,6 +298,13 @@ def write(session: "CommitteeSession") -> "tuple[Report, list[Path]]":
         stderr_console().print(told, markup=False)
     else:
         files.append(session.directory / "report.pdf")
+    if findings:
+        raise UserError(
+            "the document contradicts its own tables",
+            where=str(written),
+            actual="; ".join(f"{one.code} ({one.where}: {one.what})" for one in findings),
+            fix="do not pass it on: this is a fault of rmwbench, which its developers need to know",
+        )
     return report, files
 
 

@@ -11,7 +11,7 @@ DIR/sections/SECTION.md       every table of a section, its charts beside it in 
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -35,7 +35,8 @@ class PlannedSection:
     seconds that it needs; `budget_s`: from its beginning to its end, `machine_s`: of one machine
     that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
     that is all of them; `problem`: why it cannot run here, or could not when it was last tried;
-    None where it can."""
+    None where it can. `workloads`, `at`: what of the suite it runs, the version's where there are
+    none."""
 
     name: str
     title: str
@@ -47,6 +48,15 @@ class PlannedSection:
     problem: str | None = None
     comparisons: list[str] | None = None
     machine_s: float | None = None
+    workloads: list[str] = field(default_factory=list)
+    at: list[str] = field(default_factory=list)
+
+    @property
+    def command(self) -> str:
+        """What runs the section by itself."""
+        words = ["rmwbench run", self.suite, *(["--short"] if self.short else [])]
+        words += [f"--workload {name}" for name in self.workloads]
+        return " ".join([*words, *(f"--at {level}" for level in self.at)])
 
 
 @dataclass
@@ -117,6 +127,8 @@ def begin(
             least_s=round(one.cost.least_s, 1),
             comparisons=None if one.is_whole else [chosen.comparison for chosen in one.chosen],
             machine_s=_whole_ms(one.machine_s),
+            workloads=list(one.cost.section.workloads),
+            at=list(one.cost.section.at),
         )
         for one in shares
     ]

@@ -7,57 +7,82 @@ is elsewhere (report_text.py, report_page.py).
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from rmwbench.bundle import Bundle
+from rmwbench.bundle.campaign_json import DescribedMiddleware
 from rmwbench.errors import UserError
-from rmwbench.input_file import read_text
+from rmwbench.input_file import parse_json, read_text
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection
-from rmwbench.published.committee.sections import NEEDS, RobotLimits
+from rmwbench.published.committee.needs import (
+    MeasuredArm,
+    MeasuredSection,
+    Need,
+    NeedAnswer,
+    answer_need,
+    shipped_needs,
+)
+from rmwbench.published.committee.sections import TSC
 from rmwbench.published.questionnaire import responses as questionnaire
 from rmwbench.published.questionnaire.questions_file import load as load_questionnaire
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.view import View
 from rmwbench.results.answer.facts import contenders, verdict_of
-from rmwbench.results.decide.decide_document import summarise as decide
-from rmwbench.results.decide.decide_model import Decided
-from rmwbench.results.model import document
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer, WorkloadArm
+from rmwbench.results.workload.workload_arm import as_installed
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
-from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.places import limits_directory
-from rmwbench.suite.limits import LimitsCase
+from rmwbench.suite.scalar import Scalar
 from rmwbench.words import numbers as fmt
 
 QUESTIONS = "fastdds-2021"
 """The source whose questionnaire the committee asked."""
 ORDER = ("best", "equivalent", "worse", "undecided", "alone", "no data")
 """Verdicts, as the table of standings has its columns."""
+SECURITY = "security"
+"""The mode that arms with security ask for."""
 MOST_COMMENT_BYTES = 64 * 1024
+
+
+@dataclass(frozen=True, kw_only=True)
+class SectionGroup:
+    """Arms that are judged among themselves, as if nothing else had been run: who would choose one
+    of them learns little from all others. `title`: what they have in common, empty where a section
+    has one group."""
+
+    title: str
+    shown: SuiteAnswer
 
 
 @dataclass(frozen=True, kw_only=True)
 class SectionPart:
     """A section. `shown`: what its campaign answers; None where nothing was measured, for the
-    reason `why`; `get` is the command that changes it. `of_rmws`: what it answers of ROS 2's RMWs
-    alone, judged among themselves; None where it has fewer than two. `not_run`: the conditions that
-    its budget left out, by the names of their comparisons. `evaluated`: what the published
-    evaluations said of the same."""
+    reason `why`; `get` is the command that changes it. `groups`: what it answers of those that a
+    committee chooses from, ROS 2's RMWs where there are two; with and without security apart.
+    `arms`: what its campaign says of each, `middlewares`: what those say of themselves. `not_run`:
+    the conditions that its budget left out, by the names of their comparisons. `evaluated`: what
+    the published evaluations said of the same."""
 
     section: PlannedSection
     shown: SuiteAnswer | None
-    of_rmws: SuiteAnswer | None = None
+    groups: tuple[SectionGroup, ...] = ()
+    arms: Mapping[str, MeasuredArm] = field(default_factory=dict)
+    middlewares: tuple[DescribedMiddleware, ...] = ()
     why: str | None = None
     get: str | None = None
     not_run: tuple[str, ...] = ()
     evaluated: Evaluated = NOT_EVALUATED
+
+    @property
+    def question(self) -> str:
+        """Empty for a section that no report has any more."""
+        return next((one.question for one in TSC if one.name == self.section.name), "")
 
     @property
     def answer(self) -> SuiteAnswer:
@@ -79,17 +104,6 @@ class Standing:
     @property
     def workloads(self) -> int:
         return sum(self.counts.values())
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answered:
-    """Who meets the needs of one robot. `decided`: what `rmwbench decide` answers; None for the
-    reason `why`."""
-
-    title: str
-    section: str
-    decided: Decided | None
-    why: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,8 +134,7 @@ class Report:
     session: CommitteeSession
     parts: tuple[SectionPart, ...]
     standings: tuple[Standing, ...]
-    rmw_standings: tuple[Standing, ...]
-    needs: tuple[Answered, ...]
+    needs: tuple[NeedAnswer, ...]
     questionnaire: Mapping[str, Any]
     beside: tuple[CommunityPart, ...]
     comments: tuple[Comment, ...]
@@ -134,7 +147,7 @@ class Report:
         """As `--json` prints it: what is in the campaigns is not said twice."""
         return {
             "schema": "rmwbench/evaluation",
-            "version": 1,
+            "version": 2,
             "evaluation": self.session.evaluation,
             "directory": str(self.session.directory),
             "sections": [
@@ -149,18 +162,7 @@ class Report:
                 for part in self.parts
             ],
             "standings": [{"arm": one.arm, "counts": dict(one.counts)} for one in self.standings],
-            "rmw_standings": [
-                {"arm": one.arm, "counts": dict(one.counts)} for one in self.rmw_standings
-            ],
-            "needs": [
-                {
-                    "title": one.title,
-                    "section": one.section,
-                    "decided": document(one.decided),
-                    "why": one.why,
-                }
-                for one in self.needs
-            ],
+            "needs": [one.document() for one in self.needs],
         }
 
 
@@ -168,24 +170,21 @@ def gather(
     session: CommitteeSession,
     title: str,
     beside: Sequence[CommunityPart],
-    needs: Sequence[RobotLimits] = NEEDS,
+    needs: Sequence[Need] | None = None,
 ) -> Report:
-    """Raises UserError for a bundle that cannot be read. `needs`: the robots that it answers
-    for."""
+    """Raises UserError for a bundle that cannot be read. `needs`: what it answers for, what is
+    shipped where None."""
     parts = tuple(_part(session, section) for section in session.sections)
     shown = [part.shown for part in parts if part.shown is not None]
     asked, evidence = load_questionnaire(QUESTIONS)
+    measured = {part.section.name: _measured(session, part) for part in parts}
     return Report(
         title=title,
         session=session,
         parts=parts,
-        standings=tuple(standings(shown)),
-        rmw_standings=tuple(standings([part.of_rmws for part in parts if part.of_rmws])),
+        standings=tuple(standings([group.shown for part in parts for group in part.groups])),
         needs=tuple(
-            _need(session, need, part)
-            for need in needs
-            for part in parts
-            if part.section.name == need.section
+            answer_need(one, measured) for one in (shipped_needs() if needs is None else needs)
         ),
         questionnaire=questionnaire.document(asked, evidence, list(map(of_shown, shown))),
         beside=tuple(beside),
@@ -193,10 +192,15 @@ def gather(
     )
 
 
+def _measured(session: CommitteeSession, part: SectionPart) -> MeasuredSection | str:
+    if part.shown is None:
+        return part.why or "it was not measured"
+    return MeasuredSection(Bundle(session.place(part.section)), part.arms)
+
+
 def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
-    run = f"rmwbench run {section.suite}{' --short' if section.short else ''}"
     if section.problem is not None:
-        return SectionPart(section=section, shown=None, why=section.problem, get=run)
+        return SectionPart(section=section, shown=None, why=section.problem, get=section.command)
     if not section.blocks:
         more = session.budget_s + section.least_s
         why = (
@@ -217,42 +221,61 @@ def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
             section=section, shown=None, why="none of its trials was good", get=go_on
         )
     shown = summarise(bundle)
+    arms = _arms(bundle, shown)
     return SectionPart(
         section=section,
         shown=shown,
-        of_rmws=_of_rmws(bundle, shown),
-        not_run=_not_run(bundle),
+        groups=tuple(groups_of(bundle, shown, arms)),
+        arms=arms,
+        middlewares=tuple(bundle.campaign.middlewares),
+        not_run=bundle.campaign.plan.not_run.comparisons,
         evaluated=evaluated(shown),
     )
 
 
-def _not_run(bundle: Bundle) -> tuple[str, ...]:
-    """What its plan left out for want of time."""
-    return bundle.campaign.plan.not_run.comparisons
-
-
-def _of_rmws(bundle: Bundle, shown: SuiteAnswer) -> SuiteAnswer | None:
-    """ROS 2's RMWs judged as if nothing else had been run: to choose one of them, it says little
-    that all are worse than what is not an RMW. Pairs of two middlewares are not candidates."""
-    arms = {
-        arm.arm: arm
+def _arms(bundle: Bundle, shown: SuiteAnswer) -> dict[str, MeasuredArm]:
+    """Those that are candidates: pairs of two middlewares are not, nor what watches its layers,
+    which costs time."""
+    written = {cell["arm"]: parse_json(cell["definition"])["arm"] for cell in bundle.rows("cells")}
+    return {
+        arm.arm: MeasuredArm(
+            candidate(arm),
+            middleware=arm.middleware,
+            is_rmw=arm.layer == "rclcpp",
+            sets=not as_installed({**written[arm.arm], "modes": {}}, arm.profile),
+            modes=written[arm.arm].get("modes", {}),
+        )
         for workload in shown.workloads
         for arm in contenders(workload)
-        if arm.pair is None
+        if arm.pair is None and not arm.options.get("layers")
     }
-    rmws = tuple(name for name, arm in arms.items() if _is_rmw(arm))
-    if len(rmws) < 2:
-        return None
-    if len(rmws) == len(arms):
-        return shown
+
+
+def groups_of(
+    bundle: Bundle, shown: SuiteAnswer, arms: Mapping[str, MeasuredArm]
+) -> Iterator[SectionGroup]:
+    """RMWs alone where there are two. With security and without it are never in one list: no
+    advice may be to leave it out."""
+    rmws = [name for name, arm in arms.items() if arm.is_rmw]
+    chosen = rmws if len(rmws) > 1 else list(arms)
+    apart: dict[Scalar, list[str]] = {}
+    for name in chosen:
+        apart.setdefault(arms[name].modes.get(SECURITY, False), []).append(name)
+    every = {arm.arm for workload in shown.workloads for arm in contenders(workload)}
+    for is_secure, names in apart.items():
+        title = "" if len(apart) == 1 else "with security" if is_secure else "without security"
+        alone = len(names) == len(every)
+        yield SectionGroup(title=title, shown=shown if alone else _among(bundle, names))
+    if not apart:  # pairs of middlewares, or what compares nothing
+        yield SectionGroup(title="", shown=shown)
+
+
+def _among(bundle: Bundle, names: Sequence[str]) -> SuiteAnswer:
     everything = select(str(bundle.directory))
-    cells = [cell for cell in everything.cells if cell["arm"] in rmws]
-    return summarise(bundle, selection=replace(everything, cells=cells, wanted={"arm": rmws}))
-
-
-def _is_rmw(arm: WorkloadArm) -> bool:
-    """As a robot's nodes use it: watching its layers costs time."""
-    return arm.layer == "rclcpp" and not arm.options.get("layers")
+    cells = [cell for cell in everything.cells if cell["arm"] in names]
+    return summarise(
+        bundle, selection=replace(everything, cells=cells, wanted={"arm": tuple(names)})
+    )
 
 
 def standings(shown: Sequence[SuiteAnswer]) -> list[Standing]:
@@ -291,20 +314,6 @@ def candidate(arm: WorkloadArm) -> str:
     as_installed = arm.profile == "untouched" and not arm.options
     is_so_called = arm.arm == f"{arm.middleware} untouched"
     return arm.middleware if as_installed and is_so_called else arm.arm
-
-
-def _need(session: CommitteeSession, need: RobotLimits, part: SectionPart) -> Answered:
-    limits = read_limits(limits_directory() / f"{need.limits}.yaml").model_copy(
-        update={"of": LimitsCase(workload=need.workload)}
-    )
-    title, section = limits.title or limits.limits, part.section.title
-    if part.shown is None:
-        return Answered(title=title, section=section, decided=None, why=part.why)
-    try:
-        found = decide([Bundle(session.place(part.section))], limits)
-    except UserError as error:
-        return Answered(title=title, section=section, decided=None, why=error.what)
-    return Answered(title=title, section=section, decided=found)
 
 
 def _comments(directory: Path) -> list[Comment]:

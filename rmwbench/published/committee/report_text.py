@@ -11,11 +11,11 @@ from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.analysis.verdicts.unlike import MONTHS
-from rmwbench.published.committee import answers, ran
+from rmwbench.published.committee import answers, conclusions, ran, rmw_costs, versions
 from rmwbench.published.committee.report_parts import (
     ORDER,
-    Answered,
     Report,
+    SectionGroup,
     SectionPart,
     Standing,
     blocks_of,
@@ -35,11 +35,10 @@ from rmwbench.report.show import ros
 from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.files import write_markdown
 from rmwbench.report.show.workload_view import KEY, matrix, topic_cell
-from rmwbench.report.view import Block, TableCell
+from rmwbench.report.view import Block, Table, TableCell, Text
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
 from rmwbench.results.answer.headline import conditions
-from rmwbench.results.decide import decide_words as decided_words
 from rmwbench.results.model import GlossaryEntry
 from rmwbench.results.shown import LevelsOutcome, SuiteAnswer, WorkloadAnswer, WorkloadArm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
@@ -61,15 +60,8 @@ HEADS = {
     "alone": "alone",
     "no data": "no data",
 }
-NOT_CONCLUDED = (
-    "A verdict holds for this machine, these versions and these configurations; another machine "
-    "may order them otherwise.",
-    "*Open* says that these trials do not tell, not that two candidates are equal.",
-    "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, "
-    "one says that something does.",
-    "What earlier reports said was measured with other versions on other machines: a difference to "
-    "them is not a trend.",
-)
+MOST_CLAIMS = 5
+"""Statements of earlier reports beside a section; its own page has all."""
 
 
 def write(report: Report) -> list[Path]:
@@ -93,15 +85,13 @@ def write(report: Report) -> list[Path]:
 
 def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
     """The text; `images` has of each measured section (title, relative path) of its charts."""
-    lines = [*_head(report), *_summary(report), *_beside(report, opens=True)]
-    for part in report.parts:
+    lines = [*_head(report), "## Conclusions", ""]
+    lines += [*render_blocks(conclusions.page(report.needs), level=3)]
+    lines += [f"## {versions.TITLE}", "", *render_blocks(versions.tables(report), level=3)]
+    lines += [*_left_out(report), *_not_measured(report), *_beside(report, opens=True)]
+    for part in report.measured:
         lines += _part(report, part, images.get(part.section.name, []))
-    lines += [
-        *_questions(report),
-        *_since(report),
-        *_beside(report, opens=False),
-        *_comments(report),
-    ]
+    lines += [*_questions(report), *_beside(report, opens=False), *_comments(report)]
     lines += [*_method(report), *_appendix(report)]
     return "\n".join(lines).rstrip() + "\n"
 
@@ -136,6 +126,9 @@ def _head(report: Report) -> Iterator[str]:
         "their blocks; nothing was chosen by hand, and what is missing says why."
     )
     yield ""
+
+
+def _left_out(report: Report) -> Iterator[str]:
     of = len(report.measured)
     told = [
         "- Left out of "
@@ -175,16 +168,7 @@ def _left_out_of_several(report: Report) -> dict[str, int]:
     return {text: count for text, count in each.items() if count > 1}
 
 
-def _summary(report: Report) -> Iterator[str]:
-    yield from ("## Summary", "")
-    if any(part.of_rmws for part in report.measured):
-        yield from _of_rmws(report)
-        yield from ("### All candidates", "")
-    yield from _told_of(report.measured)
-    yield from _needs(report.needs)
-    yield from _standings(
-        "Where each candidate stands", report.standings, least=min(FEW, len(report.measured))
-    )
+def _not_measured(report: Report) -> Iterator[str]:
     absent = [part for part in report.parts if part.shown is None]
     if absent:
         yield from ("### Not measured", "")
@@ -201,33 +185,9 @@ def _summary(report: Report) -> Iterator[str]:
         )
 
 
-def _of_rmws(report: Report) -> Iterator[str]:
-    """What a committee chooses from."""
-    yield from ("### ROS 2's RMWs among themselves", "")
-    yield (
-        "Judged as if nothing else had been run: which of the RMWs that were measured would serve "
-        "a robot's nodes better. Each section has an error budget of 5 % of its own, here too."
-    )
-    yield ""
-    alone = [replace(part, shown=part.of_rmws) for part in report.measured if part.of_rmws]
-    yield from _told_of(alone)
-    least = min(FEW, len(alone))
-    yield from _standings("Where each RMW stands", report.rmw_standings, least=least)
-
-
-def _told_of(parts: Iterable[SectionPart]) -> Iterator[str]:
-    for part in parts:
-        if told := _told(part):
-            there = ran.words([one.workload for one in part.answer.workloads], part.not_run)
-            title = f"{part.section.title} ({there})" if there else part.section.title
-            yield f"- **{escape(title)}.** {told}"
-    yield ""
-
-
-def _told(part: SectionPart) -> str:
+def _told(shown: SuiteAnswer) -> str:
     """One by one where a section has few workloads; else in how many of them who is best. Of
     workloads with too few blocks only that."""
-    shown = part.answer
     if shown.ros_variables is not None:
         return escape(shown.ros_variables.summary)
     every, found = shown.workloads, [one for one in shown.workloads if decidable(one)]
@@ -286,13 +246,13 @@ def _title(workload: WorkloadAnswer, among: Iterable[WorkloadAnswer]) -> str:
     return f"{workload.title} ({levels})" if same and levels else workload.title
 
 
-def _standings(title: str, standings: Iterable[Standing], *, least: int) -> Iterator[str]:
+def _standings(standings: Iterable[Standing], *, least: int) -> Iterator[str]:
     """The table of the candidates that ran in at least so many sections."""
     found = [one for one in standings if one.sections >= least]
     if not found:
         return
     used = [name for name in ORDER if any(one.counts.get(name) for one in found)]
-    yield from (f"### {title}", "")
+    yield from ("## Appendix: where each candidate stands", "")
     few = (
         f"A candidate that ran in fewer than {least} sections is not listed here, and workloads"
         if least > 1
@@ -315,40 +275,6 @@ def _standings(title: str, standings: Iterable[Standing], *, least: int) -> Iter
     yield from table(("candidate", *(HEADS[name] for name in used), "workloads", "sections"), rows)
 
 
-def _needs(needs: Iterable[Answered]) -> Iterator[str]:
-    found = list(needs)
-    if not found:
-        return
-    yield from ("### Who meets which need", "")
-    yield from (f"- {escape(need.decided.text)}" for need in found if need.decided is not None)
-    yield ""
-    yield (
-        "*P* is the probability that a candidate meets all limits of that robot (`rmwbench "
-        "decide`, docs/limits.md). All answers of a robot share an error of 5 %, so one whose own "
-        "interval of 95 % lies just beyond a limit stays open."
-    )
-    yield ""
-    rows = []
-    for need in found:
-        if need.decided is None:
-            rows.append((escape(need.title), "–", "not known", "–", escape(need.why or "")))
-            continue
-        for machine in need.decided.machines:
-            for place, one in enumerate(machine.candidates):
-                probability = decided_words.probability(one.probability)
-                title = escape(need.title) if not place else ""
-                rows.append(
-                    (
-                        title,
-                        escape(one.arm),
-                        str(one.outcome),
-                        probability,
-                        escape(decided_words.reason(one)),
-                    )
-                )
-    yield from table(("robot", "candidate", "all limits", "P", "because"), rows)
-
-
 def _beside(report: Report, *, opens: bool) -> Iterator[str]:
     """The parts in which nothing runs: those that open the report, or those behind its sections."""
     for one in report.beside:
@@ -362,61 +288,56 @@ def _beside(report: Report, *, opens: bool) -> Iterator[str]:
 
 
 def _part(report: Report, part: SectionPart, images: list[tuple[str, str]]) -> Iterator[str]:
-    yield from (f"## {escape(part.section.title)}", "")
-    if part.shown is None:
-        why = escape(part.why or "")
-        yield from (
-            f"Not measured: {why}." + (f" What changes it: `{part.get}`." if part.get else ""),
-            "",
-        )
-        return
-    shown = part.shown
+    shown = part.answer
     campaign = shown.campaign
-    place = report.session.place(part.section).relative_to(report.session.directory)
-    page = f"[this section's page](sections/{part.section.name}.md)"
-    counts = ", ".join(map(escape, done.counts(campaign)))
-    yield (
-        f"Suite `{part.section.suite}`{', short version' if part.section.short else ''}; {counts}; "
-        f"{escape(done.blocks(campaign))}. All tables and charts: {page}; "
-        f"every message: `rmwbench query … {place}`."
-    )
-    yield ""
-    if campaign.not_run:
-        yield from (escape(campaign.not_run), "")
+    there = ran.words([one.workload for one in shown.workloads], part.not_run)
+    title = f"{part.section.title} ({there})" if there else part.section.title
+    yield from (f"## {escape(title)}", "")
+    if part.question:
+        yield from (f"*{escape(part.question)}*", "")
+    for picture, image in images[:1]:
+        yield from (f"![{escape(picture)}]({image})", "")
+    for group in part.groups:
+        lead = f"**{group.title.capitalize()}.** " if group.title else ""
+        yield from (lead + _told(group.shown), "")
+        yield from render_blocks(_tables(shown, group), level=3)
+    yield from _since(part)
     said = _left_out_of_several(report)
     yield from (f"- Left out: {escape(text)}" for text in campaign.left_out if text not in said)
-    yield ""
-    workloads = shown.workloads
-    if len(workloads) > FEW:
-        yield from (_told(part), "")
-    else:
-        yield from _answers(workloads, conditions(shown))
-    tables: list[Block] = [*condition_table(shown), *ros.sections(shown)]
-    tables += [block for workload in workloads for block in matrix(workload)]
-    yield from render_blocks(tables, level=3)
-    if not tables:
-        yield from _primary(shown)
-    for title, image in images:
-        yield from (f"![{escape(title)}]({image})", "")
+    place = report.session.place(part.section).relative_to(report.session.directory)
+    counts = ", ".join(map(escape, done.counts(campaign)))
+    yield (
+        f"{counts}; {escape(done.blocks(campaign))}. All tables and charts: [this section's page]"
+        f"(sections/{part.section.name}.md); every message: `rmwbench query … {place}`; again: "
+        f"`{part.section.command}`."
+    )
+    yield from ("", *([escape(campaign.not_run), ""] if campaign.not_run else ()))
 
 
-def _answers(
-    workloads: Sequence[WorkloadAnswer], known: Mapping[str, LevelsOutcome]
-) -> Iterator[str]:
-    """The answer of each workload with what stands behind it."""
-    enough = [one for one in workloads if decidable(one)]
-    for workload in enough:
-        answer = answers.answer(workload, known.get(workload.workload))
-        told = " ".join(escape(text) for text in (answer.limits, answer.detail) if text)
-        yield from (
-            f"**{escape(_title(workload, workloads))}.** {escape(answer.answer)} {told}".rstrip(),
-            "",
-        )
-    if few := _too_few([one for one in workloads if one not in enough], len(workloads)):
-        yield from (few, "")
+def _tables(shown: SuiteAnswer, group: SectionGroup) -> Iterator[Block]:
+    """The one table of a group: that of its kind where it has one, else its primary metrics."""
+    own: list[Block] = [*condition_table(group.shown), *ros.sections(shown)]
+    own += [block for workload in group.shown.workloads for block in matrix(workload)]
+    yield from own or _primary(group.shown)
 
 
-def _primary(shown: SuiteAnswer) -> Iterator[str]:
+def _since(part: SectionPart) -> Iterator[str]:
+    """What the reports of 2020 and 2021 said of the same, and what holds here."""
+    rows = part.evaluated.table
+    if not rows:
+        return
+    more = f"; {len(rows) - MOST_CLAIMS} more on its own page" if len(rows) > MOST_CLAIMS else ""
+    yield from (
+        f"What earlier reports said (*proxy*: it neither confirms nor refutes them){more}:",
+        "",
+    )
+    yield from table(
+        ("statement", "as published", "as corrected", "here"),
+        [tuple(map(escape, row)) for row in rows[:MOST_CLAIMS]],
+    )
+
+
+def _primary(shown: SuiteAnswer) -> Iterator[Block]:
     """The primary metric of each workload by arm, with the verdict in each cell; of one with unlike
     topics, which together have no number, by topic."""
     of_topics = [one for one in shown.workloads if any(topic.judged for topic in one.topics)]
@@ -425,67 +346,60 @@ def _primary(shown: SuiteAnswer) -> Iterator[str]:
         yield from _by_workload(whole, shown.glossary)
     for workload in of_topics:
         title = _title(workload, shown.workloads)
-        yield from (
-            f"{escape(title)}: {_metrics([workload], shown.glossary)}, by topic. {KEY}.",
-            "",
-        )
-        heads = ("arm", *(escape(topic.topic) for topic in workload.topics))
+        yield Text(f"{title}: {_metrics([workload], shown.glossary)}, by topic. {KEY}.")
+        heads = ("arm", *(topic.topic for topic in workload.topics))
         rows = [
-            (
-                escape(arm.arm),
-                *(_of_topic(topic_cell(topic, topic.arms[place])) for topic in workload.topics),
-            )
-            for place, arm in enumerate(workload.arms)
+            [arm.arm, *(_of_topic(topic_cell(topic, topic.arms[n])) for topic in workload.topics)]
+            for n, arm in enumerate(workload.arms)
         ]
-        yield from table(heads, rows)
+        yield Table(heads, rows)
 
 
 def _of_topic(cell: TableCell) -> str:
-    return escape(", ".join(filter(None, (cell.text, cell.detail))))
+    return ", ".join(filter(None, (cell.text, cell.detail)))
 
 
 def _metrics(workloads: Iterable[WorkloadAnswer], glossary: Mapping[str, GlossaryEntry]) -> str:
     """The titles of what they are judged by."""
     names = dict.fromkeys(workload.primary_metric for workload in workloads)
-    return escape("; ".join(glossary[name].title if name in glossary else name for name in names))
+    return "; ".join(glossary[name].title if name in glossary else name for name in names)
 
 
 def _by_workload(
     workloads: Sequence[WorkloadAnswer], glossary: Mapping[str, GlossaryEntry]
-) -> Iterator[str]:
+) -> Iterator[Block]:
     arms = list(dict.fromkeys(arm.arm for workload in workloads for arm in workload.arms))
     found = {
         (workload.workload, arm.arm): _cell(arm, workload)
         for workload in workloads
         for arm in workload.arms
     }
-    yield from (
-        f"{_metrics(workloads, glossary)}, by workload. **Bold** is best or as good as the best.",
-        "",
+    yield Text(
+        f"{_metrics(workloads, glossary)}, by workload. Bold is best or as good as the best."
     )
     names = [workload.workload for workload in workloads]
     if len(names) <= min(WIDE, len(arms)):
-        heads = ("arm", *map(escape, names))
-        yield from table(
-            heads, [(escape(arm), *(found.get((name, arm), "") for name in names)) for arm in arms]
+        yield Table(
+            ("arm", *names),
+            [[arm, *(found.get((name, arm), "") for name in names)] for arm in arms],
         )
     else:
-        heads = ("workload", *map(escape, arms))
-        yield from table(
-            heads, [(escape(name), *(found.get((name, arm), "") for arm in arms)) for name in names]
+        yield Table(
+            ("workload", *arms),
+            [[name, *(found.get((name, arm), "") for arm in arms)] for name in names],
         )
 
 
-def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> str:
+def _cell(arm: WorkloadArm, workload: WorkloadAnswer) -> TableCell:
     if arm.not_supported:
-        return "not supported"
+        return TableCell("not supported")
     verdict = verdict_of(arm)
-    value = escape(fmt.metric(arm.metrics.get(workload.primary_metric)).full)
+    value = fmt.metric(arm.metrics.get(workload.primary_metric)).full
     if verdict in ("best", "equivalent"):
-        return f"**{value}**"
+        return TableCell(value, badge=True)
     if verdict == "worse":
-        return f"{value}, worse {escape(by_what(arm))}".rstrip()
-    return f"{value}, open" if verdict == "undecided" else value
+        return TableCell(f"{value}, worse {by_what(arm)}".rstrip())
+    return TableCell(f"{value}, open" if verdict == "undecided" else value)
 
 
 def _questions(report: Report) -> Iterator[str]:
@@ -513,24 +427,6 @@ def _questions(report: Report) -> Iterator[str]:
     yield from table(heads, rows)
 
 
-def _since(report: Report) -> Iterator[str]:
-    rows = [row for part in report.measured for row in part.evaluated.table]
-    yield from ("## What the reports of 2020 and 2021 said, and what holds here", "")
-    if not rows:
-        yield from ("No section that was measured repeats what they said.", "")
-        return
-    yield (
-        "Their statements, what their own data says of them, and what these campaigns say. They "
-        "had other versions and another machine: *proxy* marks what holds here and neither "
-        "confirms nor refutes them."
-    )
-    yield ""
-    yield from table(
-        ("statement", "as published", "as corrected", "here"),
-        [tuple(map(escape, row)) for row in rows],
-    )
-
-
 def _comments(report: Report) -> Iterator[str]:
     yield from ("## Comments of the vendors", "")
     if not report.comments:
@@ -553,7 +449,6 @@ def _method(report: Report) -> Iterator[str]:
         "their number (docs/method.md)."
     )
     yield ""
-    yield from (f"- {text}" for text in NOT_CONCLUDED)
     for text, titles in _cautions(report).items():
         where = "All sections" if len(titles) == len(report.measured) else "; ".join(titles)
         yield f"- **{escape(where)}:** {escape(text)}"
@@ -579,6 +474,16 @@ def _cautions(report: Report) -> dict[str, list[str]]:
 
 
 def _appendix(report: Report) -> Iterator[str]:
+    yield from (f"## {conclusions.LIMITS_TITLE}", "")
+    yield (
+        "*P* is the probability that a candidate meets all limits (`rmwbench decide`, "
+        "docs/limits.md). All answers of a case share an error of 5 %, so one whose own interval of "
+        "95 % lies just beyond a limit stays open."
+    )
+    yield from ("", *render_blocks([conclusions.limits_table(report.needs)], level=3))
+    yield from _standings(report.standings, least=min(FEW, len(report.measured)))
+    yield from (f"## Appendix: {rmw_costs.TITLE}", "")
+    yield from render_blocks(rmw_costs.blocks(report), level=3)
     yield from ("## Appendix: every table", "")
     for part in report.measured:
         yield f"- [{escape(part.section.title)}](sections/{part.section.name}.md)"

@@ -93,7 +93,9 @@ class Sections:
             section.suite,
             seed=self._session.seed,
             budget_s=section.budget_s,
+            workloads=tuple(section.workloads),
             shortened=section.short,
+            at=tuple(section.at),
             comparisons=None if section.comparisons is None else tuple(section.comparisons),
             least_blocks=DECIDABLE_BLOCKS,
         )

@@ -22,10 +22,12 @@ from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host_choice import NAMESPACES
+from rmwbench.suite.cells import Cell
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import find, read
+from rmwbench.suite.file.short_version import KEY
 
 SCATTER = 0.1
 """The standard deviation of a block log-ratio on a calm machine: what the resolution is quoted
@@ -40,38 +42,166 @@ WORTH_FINDING = 1.5
 
 @dataclass(frozen=True)
 class ReportSection:
-    """`name` in files and directories, `title` in the document, `suite` whose short version it
-    runs. `whole`: each of its conditions answers a question of its own, so none is left out."""
+    """`name` in files and directories, `title` in the document, `question` that it answers, `suite`
+    whose short version it runs. `whole`: each of its conditions answers a question of its own, so
+    none is left out. `workloads` and `at` (`FACTOR=LEVEL`): what of the suite it runs, the short
+    version's where there are none."""
 
     name: str
     title: str
+    question: str
     suite: str
     whole: bool = False
+    workloads: tuple[str, ...] = ()
+    at: tuple[str, ...] = ()
+
+
+def _levels(factor: str, *levels: str | float) -> tuple[str, ...]:
+    return tuple(f"{factor}={level}" for level in levels)
 
 
 TSC = (
-    ReportSection("pubsub", "Single machine, by message type", "galactic-2020/pubsub"),
-    ReportSection("mininet", "Adverse networks", "galactic-2020/mininet"),
-    ReportSection("robots", "Three robots and what each of them needs", "three-robots", whole=True),
-    ReportSection("robot", "A whole robot on one board", "robot"),
-    ReportSection("services", "Services", "services"),
-    ReportSection("cameras", "Cameras and shared memory", "gscam-2025"),
-    ReportSection("wifi", "WiFi", "galactic-2020/wifi"),
-    ReportSection("discovery", "Discovery", "fastdds-2021/discovery"),
-    ReportSection("scaling", "Scaling", "fastdds-2021/scaling"),
-    ReportSection("pipelines", "Pipelines", "pipeline-2021"),
-    ReportSection("spin", "An empty node", "galactic-2020/spin"),
-    ReportSection("interop", "Interoperability", "galactic-2020/interop"),
-    ReportSection("layers", "Layers of ROS 2", "pipeline-2021/layers"),
-    ReportSection("containers", "Containers on one robot", "features/containers"),
-    ReportSection("priority", "Control beside bulk on a thin link", "degraded/priority"),
-    ReportSection("security", "Security", "features/security"),
-    ReportSection("bring-up", "Bringing up lifecycle nodes", "features/bring-up"),
-    ReportSection("recorder", "A recorder beside five cameras", "features/recorder"),
     ReportSection(
-        "ros-variables", "ROS variables, obeyed or not", "features/ros-variables", whole=True
+        "pubsub",
+        "Message sizes on one machine",
+        "How long does a message of 1 KB to 8 MB take within one process and between two?",
+        "galactic-2020/pubsub",
+        workloads=("robot",),
+        at=_levels("message", "Array1k", "PointCloud512k", "Array2m", "Array8m"),
     ),
-    ReportSection("one-way", "Adverse networks, loss as labelled", "galactic-2020/mininet-one-way"),
+    ReportSection(
+        "mininet",
+        "Thin and lossy links",
+        "What arrives, and when, over 54 and 300 Mbit/s without loss and with 10 and 20 %?",
+        "galactic-2020/mininet",
+        at=(
+            *_levels("message", "Array1k"),
+            *_levels("network.rate_mbps", 54, 300),
+            *_levels("network.loss", 0.0, 0.1, 0.2),
+        ),
+    ),
+    ReportSection(
+        "robots",
+        "Three robots",
+        "Which carries all the traffic of a small board, of four cameras, of a robot over WiFi?",
+        "three-robots",
+        whole=True,
+    ),
+    ReportSection(
+        "robot",
+        "A whole robot on one board",
+        "What becomes of seven streams at their usual rates, all at once?",
+        "robot",
+    ),
+    ReportSection(
+        "services",
+        "Services",
+        "How long does a call take, of one client, of ten, and with a large reply?",
+        "services",
+    ),
+    ReportSection(
+        "cameras",
+        "Cameras",
+        "Up to which picture and rate does a camera's every frame arrive, up to 4K?",
+        "gscam-2025",
+    ),
+    ReportSection(
+        "wifi",
+        "WiFi below, at and above its limit",
+        "What arrives of 80, 100 and 120 images a second over good and poorer air?",
+        "galactic-2020/wifi",
+        at=(*_levels("network", "home", "home_poorer"), *_levels("rate_hz", 80, 100, 120)),
+    ),
+    ReportSection(
+        "discovery",
+        "Discovery",
+        "How long until 2, 8 and 16 hosts know each other, and 4 over a lossy air?",
+        "fastdds-2021/discovery",
+        workloads=("nodes_2", "nodes_8", "nodes_16", "air"),
+    ),
+    ReportSection(
+        "fleet",
+        "Robots that share the air",
+        "What is left for data where two and four robots share one medium?",
+        "degraded/fleet",
+    ),
+    ReportSection(
+        "scaling",
+        "Many topics",
+        "What do 1 and 10 topics between two processes cost, small and large?",
+        "fastdds-2021/scaling",
+    ),
+    ReportSection(
+        "pipelines",
+        "Chains of nodes",
+        "How long does a message take through chains of 3 and of 15 nodes?",
+        "pipeline-2021",
+        at=(*_levels("relays", 1, 13), *_levels("reliability", "reliable")),
+    ),
+    ReportSection(
+        "spin", "An empty node", "What does a node cost that does nothing?", "galactic-2020/spin"
+    ),
+    ReportSection(
+        "interop",
+        "Interoperability",
+        "Which pairs of two middlewares understand each other?",
+        "galactic-2020/interop",
+    ),
+    ReportSection(
+        "layers",
+        "Layers of ROS 2",
+        "Where in rclcpp, rcl, rmw and the library does a message's time go?",
+        "pipeline-2021/layers",
+    ),
+    ReportSection(
+        "maps",
+        "Who comes late",
+        "How soon does a late reader have what was latched?",
+        "late-joiner",
+    ),
+    ReportSection(
+        "containers",
+        "Containers on one robot",
+        "Does a camera still arrive where driver and reader share no memory?",
+        "features/containers",
+    ),
+    ReportSection(
+        "priority",
+        "Control beside bulk on a thin link",
+        "What becomes of commands beside a camera that does not fit?",
+        "degraded/priority",
+    ),
+    ReportSection(
+        "security",
+        "Security",
+        "What do encryption and the handshake cost, and does every RMW offer them?",
+        "features/security",
+    ),
+    ReportSection(
+        "bring-up",
+        "Bringing up lifecycle nodes",
+        "How long until 5 and 20 lifecycle nodes are active, and which never are?",
+        "features/bring-up",
+    ),
+    ReportSection(
+        "recorder",
+        "A recorder beside five cameras",
+        "What does a recorder take from who drives, and does it record every frame?",
+        "features/recorder",
+    ),
+    ReportSection(
+        "ros-variables",
+        "ROS variables, obeyed or not",
+        "Which of the variables that ROS documents does each RMW obey?",
+        "features/ros-variables",
+        whole=True,
+    ),
+    ReportSection(
+        "one-way",
+        "Lossy links, loss as labelled",
+        "The same as thin and lossy links, where a label of 10 % is 10 % one way?",
+        "galactic-2020/mininet-one-way",
+    ),
 )
 """In the order of importance: the first are the last to be left out."""
 WITHOUT_RUNS = {
@@ -83,23 +213,6 @@ WITHOUT_RUNS = {
 }
 """What a report has besides, in which nothing runs, and the verb that makes it."""
 EVALUATIONS = {"tsc": TSC}
-
-
-@dataclass(frozen=True)
-class RobotLimits:
-    """A robot whose limits are shipped (limits/NAME.yaml), and the section and its workload that
-    answer for it."""
-
-    limits: str
-    section: str
-    workload: str
-
-
-NEEDS = (
-    RobotLimits("small-board", "robots", "small_board"),
-    RobotLimits("four-cameras", "robots", "four_cameras"),
-    RobotLimits("over-wifi", "robots", "over_wifi"),
-)
 
 
 @dataclass(frozen=True)
@@ -246,14 +359,31 @@ def costs(
     return found, absent
 
 
+def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner, Request]:
+    """What runs the section, and by whom it is planned."""
+    path = find(section.suite)
+    text = read(path)
+    request = Request(
+        str(path.absolute()),
+        seed,
+        workloads=section.workloads,
+        shortened=KEY in plain(text, where=section.suite),
+        at=section.at,
+    )
+    return Planner(text, request.suite_file, choice), request
+
+
+def cells_of(section: ReportSection) -> tuple[Cell, ...]:
+    """All cells that it may run."""
+    planner, request = _request(section, 0, NO_CHOICE)
+    return planner.chosen(request)[1]
+
+
 def _cost(
     section: ReportSection, machine: MachineLimits, seed: int, choice: Choice, machines: int
 ) -> SectionCost:
-    path = find(section.suite)
-    text = read(path)
-    short = "short" in plain(text, where=section.suite)
-    request = Request(str(path.absolute()), seed, None, (), (), {}, short, None)
-    planner = Planner(text, request.suite_file, choice)
+    planner, request = _request(section, seed, choice)
+    short = request.shortened
     request, _ = planner.without_absent(request)
     suite, cells = planner.chosen(request)
     lacking = planner.described(request, NAMESPACES)

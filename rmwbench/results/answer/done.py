@@ -59,6 +59,8 @@ def void(campaign: CampaignFacts) -> str | None:
     if not count:
         return None
     rules = _by_rule(trials.voided_by)
+    if sum(trials.voided_by.values()) > count:
+        rules += "; some by several"
     again = (
         ""
         if not repeated

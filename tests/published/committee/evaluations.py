@@ -6,14 +6,26 @@ import shutil
 from pathlib import Path
 
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection, begin
-from rmwbench.published.committee.sections import RobotLimits
+from rmwbench.published.committee.needs import Need, NeedCase
 from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.support import network_bundle, synthetic_bundle
 
 TOO_LONG = PlannedSection("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
 NEEDS = (
-    RobotLimits("small-board", "robot", "camera"),
-    RobotLimits("over-wifi", "scaling", "over_wifi"),
+    Need(
+        need="board",
+        title="A small robot",
+        cases=[
+            NeedCase(section="robot", workload="camera", title="a camera", limits="small-board")
+        ],
+    ),
+    Need(
+        need="wifi",
+        title="A robot over WiFi",
+        cases=[
+            NeedCase(section="scaling", workload="over_wifi", title="steered", limits="over-wifi")
+        ],
+    ),
 )
 UNABLE = PlannedSection(
     "layers", "Layers of ROS 2", "pipeline-2021/layers", False, 0, 0.0, 0.0, "no ROS 2 is sourced"

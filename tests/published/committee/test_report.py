@@ -9,10 +9,19 @@ import tempfile
 
 import pytest
 
+from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
+from rmwbench.published.committee import conclusions, consistency, versions
 from rmwbench.published.committee import report_page as page
 from rmwbench.published.committee import report_text as markdown
-from rmwbench.published.committee.report_parts import CommunityPart, candidate, gather, standings
+from rmwbench.published.committee.report_parts import (
+    CommunityPart,
+    SectionGroup,
+    candidate,
+    gather,
+    groups_of,
+    standings,
+)
 from rmwbench.published.community import admission
 from rmwbench.published.community.community_views import view_of
 from rmwbench.results.model import Conclusion
@@ -61,17 +70,34 @@ def section(text, title):
     return text.partition(f"\n## {title}\n")[2].partition("\n## ")[0]
 
 
+def of(part, shown):
+    """The part with another answer, in one group."""
+    return dataclasses.replace(part, shown=shown, groups=(SectionGroup(title="", shown=shown),))
+
+
 def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, text):
     assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
-    summary = section(text, "Summary")
+    rows = section(text, versions.TITLE).partition("### Not measured\n")[2]
     assert (
         "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench published report tsc "
-        "--budget 25m" in summary
+        "--budget 25m" in rows
     )
-    assert (
-        "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in summary
-    )
-    assert section(text, "Scaling").strip().startswith("Not measured: the budget of 10 min")
+    assert "| Layers of ROS 2 | no ROS 2 is sourced | `rmwbench run pipeline-2021/layers` |" in rows
+    assert "\n## Scaling\n" not in text
+
+
+def test_a_section_is_its_question_its_table_and_what_runs_it_again(report, text):
+    told = section(text, "Single machine, by message type")
+    assert "*How long does a message of 1 KB to 8 MB take" in told
+    assert "again: `rmwbench run quick --short`" in told
+    assert "**Bold** is" not in told and "Bold is best" in told
+
+
+def test_versions_and_machines_stand_on_a_page_of_their_own(report, text):
+    told = section(text, versions.TITLE)
+    assert "| zenoh | 1.0.0-fixture |" in told or "| zenoh |" in told
+    trials = sum(part.answer.campaign.trials.done for part in report.measured)
+    assert f"| 2026-11-21 | 2 | {trials} |" in told
 
 
 def test_ros_variables_are_told_by_who_obeys(report):
@@ -80,10 +106,10 @@ def test_ros_variables_are_told_by_who_obeys(report):
         workloads=(),
         ros_variables=table({"a": OBEDIENT, "b": DEAF_TO_ALL}),
     )
-    part = dataclasses.replace(report.parts[0], shown=shown)
+    part = of(report.parts[0], shown)
     told = markdown.render(dataclasses.replace(report, parts=(part,)), {})
-    assert "a: 2 obeyed. b: 1 not obeyed" in section(told, "Summary")
     own = section(told, part.section.title)
+    assert "a: 2 obeyed. b: 1 not obeyed" in own
     assert "\n### ROS variables, obeyed or not\n" in own and "✗ not obeyed 250 of 250" in own
 
 
@@ -99,30 +125,52 @@ def test_standings_count_every_verdict_of_every_candidate_once(report):
         assert one.counts == {name: verdicts.count(name) for name in set(verdicts)}
 
 
-def test_rmws_are_judged_among_themselves(tmp_path):
-    """A committee chooses one of them: that all are slower than iceoryx2 tells it nothing."""
+def rmws():
+    """Two arms of the fixture as RMWs."""
     as_rmw = {"zenoh untouched": "rclcpp/zenoh", "fastdds tuned": "rclcpp/fastrtps"}
-    arms = tuple(
+    return tuple(
         dataclasses.replace(arm, arm=as_rmw[arm.arm], layer="rclcpp") if arm.arm in as_rmw else arm
         for arm in synthetic_bundle.ARMS
     )
-    report = gather(evaluations.make(tmp_path / "tsc", arms), TITLE, [], ())
-    (part, _) = report.measured
-    found = {arm.arm for workload in part.of_rmws.workloads for arm in workload.arms}
-    assert found == {"floor futex", *as_rmw.values()}
-    told = {one.arm: one.counts for one in report.rmw_standings}
-    assert told.keys() == set(as_rmw.values())
-    assert told["rclcpp/zenoh"]["best"] > 0
-    summary = section(markdown.render(report, {}), "Summary")
-    among, _, of_all = summary.partition("### All candidates")
-    assert "### ROS 2's RMWs among themselves" in among and "iceoryx2" not in among
-    assert "iceoryx2" in of_all
-    assert report.document()["rmw_standings"]
 
 
-def test_without_two_rmws_there_is_nothing_to_choose(report, text):
-    assert all(part.of_rmws is None for part in report.parts)
-    assert "among themselves" not in text
+def test_rmws_are_judged_among_themselves_and_alone_concluded_of(tmp_path):
+    """A committee chooses one of them: that all are slower than iceoryx2 tells it nothing."""
+    report = gather(evaluations.make(tmp_path / "tsc", rmws()), TITLE, [], evaluations.NEEDS)
+    part = report.measured[0]
+    (group,) = part.groups
+    found = {arm.arm for workload in group.shown.workloads for arm in workload.arms}
+    assert found == {"floor futex", "rclcpp/zenoh", "rclcpp/fastrtps"}
+    told = {one.arm: one.counts for one in report.standings}
+    assert told.keys() == {"rclcpp/zenoh", "rclcpp/fastrtps"} and told["rclcpp/zenoh"]["best"] > 0
+    text = markdown.render(report, {})
+    assert "iceoryx2" not in section(text, "Conclusions")
+    assert "| need | rclcpp/zenoh | rclcpp/fastrtps |" in section(text, "Conclusions")
+    assert consistency.check(report, text) == []
+
+
+def test_with_and_without_security_are_never_in_one_list(session):
+    part = gather(session, TITLE, [], ()).measured[0]
+    arms = dict(part.arms)
+    secure = next(name for name in arms if name.startswith("zenoh"))
+    arms[secure] = dataclasses.replace(arms[secure], modes={"security": True})
+    groups = list(groups_of(Bundle(session.place(part.section)), part.answer, arms))
+    assert [group.title for group in groups] == ["without security", "with security"] or [
+        group.title for group in groups
+    ] == ["with security", "without security"]
+    for group in groups:
+        names = {
+            arm.arm
+            for workload in group.shown.workloads
+            for arm in workload.arms
+            if arm.role != "floor"
+        }
+        assert (names == {secure}) is (group.title == "with security")
+
+
+def test_without_rmws_all_are_candidates(report, text):
+    assert [len(part.groups) for part in report.measured] == [1, 1]
+    assert "iceoryx2" in section(text, "Conclusions")
 
 
 def test_what_is_as_installed_is_one_candidate_however_suites_call_it(report):
@@ -151,12 +199,14 @@ def test_every_number_of_a_table_is_in_its_campaign(report, text):
 
 def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
     asked, absent = report.needs
-    assert asked.decided is not None and asked.decided.machines[0].candidates
-    assert asked.decided.limits.of.workload == "camera"
-    assert absent.decided is None and absent.why == report.parts[2].why  # its section did not fit
-    summary = section(text, "Summary")
-    assert "| a small robot on one board | " in summary
-    assert "| a robot that is steered over WiFi | – | not known |" in summary
+    assert asked.candidates and all(one.answer.limits for one in asked.candidates)
+    assert not absent.candidates and absent.why == report.parts[2].why  # its section did not fit
+    told = section(text, "Conclusions")
+    assert f"- **A robot over WiFi.** Nothing is known: {absent.why}." in told
+    assert "| A robot over WiFi | ? |" in told
+    limits = section(text, conclusions.LIMITS_TITLE)
+    for one in asked.candidates:
+        assert f"| A small robot: a camera | {one.candidate} | {one.outcome} |" in limits
 
 
 def test_a_section_without_a_good_trial_is_not_called_measured(tmp_path, session):
@@ -202,7 +252,7 @@ def test_a_network_section_has_its_matrix_of_outcomes(tmp_path):
     if report.parts[1].answer.outcomes:
         assert "### What becomes of each condition" in told
     else:
-        assert "**Bold** is best" in told
+        assert "Bold is best" in told
 
 
 def test_the_page_holds_its_pictures_and_asks_for_nothing(session, text):
@@ -287,9 +337,7 @@ def test_what_was_measured_so_far_is_a_report_too(session, tmp_path, capsys):
     assert capsys.readouterr().out.splitlines()[:2] == [
         f"report: {copied.directory / name}" for name in ("report.md", "report.html")
     ]
-    assert "Not measured: it was not run yet" in section(
-        (copied.directory / "report.md").read_text(), "Services"
-    )
+    assert "| Services | it was not run yet |" in (copied.directory / "report.md").read_text()
     assert "into its own directory" in error_of(
         capsys, "report", copied.directory, "--out", tmp_path / "mine.html"
     )
@@ -333,24 +381,21 @@ def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
     with_few = dataclasses.replace(camera, arms=arms)
 
     def with_workloads(*workloads):
-        return dataclasses.replace(
-            part, shown=dataclasses.replace(part.answer, workloads=workloads)
-        )
+        return of(part, dataclasses.replace(part.answer, workloads=workloads))
 
     few = with_workloads(with_few)
     told = markdown.render(dataclasses.replace(report, parts=(few,), standings=()), {})
     said = "Nothing can be said: 4 blocks at most, and fewer than 5 decide nothing."
-    assert said in section(told, "Summary") and said in section(told, part.section.title)
+    assert said in section(told, part.section.title)
     assert standings([few.answer]) == []
     both = with_workloads(with_few, dataclasses.replace(camera, workload="other"))
     told = markdown.render(dataclasses.replace(report, parts=(both,)), {})
-    assert "Of 1 of 2 conditions nothing can be said: 4 blocks at most" in section(told, "Summary")
+    said = "Of 1 of 2 conditions nothing can be said: 4 blocks at most"
+    assert said in section(told, part.section.title)
 
 
-def test_candidates_of_many_sections_stand_in_the_summary(report, text):
-    table = (
-        section(text, "Summary").partition("### Where each candidate stands")[2].partition("###")[0]
-    )
+def test_candidates_of_many_sections_stand_in_the_appendix(report, text):
+    table = section(text, "Appendix: where each candidate stands")
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
     wanted = [one for one in report.standings if one.sections == 2]
     assert [row[0].removeprefix("| ") for row in rows] == [one.arm for one in wanted] and wanted
@@ -394,7 +439,8 @@ def test_unlike_topics_have_a_table_of_their_own(report):
         for name in ("front", "rear")
     )
     robot = dataclasses.replace(camera, topics=topics, title="four cameras")
-    told = list(markdown._primary(dataclasses.replace(shown, workloads=(robot,))))
+    blocks = markdown._primary(dataclasses.replace(shown, workloads=(robot,)))
+    told = list(markdown.render_blocks(blocks, level=3))
     assert told[0].startswith("four cameras: response latency, median, by topic. ★ best")
     rows = [line for line in told if line.startswith("| ")]
     assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera.arms)
@@ -409,10 +455,10 @@ def test_an_outdated_middleware_has_one_name_and_a_line_that_explains_it(report,
         "- fastdds is version 2.9.1-fixture, released 2022-12-20, more than 18 months before the "
         "newest beside it; tables of the sections' own pages call it fastdds 2.9."
     )
-    assert explained in text.partition("\n## ")[0]
+    assert explained in section(text, versions.TITLE)
 
 
-def test_a_summary_advises_nobody_where_every_candidate_loses_its_messages(report):
+def test_a_section_advises_nobody_where_every_candidate_loses_its_messages(report):
     part = report.parts[1]
     (camera,) = part.answer.workloads
 
@@ -422,16 +468,14 @@ def test_a_summary_advises_nobody_where_every_candidate_loses_its_messages(repor
         return dataclasses.replace(arm, metrics=metrics)
 
     flood = dataclasses.replace(camera, arms=tuple(map(losing, camera.arms)))
-    shown = dataclasses.replace(part.answer, workloads=(flood,))
-    parts = (dataclasses.replace(part, shown=shown),)
+    parts = (of(part, dataclasses.replace(part.answer, workloads=(flood,))),)
     told = markdown.render(dataclasses.replace(report, parts=parts, needs=()), {})
-    for title in ("Summary", part.section.title):
-        own = section(told, title)
-        assert "No candidate carries this: iceoryx2 event loses 50 % of its messages, " in own
-        assert "Take " not in own
+    own = section(told, part.section.title)
+    assert "No candidate carries this: iceoryx2 event loses 50 % of its messages, " in own
+    assert "Take " not in own
 
 
-def test_a_summary_names_the_conditions_that_ran(tmp_path, session):
+def test_a_title_names_the_conditions_that_ran(tmp_path, session):
     copied = evaluations.copy(session, tmp_path / "copy")
     path = copied.place(copied.sections[1]) / "campaign.json"
     campaign = json.loads(path.read_text())
@@ -440,10 +484,14 @@ def test_a_summary_names_the_conditions_that_ran(tmp_path, session):
         "text": "Not run within 1 min: 2 of 3 comparisons",
     }
     path.write_text(json.dumps(campaign))
-    summary = section(markdown.render(gather(copied, TITLE, [], ()), {}), "Summary")
-    ran = "- **A whole robot on one board (camera; imu and pointcloud were not run).** "
-    assert ran in summary
-    assert "- **Single machine, by message type.** " in summary
+    report = gather(copied, TITLE, [], ())
+    text = markdown.render(report, {})
+    title = "A whole robot on one board (camera; imu and pointcloud were not run)"
+    assert f"\n## {title}\n" in text and "\n## Single machine, by message type\n" in text
+    assert consistency.check(report, text) == []
+    claims_all = text.replace(f"## {title}", "## A whole robot on one board")
+    (finding,) = consistency.check(report, claims_all)
+    assert finding.code is consistency.Contradiction.TITLE
 
 
 def test_a_caution_names_the_sections_that_it_is_of(report):

@@ -11,20 +11,19 @@ from hypothesis import strategies as st
 
 from rmwbench.campaign.plan.plan import blocks_within
 from rmwbench.published.committee.evaluation_session import begin
+from rmwbench.published.committee.needs import shipped_needs
 from rmwbench.published.committee.sections import (
     EVALUATIONS,
     MOST_BLOCKS,
-    NEEDS,
     BudgetShare,
     ReportSection,
     SectionCondition,
     SectionCost,
+    cells_of,
     share,
 )
 from rmwbench.suite.file.candidate_list import NO_CHOICE
-from rmwbench.suite.file.limits_file import read_limits
-from rmwbench.suite.file.load import load
-from rmwbench.suite.file.places import limits_directory, shipped_suites
+from rmwbench.suite.file.places import shipped_suites
 from tests.support.command import rmwbench
 
 
@@ -33,7 +32,7 @@ def cost(name, block_s, least=5, conditions=1, contenders=4, whole=False):
     made = tuple(
         SectionCondition(f"{name} {place}", block_s, contenders) for place in range(conditions)
     )
-    return SectionCost(ReportSection(name, name, name, whole), made, least, ("a", "b"))
+    return SectionCost(ReportSection(name, name, name, name, whole), made, least, ("a", "b"))
 
 
 SEVERAL = st.lists(
@@ -144,13 +143,19 @@ def test_time_goes_to_whoever_tells_apart_the_least():
     assert abs(math.log(many.resolves / few.resolves)) < 0.03
 
 
-def test_every_need_has_its_limits_and_its_workload():
-    for need in NEEDS:
-        limits = read_limits(limits_directory() / f"{need.limits}.yaml")
-        (section,) = {one for one in EVALUATIONS["tsc"] if one.name == need.section}
-        suite = load(section.suite)
-        assert section.whole and need.workload in {workload.name for workload in suite.workloads}
-        assert limits.limits == need.limits
+def test_every_case_of_a_need_is_a_condition_that_its_section_runs():
+    sections = {one.name: one for one in EVALUATIONS["tsc"]}
+    for need in shipped_needs():
+        for case in need.cases:
+            limits = case.read()
+            assert limits.acceptable or limits.topics
+            asking = [
+                cell
+                for cell in cells_of(sections[case.section])
+                if limits.of.has(cell.workload.name, cell.factors)
+                and case.modes.items() <= (cell.arm.modes or {}).items()
+            ]
+            assert asking, (need.need, case.title)
 
 
 def test_every_section_is_a_suite_that_exists():

@@ -5,6 +5,7 @@ from math import inf
 
 from rmwbench.analysis.metrics.glossary.metric import (
     GROWTH,
+    LIMIT,
     LOWER,
     NOTHING_COUNTED,
     PRIMARY,
@@ -26,7 +27,7 @@ METRICS = (
         "one is active; infinite where one never is within the window. Starting the programs is "
         "not in it, opening their sessions is.",
         heading="all",
-        use=PRIMARY | GROWTH,
+        use=LIMIT | PRIMARY | GROWTH,
         failed=inf,
     ),
     _metric(

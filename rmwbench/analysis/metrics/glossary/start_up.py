@@ -30,7 +30,7 @@ METRICS = (
         "ns",
         "positive",
         "From the last endpoint's creation until every endpoint sees all its peers.",
-        use=PRIMARY | EFFECT,
+        use=LIMIT | PRIMARY | EFFECT,
         clocks=Clocks.EVENTS,
         failed=inf,
     ),
@@ -65,7 +65,7 @@ METRICS = (
         "From the command that creates the endpoints until every endpoint sees all its peers: how "
         "long a system of many nodes takes to come up, once its processes run and their sessions "
         "are open.",
-        use=PRIMARY | GROWTH,
+        use=LIMIT | PRIMARY | GROWTH,
         clocks=Clocks.EVENTS,
         failed=inf,
     ),
@@ -77,7 +77,7 @@ METRICS = (
         "From the command that opens the sessions until every endpoint sees all its peers, as the "
         "orchestrator saw it: what a session does while it opens (a TLS handshake, the making of a "
         "trial's keys) is in it.",
-        use=PRIMARY | EFFECT,
+        use=LIMIT | PRIMARY | EFFECT,
         failed=inf,
     ),
     _metric(

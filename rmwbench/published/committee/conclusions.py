@@ -1,0 +1,245 @@
+"""The page of conclusions of a committee's report: per need who meets it, by the number that
+decides, and what a default costs whoever has another need.
+
+Every sentence is made of facts (`NeedFact`), which `consistency.py` holds against the finished
+document. No sentence recommends a default: what a committee weighs is not measured here.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from rmwbench.analysis.verdicts.limit_outcomes import Outcome
+from rmwbench.published.committee.needs import CaseAnswer, Judged, Mark, NeedAnswer
+from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
+from rmwbench.results.answer.facts import names
+from rmwbench.results.decide import decide_words
+from rmwbench.words.numbers import counted
+
+TITLE = "Who meets which need"
+LIMITS_TITLE = "Appendix: the limits of each need"
+KEY = (
+    "✓ meets every limit of the need; ! meets those of one of its cases, and those of another it "
+    "misses or is not shown to meet; ✗ misses one; ? is open, or was not measured. The limits of "
+    "each need stand in the appendix, with every number."
+)
+NOT_CONCLUDED = (
+    "A verdict holds for this machine, these versions and these configurations; another machine "
+    "may order them otherwise.",
+    "Open says that these trials do not tell, not that two candidates are equal.",
+    "The limits of the needs are ours. Who has others changes them, and runs `rmwbench decide`.",
+    "Each section has its own error budget of 5 %: of twenty sections in which nothing differs, "
+    "one says that something does.",
+    "What earlier reports said was measured with other versions on other machines: a difference to "
+    "them is not a trend.",
+)
+_WORTH = (Mark.MISSES, Mark.UNKNOWN, Mark.PARTLY, Mark.MEETS)
+"""From the least that a candidate may be said to do for a need to the most."""
+
+
+@dataclass(frozen=True)
+class NeedFact:
+    """A candidate's mark for a need, as a sentence says it."""
+
+    need: str
+    candidate: str
+    mark: Mark
+
+
+@dataclass(frozen=True)
+class NeedSentence:
+    """What is said of a need. `facts`: of the candidates that it names."""
+
+    title: str
+    text: str
+    facts: tuple[NeedFact, ...]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A middleware of which a committee chooses: `candidate` as installed, and the `tuned` ones of
+    the same."""
+
+    middleware: str
+    candidate: str
+    tuned: tuple[str, ...]
+
+
+def subjects(needs: Sequence[NeedAnswer]) -> tuple[Column, ...]:
+    """ROS 2's RMWs where there is one, for no node can take anything else; else all."""
+    found = [one for need in needs for one in need.candidates]
+    chosen = [one for one in found if one.arm.is_rmw] or found
+    columns = []
+    for middleware in dict.fromkeys(one.arm.middleware for one in chosen):
+        own = [one for one in chosen if one.arm.middleware == middleware]
+        installed = dict.fromkeys(one.candidate for one in own if one.as_installed)
+        tuned = dict.fromkeys(one.candidate for one in own if not one.as_installed)
+        name = min(installed or tuned, key=len)
+        columns.append(Column(middleware, name, tuple(tuned)))
+    return tuple(columns)
+
+
+def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
+    columns = subjects(needs)
+    for need in needs:
+        said, facts = [], []
+        for column in columns:
+            for one in _worth_naming(need, column):
+                said.append(_clause(need, one))
+                facts.append(NeedFact(need.need.need, one.candidate, need.mark(one.candidate)))
+        text = " ".join(said) if said else f"Nothing is known: {need.why or 'nothing was judged'}."
+        yield NeedSentence(need.need.title, text, tuple(facts))
+
+
+def _worth_naming(need: NeedAnswer, column: Column) -> Iterator[Judged]:
+    """As installed, and of what is tuned the first that does more."""
+    own = [one for one in need.candidates if one.arm.middleware == column.middleware]
+    installed = [one for one in own if one.as_installed]
+    yield from installed[:1]
+    least = _worth(need, installed[0]) if installed else -1
+    better = [one for one in own if not one.as_installed and _worth(need, one) > least]
+    if better:
+        yield max(better, key=lambda one: _worth(need, one))
+
+
+def _worth(need: NeedAnswer, one: Judged) -> int:
+    return _WORTH.index(need.mark(one.candidate))
+
+
+def _clause(need: NeedAnswer, one: Judged) -> str:
+    """`rclcpp/zenoh misses it with four of 1280 × 720 at 30 Hz: CPU 0.906 cores …`"""
+    decisive = need.decisive(one.candidate)
+    assert decisive is not None, "a candidate stands in a case"
+    case, judged = decisive
+    where = f" ({case.case.title})" if len(need.cases) > 1 else ""
+    mark, reason = need.mark(one.candidate), decide_words.reason(judged.answer)
+    name = one.candidate
+    if mark is Mark.MEETS:
+        return f"{name} meets it; nearest{where}: {_nearest(need, one)}."
+    if mark is Mark.PARTLY:
+        met = [of.case.title for of in _met(need, name)]
+        missed = [of.case.title for of in need.cases if of.of(name) is None]
+        if missed:
+            return f"{name} meets it with {names(met)}; {names(missed)} was not measured."
+        return f"{name} meets it with {names(met)}, and {_outcome(judged)}{where}: {reason}."
+    return f"{name} {_outcome(judged)}{where}: {reason}."
+
+
+def _outcome(judged: Judged) -> str:
+    return "misses it" if judged.outcome is Outcome.MISSES else "is open"
+
+
+def _met(need: NeedAnswer, candidate: str) -> list[CaseAnswer]:
+    return [
+        case
+        for case in need.cases
+        if (one := case.of(candidate)) is not None and one.outcome is Outcome.MEETS
+    ]
+
+
+def _nearest(need: NeedAnswer, one: Judged) -> str:
+    """The limit that has the least room, over all cases."""
+    measured = [
+        met
+        for case in need.cases
+        if (found := case.of(one.candidate)) is not None
+        for met in found.answer.limits
+        if met.measured is not None
+    ]
+    return decide_words.measured(max(measured, key=lambda met: decide_words.times(met) or 0.0))
+
+
+def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
+    """What a default costs, in three sentences: how many needs each meets as installed, which only
+    another meets, and what none meets."""
+    columns = subjects(needs)
+    known = [need for need in needs if need.candidates]
+    if not known:
+        return
+    met = {
+        column.candidate: [n for n in known if _mark(n, column) is Mark.MEETS] for column in columns
+    }
+    counts = [f"{name} meets {len(found)}" for name, found in met.items()]
+    unknown = len(needs) - len(known)
+    rest = f"; of {counted(unknown, 'need')} nothing is known" if unknown else ""
+    yield f"As installed, {names(counts)} of {counted(len(known), 'measured need')}{rest}."
+    gives_up = []
+    for column in columns:
+        lost = [
+            need
+            for need in known
+            if _mark(need, column) is Mark.MISSES and any(need in found for found in met.values())
+        ]
+        if lost:
+            gives_up.append(f"{column.candidate} misses {_listed(lost)}")
+    if gives_up:
+        yield f"Of what another meets as installed, {'; '.join(gives_up)}."
+    nobody = [
+        need for need in known if all(_mark(need, column) is not Mark.MEETS for column in columns)
+    ]
+    if nobody:
+        yield f"As installed, no candidate is shown to meet {_listed(nobody)}."
+
+
+def _listed(needs: Sequence[NeedAnswer]) -> str:
+    """`“cameras on one board”, “lidar and maps”`: titles have words of their own between them."""
+    return names([f"“{need.need.title[0].lower()}{need.need.title[1:]}”" for need in needs])
+
+
+def _mark(need: NeedAnswer, column: Column) -> Mark:
+    """As installed; unknown where it was not measured so."""
+    own = [
+        one
+        for one in need.candidates
+        if one.arm.middleware == column.middleware and one.as_installed
+    ]
+    return need.mark(own[0].candidate) if own else Mark.UNKNOWN
+
+
+def page(needs: Sequence[NeedAnswer]) -> Iterator[Block]:
+    yield Items([Text(one.text, lead=f"{one.title}.") for one in sentences(needs)])
+    columns = subjects(needs)
+    if columns:
+        yield Section(title=TITLE, blocks=[_marks(needs, columns), Text(KEY)])
+    trade = list(default_sentences(needs))
+    if trade:
+        yield Section(title="If there must be one default", blocks=[Text(" ".join(trade))])
+    yield Section(title="What not to conclude", blocks=[Items(NOT_CONCLUDED)])
+
+
+def _marks(needs: Iterable[NeedAnswer], columns: Sequence[Column]) -> Table:
+    heads = ("need", *(column.candidate for column in columns))
+    return Table(
+        heads, [[need.need.title, *(_cell(need, one) for one in columns)] for need in needs]
+    )
+
+
+def _cell(need: NeedAnswer, column: Column) -> TableCell:
+    mark = _mark(need, column)
+    own = [one.candidate for one in need.candidates if one.arm.middleware == column.middleware]
+    tuned = [name for name in column.tuned if name in own]
+    best = max(tuned, key=lambda name: _WORTH.index(need.mark(name)), default=None)
+    if best is None or _WORTH.index(need.mark(best)) <= _WORTH.index(mark):
+        return TableCell(mark)
+    return TableCell(f"{mark}, {best} {need.mark(best)}")
+
+
+def limits_table(needs: Iterable[NeedAnswer]) -> Table:
+    """Every candidate in every case of every need: outcome, probability, and the number behind
+    it."""
+    rows: list[list[TableCell | str]] = []
+    for need in needs:
+        for case in need.cases:
+            title = f"{need.need.title}: {case.case.title}"
+            if case.why is not None:
+                rows.append([title, "–", "not known", "–", case.why])
+            for one in case.judged:
+                rows.append(
+                    [
+                        title,
+                        one.candidate,
+                        str(one.outcome),
+                        decide_words.probability(one.answer.probability),
+                        decide_words.reason(one.answer),
+                    ]
+                )
+    return Table(("need: case", "candidate", "all limits", "P", "because"), rows)

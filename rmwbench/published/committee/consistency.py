@@ -1,0 +1,154 @@
+"""A committee's document read back: its sentences against its own tables.
+
+What is checked is what readers found wrong in earlier reports: advice beside limits that it misses,
+a loss that another line denies, sums that do not add up, names that nothing measured has, a title
+that promises more than ran, and security in one list with its absence. The text is parsed as its
+readers see it, so a fault of any renderer is found as well.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from itertools import pairwise
+
+from markdown_it import MarkdownIt
+
+from rmwbench.published.committee import conclusions, ran
+from rmwbench.published.committee.needs import Mark
+from rmwbench.published.committee.report_parts import SECURITY, Report, SectionPart
+from rmwbench.results.answer.facts import contenders
+
+
+class Contradiction(StrEnum):
+    """What does not agree in a document."""
+
+    MARK = "a sentence and the table of needs"
+    LIMITS = "a sentence and the table of limits"
+    NAME = "a name and what was measured"
+    SUM = "a sum and its parts"
+    TITLE = "a title and what ran"
+    SECURITY = "security and its absence in one list"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`where`: the need or the section."""
+
+    code: Contradiction
+    where: str
+    what: str
+
+
+Rows = Sequence[Sequence[str]]
+
+
+def check(report: Report, text: str) -> list[Finding]:
+    """`text`: the finished document in Markdown, made of `report`."""
+    read = _Document(text)
+    return [
+        *_needs(report, read),
+        *_names(report),
+        *_sums(report, read),
+        *(one for part in report.measured for one in _section(part, read)),
+    ]
+
+
+def _needs(report: Report, read: "_Document") -> Iterator[Finding]:
+    columns = [one.candidate for one in conclusions.subjects(report.needs)]
+    marks = {row[0]: row[1:] for row in read.table(conclusions.TITLE)}
+    limits = read.table(conclusions.LIMITS_TITLE)
+    for sentence in conclusions.sentences(report.needs):
+        title = sentence.title
+        if f"{title}. {sentence.text}" not in read.plain:
+            yield Finding(Contradiction.MARK, title, "the document lacks its sentence")
+        shown = dict(zip(columns, marks.get(title, ()), strict=False))
+        for fact in sentence.facts:
+            # A tuned candidate stands in the column of its RMW.
+            cell = shown.get(fact.candidate, " ".join(shown.values()))
+            if fact.mark not in cell:
+                yield Finding(Contradiction.MARK, title, f"{fact.candidate}: {fact.mark}, {cell!r}")
+            of_case = [row for row in limits if row[0].startswith(f"{title}: ")]
+            outcomes = {row[2] for row in of_case if row[1] == fact.candidate}
+            if not _agree(fact.mark, outcomes):
+                told = ", ".join(sorted(outcomes)) or "no row"
+                yield Finding(
+                    Contradiction.LIMITS, title, f"{fact.candidate}: {fact.mark}, limits: {told}"
+                )
+
+
+def _agree(mark: Mark, outcomes: set[str]) -> bool:
+    """Whether outcomes of the cases allow the mark of the need."""
+    if mark is Mark.MEETS:
+        return outcomes == {"meets"}
+    if mark is Mark.PARTLY:
+        return "meets" in outcomes
+    return "meets" not in outcomes and ("misses" in outcomes) is (mark is Mark.MISSES)
+
+
+def _names(report: Report) -> Iterator[Finding]:
+    known = {arm.candidate for part in report.measured for arm in part.arms.values()}
+    for sentence in conclusions.sentences(report.needs):
+        for fact in sentence.facts:
+            if fact.candidate not in known:
+                yield Finding(Contradiction.NAME, sentence.title, fact.candidate)
+
+
+def _sums(report: Report, read: "_Document") -> Iterator[Finding]:
+    """The trials of the head are those of all sections; of a section, each total is its parts."""
+    told = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", read.plain)
+    of_sections = sum(part.answer.campaign.trials.done for part in report.measured)
+    if told is None or _number(told[1]) != of_sections:
+        yield Finding(Contradiction.SUM, "head", f"{told and told[0]}: sections have {of_sections}")
+    for part in report.measured:
+        trials = part.answer.campaign.trials
+        if trials.voided_by and sum(trials.voided_by.values()) < trials.void:
+            causes = sum(trials.voided_by.values())
+            yield Finding(
+                Contradiction.SUM, part.section.title, f"{trials.void} void, of causes {causes}"
+            )
+
+
+def _section(part: SectionPart, read: "_Document") -> Iterator[Finding]:
+    title = part.section.title
+    there = ran.words([one.workload for one in part.answer.workloads], part.not_run)
+    heading = f"{title} ({there})" if there else title
+    if heading not in read.headings:
+        yield Finding(Contradiction.TITLE, title, f"no heading says `{heading}`")
+    for group in part.groups:
+        names = {arm.arm for workload in group.shown.workloads for arm in contenders(workload)}
+        secure = {bool(part.arms[name].modes.get(SECURITY)) for name in names if name in part.arms}
+        if len(secure) > 1:
+            yield Finding(Contradiction.SECURITY, title, ", ".join(sorted(names)))
+
+
+def _number(text: str) -> int:
+    return int(re.sub(r"\D", "", text))
+
+
+class _Document:
+    """Markdown as its reader sees it: `plain` text, `headings`, and the tables below each."""
+
+    def __init__(self, text: str):
+        self.headings: list[str] = []
+        self._tables: dict[str, list[list[str]]] = {}
+        lines, row = [], None
+        tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
+        for before, token in pairwise(tokens):
+            if token.type == "tr_open":
+                row = []
+                self._tables.setdefault(self.headings[-1], []).append(row)
+            elif token.type == "tr_close":
+                row = None
+            elif token.type == "inline":
+                words = "".join(one.content for one in token.children or ())
+                lines.append(words)
+                if before.type == "heading_open":
+                    self.headings.append(words)
+                elif row is not None:
+                    row.append(words)
+        self.plain = "\n".join(lines)
+
+    def table(self, heading: str) -> Rows:
+        """The rows of the first table below a heading, without its head."""
+        return self._tables.get(heading, [])[1:]
