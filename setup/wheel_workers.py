@@ -21,7 +21,7 @@ from pathlib import Path
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 VARIABLE = "RMWBENCH_WHEEL"
-INSIDE = "rmwbench/workers"
+INSIDE, ROS2 = "rmwbench/workers", "rmwbench/ros2"
 MACHINES = {62: "x86_64", 183: "aarch64"}
 """ELF's number of a kind of machine → the name that `uname -m` and wheels have for it."""
 LIBRARY, HEADER = "librmwbench_worker.so", "harness/include/rmwbench_worker.h"
@@ -44,12 +44,13 @@ class Workers(BuildHookInterface):
         headers = "".join(_headers(path, machine) for path in files)
         needs = json.dumps(_needs(headers, machine), indent=1, sort_keys=True)
         (stage / "needs.json").write_text(needs + "\n")
-        shutil.copy(Path(self.root, "native", HEADER), stage)
+        native = Path(self.root, "native")
+        shutil.copy(native / HEADER, stage)
         build_data["pure_python"] = False
         build_data["tag"] = f"py3-none-manylinux_{_libc(headers)}_{machine}"
         build_data["force_include"] |= {
             str(path): f"{INSIDE}/{path.name}" for path in stage.iterdir()
-        }
+        } | {str(path): f"{ROS2}/{inside}" for path, inside in _ros2(native)}
 
     def finalize(self, version: str, build_data: dict, artifact_path: str) -> None:
         if hasattr(self, "_stage"):
@@ -74,6 +75,16 @@ def _built(native: Path, built: Path) -> Iterator[Path]:
             sys.exit(f"{built / name}: not built\n  do: make workers")
         else:
             print(f"left out of the wheel: {name} is not built", file=sys.stderr)
+
+
+def _ros2(native: Path) -> Iterator[tuple[Path, Path]]:
+    """What the worker on rclcpp is built from, and where it lies in the wheel
+    (rmwbench/lab/middleware/brought.py)."""
+    for package in ("rmwbench_msgs", "rmwbench_rclcpp"):
+        yield native.parent / "ros2" / package, Path(package)
+    profiles = (f"middlewares/{name}/profiles/tuned.xml" for name in ("cyclonedds", "fastdds"))
+    for name in ("harness/include", *profiles):
+        yield native / name, Path("native", name)
 
 
 def _machine(files: list[Path]) -> str:

@@ -5,11 +5,12 @@ import json
 import platform
 import sys
 from pathlib import Path
+from subprocess import CompletedProcess as Done
 
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import brought, build, find, tool, workspace
+from rmwbench.lab.middleware import brought, build, find, ros2, tool, workspace
 from rmwbench.lab.middleware.status import status
 from tests.lab import fake_worker
 
@@ -104,3 +105,28 @@ def test_nothing_is_built_without_a_checkout_and_no_hint_says_so(wheel):
 
 def test_the_system_is_named_as_it_names_itself():
     assert brought._system() == platform.freedesktop_os_release().get("PRETTY_NAME")
+
+
+def test_a_wheel_builds_the_worker_on_rclcpp_with_its_own_harness(wheel, tmp_path, monkeypatch):
+    packages = tmp_path / "ros2"
+    monkeypatch.setattr(brought, "PACKAGES", packages)
+    assert ros2.recipes() == {}
+    packages.mkdir()
+    (wheel / brought.LIBRARY).touch()
+    assert [recipe.middleware for recipe in build.choose(["rclcpp"])] == ["rclcpp"]
+    manifest = tmp_path / "jazzy" / "share" / "rclcpp" / "package.xml"
+    manifest.parent.mkdir(parents=True)
+    manifest.touch()
+    monkeypatch.setenv("AMENT_PREFIX_PATH", str(tmp_path / "jazzy"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    assert "middlewares build rclcpp" in find.why_not_ready("rclcpp/rmw_a", {})
+    commands = []
+    monkeypatch.setattr(ros2, "python", lambda environment: Path("/usr/bin/python3"))
+    monkeypatch.setattr(
+        ros2.subprocess, "run", lambda words, **_: commands.append(words) or Done(words, 0)
+    )
+    assert build.build(build.choose(["rclcpp"]), print)[0].problem is None
+    words = [word for command in commands for word in command]
+    assert "cargo" not in words and f"-DRMWBENCH_HARNESS={wheel / brought.LIBRARY}" in words
+    assert f"-DRMWBENCH_NATIVE={packages / 'native'}" in words
+    assert tmp_path / "cache" in ros2.worker_directory().parents

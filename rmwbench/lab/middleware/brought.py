@@ -2,7 +2,8 @@
 
 Such a wheel has the directory `workers` in the package: programs, the harness's library and header
 for workers in Python, and `needs.json`: the name of the system that they were built on, and for
-each library that is not part of every system the package that it is in there.
+each library that is not part of every system the package that it is in there. Beside it `ros2` has
+the packages of the worker on rclcpp, which are built where a ROS 2 is.
 """
 
 import json
@@ -13,11 +14,20 @@ from typing import Any
 
 DIRECTORY = Path(__file__).resolve().parents[2] / "workers"
 NEEDS = "needs.json"
+LIBRARY = "librmwbench_worker.so"
+PACKAGES = DIRECTORY.with_name("ros2")
+NATIVE = "native"
+"""Below PACKAGES: what these packages take of the Rust workspace, its headers and profiles."""
 
 
 def directory() -> Path | None:
     """Where they are; None where none was brought."""
     return DIRECTORY if DIRECTORY.is_dir() else None
+
+
+def ros2_packages() -> Path | None:
+    """Where the packages of ROS 2 are; None where none were brought, or no harness for them."""
+    return PACKAGES if PACKAGES.is_dir() and (DIRECTORY / LIBRARY).is_file() else None
 
 
 def lacking(library: str) -> tuple[str, str | None]:

@@ -40,14 +40,14 @@ def is_there(release: Path, crate: str) -> bool:
 def choose(names: Sequence[str]) -> list[Recipe]:
     """The recipes of these names, or the first set; every tool besides, since no campaign runs
     without them. Raises UserError for an unknown name."""
-    if workspace.root() is None:
+    tools = tool.recipes()
+    known = recipes() | ros2.recipes() | tools
+    if workspace.root() is None and not (names and known.keys() >= set(names)):
         raise UserError(
             "workers are built in a checkout, and this is not one",
             where=str(Path(__file__).parents[2]),
             fix=workspace.NOT_THERE,
         )
-    tools = tool.recipes()
-    known = recipes() | ros2.recipes() | tools
     for name in names:
         if name not in known:
             suggestion = nearest(name, known)
@@ -63,7 +63,7 @@ def choose(names: Sequence[str]) -> list[Recipe]:
 
 def check(chosen: Sequence[Recipe]) -> None:
     """Raises one UserError with all that is missing, and one command for all packages."""
-    if workspace.cargo() is None:
+    if workspace.root() and workspace.cargo() is None:
         raise UserError(
             "the workers need a Rust toolchain",
             expected="cargo on PATH, or what setup/rust gets",
@@ -93,11 +93,11 @@ def without_packages(chosen: Sequence[Recipe]) -> dict[str, tuple[str, ...]]:
 def build(chosen: Sequence[Recipe], announce: Callable[[str], None]) -> list[Built]:
     """Builds all of them, in the order of `chosen`; what compiles them writes its own progress and
     its errors to the terminal. One that fails does not stop the others."""
-    root, environment = workspace.root(), workspace.cargo_environment()
-    assert root is not None, "`choose` found it"
     ours = [recipe for recipe in chosen if recipe.middleware != ros2.NAME]
     found: dict[str, Built] = {}
     for target in dict.fromkeys(recipe.target for recipe in ours):
+        root, environment = workspace.root(), workspace.cargo_environment()
+        assert root is not None, "`choose` found it"
         of_target = [recipe for recipe in ours if recipe.target == target]
         variables = environment | _own(of_target[0])
         programs = [_program(recipe, variables) for recipe in of_target]

@@ -207,6 +207,7 @@ def _places() -> list[tuple[Path, set[str] | None]]:
         newest = {program_of(name) for name, recipe in known.items() if recipe.newest}
         places.append((workspace.newest_directory(built) / "release", newest))
         places.append((built / "release", {program_of(name) for name in known}))
+    with contextlib.suppress(UserError):
         if sourced := ros2.worker_directory():
             places.append((sourced, None))
     if came := brought.directory():

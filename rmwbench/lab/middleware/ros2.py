@@ -3,7 +3,8 @@ build per install.
 
 No colcon, no workspace of the user's: two packages of ours (ros2/) are configured, built and
 installed one after the other. What another ROS 2 built is never found, since the directory's name
-follows from the install.
+follows from the install. The packages and the harness are those of the checkout, or what a wheel
+brought: then no cargo is needed.
 """
 
 import hashlib
@@ -15,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import workspace
+from rmwbench.lab.middleware import brought, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
 
 NAME = "rclcpp"
@@ -36,9 +37,15 @@ GENERATORS_NEED = {
 package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_cmake_core names."""
 
 
+def sources() -> Path | None:
+    """The directory of PACKAGES: the checkout's, or what a wheel brought; None without either."""
+    root = workspace.root()
+    return root.parent / "ros2" if root else brought.ros2_packages()
+
+
 def recipes() -> dict[str, Recipe]:
-    """The one recipe, or none outside a checkout."""
-    if workspace.root() is None:
+    """The one recipe, or none without its sources."""
+    if sources() is None:
         return {}
     summary = "ROS 2's C++ client library over every RMW of the sourced ROS 2"
     return {NAME: Recipe(NAME, HARNESS, summary, (), (), None, False, _BUILD_MINUTES)}
@@ -104,7 +111,7 @@ def python(environment: Mapping[str, str]) -> Path | None:
 
 def worker_directory() -> Path | None:
     """Where the worker for the sourced ROS 2 is installed, or would be; None without one. Raises
-    UserError without a workspace."""
+    UserError in a checkout without a Rust toolchain."""
     home = _home()
     return home / "install" / "lib" / PACKAGES[1] if home else None
 
@@ -112,9 +119,9 @@ def worker_directory() -> Path | None:
 def build() -> str | None:
     """Builds harness, messages and worker; their own progress goes to the terminal. Returns what
     went wrong, or None."""
-    root, home = workspace.root(), _home()
-    assert root is not None and home is not None, "check() comes first"
-    environment = _environment(workspace.cargo_environment())
+    root, packages, home = workspace.root(), sources(), _home()
+    assert packages is not None and home is not None, "check() comes first"
+    environment = _environment(workspace.cargo_environment() if root else dict(os.environ))
     python3 = python(environment)
     install = home / "install"
     # A ROS 2 has a hundred prefixes; as an argument they would bury the rest of a failed command.
@@ -122,32 +129,27 @@ def build() -> str | None:
     given = environment.get("CMAKE_PREFIX_PATH", "").split(os.pathsep)
     places = dict.fromkeys(map(str, [install, *prefixes(), *filter(None, given)]))
     environment["CMAKE_PREFIX_PATH"] = os.pathsep.join(places)
-    harness = ["cargo", "build", "--release", "--locked", "-p", HARNESS]
-    steps = [(harness, root)]
+    if root is None:
+        native, library = packages / brought.NATIVE, brought.DIRECTORY / brought.LIBRARY
+        steps = []
+    else:
+        native = root
+        library = workspace.target_directory() / "release" / "librmwbench_worker.a"
+        steps = [(["cargo", "build", "--release", "--locked", "-p", HARNESS], root)]
     for package in PACKAGES:
-        source, tree = root.parent / "ros2" / package, home / package
+        source, tree = packages / package, home / package
         if not is_configured_from(source, tree):
             shutil.rmtree(tree, ignore_errors=True)
         configure = ["cmake", "-S", str(source), "-B", str(tree), "-DBUILD_TESTING=OFF"]
         configure += ["-DCMAKE_BUILD_TYPE=Release", f"-DCMAKE_INSTALL_PREFIX={install}"]
         configure += [f"-DPython3_EXECUTABLE={python3}"]
+        if package == PACKAGES[1]:
+            configure += [f"-DRMWBENCH_NATIVE={native}", f"-DRMWBENCH_HARNESS={library}"]
         if shutil.which("ninja") and not (tree / "CMakeCache.txt").exists():
             configure += ["-G", "Ninja"]
-        steps += [(configure, root)]
-        steps += [
-            (
-                [
-                    "cmake",
-                    "--build",
-                    str(tree),
-                    "--parallel",
-                    str(os.cpu_count() or 1),
-                    "--target",
-                    "install",
-                ],
-                root,
-            )
-        ]
+        parallel = ["--parallel", str(os.cpu_count() or 1)]
+        make = ["cmake", "--build", str(tree), *parallel, "--target", "install"]
+        steps += [(configure, packages), (make, packages)]
     for command, directory in steps:
         code = subprocess.run(
             command, cwd=directory, env=environment, stdin=subprocess.DEVNULL
@@ -185,7 +187,8 @@ def _home() -> Path | None:
     if found is None:
         return None
     key = hashlib.sha256(str(found).encode() + found.read_bytes()).hexdigest()[:12]
-    return workspace.target_directory() / "ros2" / key
+    built = workspace.target_directory() if workspace.root() else workspace.cache()
+    return built / "ros2" / key
 
 
 def _pythons(environment: Mapping[str, str]) -> list[Path]:

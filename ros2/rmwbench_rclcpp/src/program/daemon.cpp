@@ -80,14 +80,14 @@ struct Recipe {
 
 Recipe recipe(const std::string &name, const std::string &pools) {
   if (name == HOST_ROUTER || name == CENTRAL_ROUTER) {
-    return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(ROUTER_PORT); }, true};
+    return {{"lib/rmw_zenoh_cpp/rmw_zenohd"}, {}, [] { return tcp_answers(router_port()); }, true};
   }
   if (name == "discovery_server") {
     std::vector<std::string> arguments = of_the_server;
     arguments.insert(arguments.end(), {"-i", "0", "-l", hosts_of_the_trial().daemon, "-p",
-                                       std::to_string(DISCOVERY_SERVER_PORT)});
+                                       std::to_string(discovery_server_port())});
     return {{"bin/fast-discovery-server", "bin/fast-discovery-server-1.0.1"}, arguments, [] {
-              return udp_is_bound(DISCOVERY_SERVER_PORT);
+              return udp_is_bound(discovery_server_port());
             }};
   }
   if (name == ROUDI) {

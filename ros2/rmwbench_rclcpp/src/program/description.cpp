@@ -58,12 +58,6 @@ struct Texts {
   Pairs build;
 };
 
-std::vector<rmwbench_pair> borrowed(const Pairs &pairs) {
-  std::vector<rmwbench_pair> all;
-  for (const auto &[name, value] : pairs) all.push_back({name.c_str(), value.c_str()});
-  return all;
-}
-
 // What `self --describe` prints as the worker of one RMW; empty when that failed.
 std::string described(const char *self, const std::string &rmw) {
   int out[2];
@@ -99,6 +93,12 @@ std::string lifecycle() {
 }
 
 }  // namespace
+
+std::vector<rmwbench_pair> borrowed(const Pairs &pairs) {
+  std::vector<rmwbench_pair> all;
+  for (const auto &[name, value] : pairs) all.push_back({name.c_str(), value.c_str()});
+  return all;
+}
 
 const rmwbench_description &description() {
   static const Rmw &rmw = current_rmw();

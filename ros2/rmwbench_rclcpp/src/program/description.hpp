@@ -1,8 +1,15 @@
 #pragma once
 
+#include <vector>
+
 #include <rmwbench_worker.h>
 
+#include "rmw.hpp"
+
 namespace rmwbench {
+
+// As the harness takes them; the texts stay those of `pairs`.
+std::vector<rmwbench_pair> borrowed(const Pairs &pairs);
 
 // Of the RMW that RMW_IMPLEMENTATION names; the result lives as long as the process. Throws Fault
 // where there is none.

@@ -11,6 +11,7 @@
 
 #include "rmw_modes.hpp"
 #include "roudi.hpp"
+#include "shared_host.hpp"
 
 namespace rmwbench {
 namespace {
@@ -93,6 +94,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     if (embedded.name != profile.name) continue;
     for (const auto &pair : embedded.environment) set(pair.first, pair.second);
   }
+  const bool fast_dds = is_fastrtps(rmw.name);
   std::string content;
   if (!blank(profile.text)) {
     if (rmw.variable.empty()) {
@@ -105,12 +107,16 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
                   rmw.name + " reads " + rmw.format + ", found " + profile.format};
     }
     content = profile.text;
-    // The router has a file of its own kind: a session's would make it a peer.
-    if (daemon.empty()) write_file(rmw, object, content);
   }
+  if (!shared_host().empty() && fast_dds)
+    content = fastdds_on_loopback(content, level(asked.modes, "transport"));
+  if (!shared_host().empty() && rmw.name == "rmw_cyclonedds_cpp")
+    content = cyclonedds_without_interfaces(content);
+  // The router has a file of its own kind: a session's would make it a peer.
+  if (daemon.empty() && !content.empty()) write_file(rmw, object, content);
   const std::string keystore = asked.secured ? keystore_of(asked.trial_nonce) : "";
   for (const auto &[name, value] :
-       environment_of_modes(rmw, asked.modes, content, daemon, keystore)) {
+       environment_of_modes(rmw, asked.modes, profile.text, daemon, keystore)) {
     if (name[0] != '+') {
       set(name, value);
       continue;
@@ -118,7 +124,6 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     const char *before = std::getenv(name.c_str() + 1);
     set(name.substr(1), before != nullptr ? before + value : value.substr(1));
   }
-  const bool fast_dds = is_fastrtps(rmw.name);
   // Read when a context makes its participant: it holds for all publishers of the process.
   if (fast_dds && asked.settings.publish_mode != RMWBENCH_PUBLISH_DEFAULT) {
     const bool async = asked.settings.publish_mode == RMWBENCH_PUBLISH_ASYNC;
@@ -149,7 +154,7 @@ Environment::Environment(const Rmw &rmw, const rmwbench_profile &profile, const 
     set(name, value);
   }
   // rcl's log files belong into the trial, not into a home.
-  setenv("ROS_LOG_DIR", "/tmp/rmwbench-ros-log", 1);
+  setenv("ROS_LOG_DIR", (directory_of_trial() + "/rmwbench-ros-log").c_str(), 1);
   if (!path_.empty()) text_ += "\n--- " + path_ + " ---\n" + content;
 }
 
@@ -165,7 +170,8 @@ void Environment::set(const std::string &name, const std::string &value) {
 
 void Environment::write_file(const Rmw &rmw, const std::string &object,
                              const std::string &content) {
-  path_ = "/tmp/rmwbench-" + rmw.name + "-" + std::to_string(getpid()) + "." + rmw.format;
+  path_ = directory_of_trial() + "/rmwbench-" + rmw.name + "-" + std::to_string(getpid()) + "." +
+          rmw.format;
   std::ofstream file(path_);
   file << content;
   file.close();

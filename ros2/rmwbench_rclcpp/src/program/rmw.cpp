@@ -12,7 +12,9 @@
 #include "executor_classes.hpp"
 #include "hosts.hpp"
 #include "profiles.hpp"
+#include "roudi.hpp"
 #include "settings.hpp"
+#include "shared_host.hpp"
 #include "zenoh_discovery.hpp"
 
 #if __has_include(<fastdds/config.hpp>)
@@ -150,6 +152,9 @@ Rmw cyclonedds() {
          ""});
     rmw.mode_daemons = {{"transport", "shm", {"roudi"}}};
   }
+  rmw.on_shared_host = "General/Interfaces is lo alone, and the domain is the trial's own";
+  rmw.not_on_shared_host = {
+      {ROUDI, "a machine has only one RouDi name, and a robot's applications would join it"}};
   return rmw;
 }
 
@@ -167,6 +172,10 @@ std::string fastdds_tuned(bool third) {
   for (const auto &[old, now] : renamed) text = std::regex_replace(text, std::regex(old), now);
   return text;
 }
+
+// Bytes of /dev/shm: the segments of a process, and its three or four ports, as the worker on Fast
+// DDS itself has them.
+constexpr uint64_t INSTALLED_SEGMENT = 512 << 10, TUNED_SEGMENT = 64 << 20, PORTS = 1 << 20;
 
 Rmw fastrtps(const std::string &name) {
   Rmw rmw;
@@ -217,7 +226,14 @@ Rmw fastrtps(const std::string &name) {
        {{"ROS_DISCOVERY_SERVER", discovery_server()}},
        ""},
   };
+  for (auto &profile : rmw.profiles) {
+    const bool tuned = profile.name == "tuned";
+    profile.shared_memory_bytes = (tuned ? TUNED_SEGMENT : INSTALLED_SEGMENT) + PORTS;
+    profile.histories = profile.name == "data_sharing";
+  }
   rmw.mode_daemons = {{"discovery", "server", {"discovery_server"}}};
+  rmw.on_shared_host =
+      "the interface whitelist is 127.0.0.1 alone, and the domain is the trial's own";
   return rmw;
 }
 
@@ -263,7 +279,10 @@ Rmw zenoh() {
        {},
        ""},
   };
+  rmw.profiles.back().shared_memory_bytes = AS_INSTALLED_POOL_BYTES;
   rmw.daemons_each_host = {HOST_ROUTER};
+  rmw.on_shared_host =
+      "no multicast, a router of the trial's own, and TCP on 127.0.0.1 at ports of the trial";
   rmw.mode_daemons = {
       {"discovery", "multicast", {}},
       {"discovery", "peers", {}},
@@ -294,8 +313,12 @@ std::string any_domain(const std::string &settings) {
   return "<CycloneDDS><Domain Id=\"any\">" + settings + "</Domain></CycloneDDS>";
 }
 
+// DEFAULT_ROS2_SERVER_PORT in its rtps/attributes/ServerAttributes.h; behind a shared host's first
+// port it is where the worker on Fast DDS itself has it.
+uint16_t discovery_server_port() { return port_of_trial(11811, 20); }
+
 std::string discovery_server() {
-  return hosts_of_the_trial().daemon + ":" + std::to_string(DISCOVERY_SERVER_PORT);
+  return hosts_of_the_trial().daemon + ":" + std::to_string(discovery_server_port());
 }
 
 std::string iceoryx_on() {

@@ -18,6 +18,8 @@ struct EmbeddedProfile {
   std::vector<std::string> daemons;
   Pairs environment;     // besides the file
   std::string one_host;  // what keeps it within one host; empty: nothing does
+  uint64_t shared_memory_bytes = 0;  // what each process takes of /dev/shm
+  bool histories = false;            // and each publisher's full history besides
 };
 
 // The daemons of a level of a mode, in the place of the profile's; none: it needs none of them.
@@ -39,6 +41,8 @@ struct Rmw {
   std::vector<ModeDaemons> mode_daemons = {};
   std::vector<std::string> daemons_each_host =
       {};  // of the daemons' names, those that stand on every host
+  std::string on_shared_host;  // what is forced there (shared_host.hpp); empty: it does not run there
+  Pairs not_on_shared_host;    // daemon → why
 };
 
 // A configuration of Cyclone DDS with these settings in every domain.
@@ -50,9 +54,8 @@ std::string iceoryx_on();
 
 Rmw rmw_named(const std::string &name);
 
-// UDP port of Fast DDS's discovery server: DEFAULT_ROS2_SERVER_PORT in its
-// rtps/attributes/ServerAttributes.h.
-inline constexpr uint16_t DISCOVERY_SERVER_PORT = 11811;
+// UDP port of Fast DDS's discovery server.
+uint16_t discovery_server_port();
 
 // Where that of a trial is: HOST:PORT.
 std::string discovery_server();

@@ -8,17 +8,19 @@
 #include "ament.hpp"
 #include "hosts.hpp"
 #include "settings.hpp"
+#include "shared_host.hpp"
 #include "zenoh_discovery.hpp"
 #include "zenoh_security.hpp"
 
 namespace rmwbench {
-namespace {
 
 const std::string &level(const std::map<std::string, std::string> &modes, const char *name) {
   static const std::string none;
   const auto found = modes.find(name);
   return found == modes.end() ? none : found->second;
 }
+
+namespace {
 
 [[noreturn]] void cannot(const char *mode, const std::string &words) {
   throw Fault{RMWBENCH_ERROR_UNSUPPORTED, std::string("mode ") + mode, words};
@@ -56,6 +58,10 @@ Pairs of_cyclonedds(const std::map<std::string, std::string> &modes,
     domain(iceoryx_on());
   else if (!transport.empty() && transport != "udp" && transport != "intra_process")
     cannot("transport", transport + ": rmw_cyclonedds_cpp sends by UDP or through iceoryx");
+  if (!shared_host().empty())
+    domain(
+        "<General><Interfaces><NetworkInterface name=\"lo\" multicast=\"true\"/></Interfaces>"
+        "</General>");
   if (level(modes, "discovery") == "spdp")
     domain("<General><AllowMulticast>spdp</AllowMulticast></General>");
   if (!own.empty()) environment.emplace_back("+CYCLONEDDS_URI", own);
@@ -106,13 +112,12 @@ Pairs of_fastrtps(const std::map<std::string, std::string> &modes,
   if (discovery == "routers" || discovery == "client")
     cannot("discovery", discovery + ": Fast DDS has a discovery server, no routers");
   if (discovery == "spdp") cannot("discovery", "spdp: Fast DDS has no setting for that");
+  if (discovery == "peers" && !shared_host().empty())
+    cannot("discovery",
+           "peers: rmw_fastrtps then listens on every interface, and this host shares them");
   discovery_of_dds(discovery, environment);
   return environment;
 }
-
-// transport_optimization.pool_size in rmw_zenoh_cpp's DEFAULT_RMW_ZENOH_SESSION_CONFIG.json5
-// (0.2.10).
-constexpr uint64_t AS_INSTALLED_POOL_BYTES = 50'331'648;
 
 uint64_t zenoh_pool_bytes(const std::map<std::string, std::string> &modes,
                           const std::string &profile_text) {

@@ -9,6 +9,9 @@
 
 namespace rmwbench {
 
+// The level of a mode; empty where it is not asked.
+const std::string &level(const std::map<std::string, std::string> &modes, const char *name);
+
 // What `modes` (name → level as in the protocol) come to for this RMW: environment variables to
 // set, in order. Modes that are rclcpp's (executor, threads, transport intra_process) are not here.
 // `daemon`: the name of the daemon that is to be configured; empty for a worker. `keystore`: the

@@ -136,7 +136,27 @@ rmwbench_daemon *daemon_open(const char *name, const rmwbench_session_config *co
   });
 }
 
-// shared_host is absent: ROS 2's ports and discovery reach whoever else is on the machine.
+const rmwbench_shared_host *on_shared_host() {
+  const Rmw &rmw = current_rmw();
+  static const auto without = borrowed(rmw.not_on_shared_host);
+  static const rmwbench_shared_host told{rmw.on_shared_host.c_str(), without.data(),
+                                         without.size()};
+  return rmw.on_shared_host.empty() ? nullptr : &told;
+}
+
+const rmwbench_shared_memory *profile_shared_memory(const char *profile) {
+  static const auto all = [] {
+    std::map<std::string, rmwbench_shared_memory> sizes;
+    for (const auto &embedded : current_rmw().profiles) {
+      if (embedded.shared_memory_bytes != 0)
+        sizes[embedded.name] = {embedded.shared_memory_bytes, embedded.histories ? 1 : 0};
+    }
+    return sizes;
+  }();
+  const auto found = all.find(profile);
+  return found == all.end() ? nullptr : &found->second;
+}
+
 rmwbench_middleware filled() {
   using Table = rmwbench_middleware;
   Table table{};
@@ -148,6 +168,8 @@ rmwbench_middleware filled() {
   table.session_configuration = session_configuration;
   table.profile_daemons = profile_daemons;
   table.profile_one_host = profile_one_host;
+  table.shared_host = on_shared_host;
+  table.profile_shared_memory = profile_shared_memory;
   table.mode_daemons = mode_daemons;
   table.daemons_each_host = daemons_each_host;
   table.daemon_open = daemon_open;

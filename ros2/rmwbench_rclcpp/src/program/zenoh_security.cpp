@@ -23,7 +23,7 @@ std::string by_tls(std::string value) {
 
 Pairs zenoh_security(const std::string &keystore, Pairs discovery, bool router) {
   // As in the two default files of rmw_zenoh_cpp.
-  const std::string port = std::to_string(ROUTER_PORT);
+  const std::string port = std::to_string(router_port());
   const Pairs installed = {
       {"listen/endpoints", router ? "[\"tcp/[::]:" + port + "\"]" : "[\"tcp/localhost:0\"]"},
       {"connect/endpoints", router ? "[]" : "[\"tcp/localhost:" + port + "\"]"},
