@@ -30,6 +30,7 @@ from rmwbench.results.judged import JudgedCampaign, judged
 from rmwbench.results.machine.machine import machine
 from rmwbench.results.machine.machine_model import OwnCosts
 from rmwbench.results.model import GlossaryEntry
+from rmwbench.results.remedies.advice import advice
 from rmwbench.results.selection import Selection
 from rmwbench.results.shown import (
     BlockCorrelation,
@@ -86,6 +87,7 @@ def summarise(
         )
         for w in found.workloads
     )
+    levels = factor_levels.judged(arms, level)
     shown = SuiteAnswer(
         campaign=found.campaign,
         machine=here,
@@ -97,8 +99,9 @@ def summarise(
         **_features("of_campaign", bundle, found),
         conclusions=(),
         more=more(workloads, found.rules.minutes_per_block),
-        levels=factor_levels.judged(arms, level),
+        levels=levels,
         growth=growths(arms),
+        advice=advice(bundle, found, level, levels),
         glossary={name: GlossaryEntry(**entry.document()) for name, entry in GLOSSARY.items()},
     )
     hosts = {e["host"] for rows in small.endpoints.values() for e in rows}

@@ -26,6 +26,7 @@ from rmwbench.analysis.verdicts.verdict import Family, Verdict
 from rmwbench.results.explain.explain_model import ArmTrials, ChainAnswer, Layer, TailAnswer
 from rmwbench.results.machine.machine_model import Machine
 from rmwbench.results.model import Conclusion, Estimate, GlossaryEntry, Ratio
+from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.suite.workload.schedule import Schedule
 from rmwbench.words.fields import absent
 from rmwbench.words.numbers import quantity
@@ -865,7 +866,7 @@ class Levels:
 class SuiteAnswer:
     """`block_correlation` is None below 5 blocks; `outcomes`, `bring_up`, `ros_variables` and
     `recordings` where the suite has none. `more`: every comparison that is open, the one that takes
-    least first; `levels`: what each factor does to each arm."""
+    least first; `levels`: what each factor does to each arm; `advice`: what is known to help."""
 
     schema: Literal["rmwbench/show"] = "rmwbench/show"
     version: Literal[2] = 2
@@ -881,4 +882,5 @@ class SuiteAnswer:
     more: tuple[OpenComparison, ...]
     levels: tuple[Levels, ...]
     growth: tuple[CostGrowth, ...]
+    advice: tuple[Advice, ...]
     glossary: Mapping[str, GlossaryEntry]

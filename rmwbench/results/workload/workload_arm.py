@@ -119,7 +119,7 @@ class ArmReport:
         first = small.endpoints[self.trials[0].trial] if self.trials else []
         self.topics = judged_topics(first, self.definition)
         """Those that are judged one by one; empty where all are alike."""
-        self._endpoints = first
+        self.endpoints = first
         self.limited_by: dict[str | None, tuple[str, ...]] = {
             None: limited_by(first, self.definition),
             **{one.name: one.limited_by for one in self.topics},
@@ -274,7 +274,7 @@ class ArmReport:
         """Between the readers whose messages are one sample; None where they are several."""
         if topic is None and self.topics:
             return None
-        return spread(self.trials_in(topic), self._endpoints)
+        return spread(self.trials_in(topic), self.endpoints)
 
     def refused(self, entry: glossary.Metric) -> str | None:
         """Why no comparison takes this metric of it."""
@@ -315,13 +315,13 @@ class ArmReport:
         own = self.arm.get("profile") or {}
         if own.get("text") is not None:
             return Configuration(format=own.get("format"), text=own["text"])
-        described = self._described(bundle)
+        described = self.described(bundle)
         for profile in described.profiles if described else ():
             if profile.name == self.cell["profile"]:
                 return Configuration(format=profile.format, text=profile.text)
         return None
 
-    def _described(self, bundle: Bundle) -> DescribedMiddleware | None:
+    def described(self, bundle: Bundle) -> DescribedMiddleware | None:
         """What the worker said of itself; None where that is not kept, or the arm is of several."""
         return next(
             (
@@ -335,7 +335,7 @@ class ArmReport:
     def _support_ended(self, bundle: Bundle) -> str | None:
         """The month in which the vendor's support of this version had ended when the campaign was
         made; None also where nobody says when it ends."""
-        described = self._described(bundle)
+        described = self.described(bundle)
         month = described and described.build.get("end_of_life")
         ended = month and month < (bundle.campaign.created_utc or "")[:7]
         return str(month) if ended else None

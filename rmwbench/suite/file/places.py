@@ -17,9 +17,18 @@ QUESTIONNAIRE_FILE, EVIDENCE_FILE = "questionnaire.yaml", "evidence.yaml"
 """Likewise: what it asks, and answers that were not measured (model.py)."""
 CANDIDATES_FILE = "candidates.yaml"
 """Beside all suites: what they compare, by name (candidates.py)."""
+REMEDIES_FILE = "remedies.yaml"
+"""Beside it: what is known to help, by symptom (rmwbench/results/remedies/)."""
 PUBLISHED = "published"
 """The folder of the published evaluations, one folder each; it is not part of a suite's name."""
-NO_SUITES = (CLAIMS_FILE, FIGURES_FILE, QUESTIONNAIRE_FILE, EVIDENCE_FILE, CANDIDATES_FILE)
+NO_SUITES = (
+    CLAIMS_FILE,
+    FIGURES_FILE,
+    QUESTIONNAIRE_FILE,
+    EVIDENCE_FILE,
+    CANDIDATES_FILE,
+    REMEDIES_FILE,
+)
 
 SUFFIXES = (".yaml", ".yml")
 JSON = ".json"

@@ -1,0 +1,108 @@
+"""What of an arm decides its symptoms, from what was granted, configured, counted and measured."""
+
+import re
+from math import isfinite
+from typing import Any
+
+from rmwbench.analysis.causes.loss_places import drops
+from rmwbench.analysis.causes.symptoms import Conduct
+from rmwbench.analysis.metrics.aggregate import aggregate
+from rmwbench.analysis.metrics.comparisons import loads
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.bundle import Bundle
+from rmwbench.results.remedies.remedies_file import known_remedies
+from rmwbench.results.report_tables import ReportTables
+from rmwbench.results.workload.workload_arm import ArmReport
+
+NO_SEGMENT = ("udp", "tcp", "unix", "intra_process")
+"""Modes of transport, and paths, that use no shared memory."""
+_SEGMENT = re.compile(r"<segment_size>\s*(\d+)")
+_HEARTBEAT = re.compile(
+    r"<heartbeat_?period>\s*(?:<sec>\s*(\d+)\s*</sec>)?\s*(?:<nanosec>\s*(\d+))?", re.IGNORECASE
+)
+_SHARES_DATA = re.compile(r"<data_sharing>\s*<kind>\s*(?:ON|AUTO)")
+
+
+def largest_topic(arm: ArmReport) -> str | None:
+    """Of those that are judged one by one; None where there is one, or all are alike."""
+    if not arm.topics:
+        return None
+    return max(arm.topics, key=lambda topic: topic.payload_bytes or 0).name
+
+
+def conduct(
+    arm: ArmReport, bundle: Bundle, small: ReportTables, *, slower_when_rare: bool = False
+) -> Conduct:
+    """Of an arm with done trials."""
+    topic = largest_topic(arm)
+    trials = arm.trials_in(topic)
+    writer = _writer(arm)
+    granted, asked = loads(writer.get("granted")), loads(writer.get("asked"))
+    qos, arrival = granted.get("qos") or {}, asked.get("arrival") or {}
+    able = described.capabilities if (described := arm.described(bundle)) else {}
+
+    def median(metric: str) -> float | None:
+        found = aggregate(GLOSSARY[metric], trials).value
+        return found if found is not None and isfinite(found) else None
+
+    service, call = median("service_latency_p50"), median("publish_call_p50")
+    segment_bytes, heartbeat_ns = _configured(arm, bundle)
+    dropped = [drops(small.counters[t.trial]).sockets or {} for t in arm.trials]
+    return Conduct(
+        one_host=len({e["host"] for e in arm.endpoints}) == 1,
+        payload_bytes=writer.get("payload_bytes"),
+        segment_bytes=segment_bytes,
+        heartbeat_ns=heartbeat_ns,
+        missing=sum(t.messages.ledger.undelivered for t in arm.trials),
+        wanted=sum(t.messages.ledger.wanted for t in arm.trials),
+        dropped=sum(sum(one.values()) for one in dropped),
+        response_ns=median("response_latency_p50"),
+        way_ns=None if service is None or call is None else service - call,
+        frames_lost=aggregate(GLOSSARY["frames_lost"], arm.trials).value,
+        stall_ns=aggregate(GLOSSARY["longest_stall"], arm.trials).value,
+        period_ns=arrival.get("period_ns"),
+        burst=arrival.get("count") or 1,
+        depth=qos.get("depth") if qos.get("history") == "keep_last" else None,
+        reliable=arm.is_reliable_in(topic),
+        held_ns=call if granted.get("when_full") == "blocks" else None,
+        lends=str(able.get("loan", "no")).split(":")[0] in ("yes", "partly"),
+        lent=bool(arm.arm.get("loan")) or arm.take == "lent",
+        calls_back=able.get("callback") == "yes",
+        waits_in_a_set=arm.arm.get("wait", "block") == "block",
+        slower_when_rare=slower_when_rare,
+    )
+
+
+def _writer(arm: ArmReport) -> dict[str, Any]:
+    """The publisher or client of its largest message."""
+    writers = [e for e in arm.endpoints if e["kind"] in ("publisher", "client")]
+    return max(writers, key=lambda e: e["payload_bytes"] or 0, default={})
+
+
+def _configured(arm: ArmReport, bundle: Bundle) -> tuple[float | None, float | None]:
+    """The segment through which it sends, bytes, and the heartbeat of its writers, ns: as
+    configured, else as installed; None of a middleware that has none."""
+    installed = known_remedies().as_installed.get(arm.cell["middleware"])
+    if installed is None:
+        return None, None
+    text = _in_force(arm, bundle)
+    modes = arm.arm.get("modes") or {}
+    segment: float | None = modes.get("shm_pool_bytes") or installed.segment_bytes
+    if found := _SEGMENT.search(text):
+        segment = float(found[1])
+    if {modes.get("transport"), arm.main_path} & {*NO_SEGMENT} or _SHARES_DATA.search(text):
+        segment = None
+    heartbeat_ns = installed.heartbeat_ms * 1e6
+    if found := _HEARTBEAT.search(text):
+        heartbeat_ns = int(found[1] or 0) * 1e9 + int(found[2] or 0)
+    return segment, heartbeat_ns
+
+
+def _in_force(arm: ArmReport, bundle: Bundle) -> str:
+    """The configuration that a publisher's process had in effect, else the profile's own text."""
+    process = _writer(arm).get("process")
+    for trial in arm.trials[:1]:
+        for row in bundle.rows("files", trial.trial):
+            if row["name"].startswith(f"{process}.configuration."):
+                return bundle.file(row["sha256"]).decode(errors="replace")
+    return (arm.configuration.text if arm.configuration else None) or ""
