@@ -75,6 +75,8 @@ class PairMessages:
     steady: np.ndarray
     reliable: bool = True
     """Whether what is lost is repeated."""
+    consumed_ns: np.ndarray | None = None
+    """Read by its consumer; None where nobody asked."""
 
 
 @dataclass(frozen=True)
@@ -161,7 +163,9 @@ def pairs(
         begun_ns, return_ns = (
             found.writer.placed(columns.sent(name)) for name in ("begun_ns", "return_ns")
         )
-        notified_ns = found.placed(columns.received("notified_ns"))
+        notified_ns, consumed_ns = (
+            found.placed(columns.received(name)) for name in ("notified_ns", "consumed_ns")
+        )
         pair = PairMessages(
             found.writer.intended_ns,
             begun_ns=begun_ns,
@@ -171,6 +175,7 @@ def pairs(
             taken_ns=found.taken_ns,
             steady=found.places.steady,
             reliable=found.writer.reliable and found.reader.reliable,
+            consumed_ns=consumed_ns,
         )
         yield found.writer.endpoint, found.reader.endpoint, found.writer.places.first_seq, pair
 

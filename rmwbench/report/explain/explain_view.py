@@ -1,5 +1,6 @@
-"""What `rmwbench explain` shows: of each arm which path the bytes took, what sets it apart, where
-messages went missing, and why the slowest were slow; a line where there is little to say."""
+"""What `rmwbench explain` shows: of each workload where the time goes at the median; then of each
+arm which path the bytes took, what sets it apart, where messages went missing, and why the slowest
+were slow, a line where there is little to say; and what is known to help."""
 
 from collections.abc import Iterator, Sequence
 
@@ -7,6 +8,7 @@ from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.metrics.aggregate import FATES
 from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS, Clocks
 from rmwbench.analysis.metrics.topic_metrics import noun
+from rmwbench.report.explain import median_view
 from rmwbench.report.explain.shares import KINDS, percent
 from rmwbench.report.view import Block, Facts, Section, TableCell, Text, View
 from rmwbench.results.explain.explain_model import (
@@ -30,7 +32,15 @@ def view(found: Sequence[Explanation]) -> View:
     sections = [
         Section(one.workload, [_facts(one)], head=[TableCell(one.arm, "strong")]) for one in found
     ]
-    return View(title="Why", sections=[*sections, Section("", [*_once(found)])])
+    return View(
+        title="Why",
+        sections=[
+            *median_view.sections(found),
+            *sections,
+            *median_view.helps(found),
+            Section("", [*_once(found)]),
+        ],
+    )
 
 
 def _once(found: Sequence[Explanation]) -> Iterator[Block]:

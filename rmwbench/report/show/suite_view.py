@@ -31,7 +31,7 @@ from rmwbench.report.view import (
     Text,
     View,
 )
-from rmwbench.results.answer import done, more
+from rmwbench.results.answer import advice_sentences, done, more
 from rmwbench.results.answer.conclusions import Kind, said_once
 from rmwbench.results.answer.facts import by_what
 from rmwbench.results.answer.headline import Headline, conditions, headline
@@ -126,6 +126,7 @@ def view(
             *_growth(doc),
             *_more(doc),
             *evaluated.sections(draw),
+            *_helps(doc),
             Section("Read with care", [*_care(doc)], on=On.TERMINAL),
             machine_view.section(doc.machine, _campaign(doc)),
             _method(doc),
@@ -246,6 +247,13 @@ def _care(doc: SuiteAnswer) -> Iterator[Block]:
     yield Items([*notes.of_most_arms(doc), *texts], "open", "✗", most=MOST_CAUTIONS)
     if told := notes.of_single_arms(doc):
         yield Text(told, "muted")
+
+
+def _helps(doc: SuiteAnswer) -> Iterator[Section]:
+    """A line for each symptom that costs messages or seconds; `rmwbench explain` has all."""
+    if told := advice_sentences.lines(doc.advice, harm_only=True):
+        blocks = [Items(told)]
+        yield Section("What helps", blocks, anchor="helps", nav="what helps", look="panel")
 
 
 def _by_workload(doc: SuiteAnswer, kind: Kind) -> machine_view.Said:

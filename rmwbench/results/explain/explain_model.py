@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from rmwbench.analysis.causes.loss_places import Losses
+from rmwbench.analysis.causes.median import Phase
 from rmwbench.analysis.stats.estimate import Estimate
-from rmwbench.analysis.verdicts.verdict import Verdict
+from rmwbench.analysis.verdicts.verdict import Family, Ratio, Verdict
+from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.words.fields import absent
 
 Kind = Literal["source", "transport", "relay"]
@@ -127,17 +129,49 @@ class ArmInTopic:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PhaseAnswer:
+    """`share` of the response latency; None of what comes behind it, or where there is no data."""
+
+    phase: Phase
+    time: Estimate
+    share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MedianAnswer:
+    """Where the time of an arm's typical messages goes, in a topic where these are unlike. `against`:
+    the best of its family, None of the best itself; `ratio`: the verdict's, where it is of the
+    response latency. `beside`: metrics that say what it took: pieces, wake-ups, what was sent
+    again; `taken`: whether a message is lent or copied to the reader."""
+
+    topic: str | None
+    response: Estimate
+    phases: tuple[PhaseAnswer, ...]
+    beside: Mapping[str, Estimate]
+    taken: str | None
+    against: str | None
+    ratio: Ratio | None
+
+    def time(self, phase: Phase) -> Estimate | None:
+        return next((one.time for one in self.phases if one.phase is phase), None)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Explanation:
-    """Of an arm in a workload. `path`: None where nothing was counted; `losses`: None where every
-    message arrived sound and in time; `tails`: of its worst trial, the longest first; `chain`: None
-    where nothing is relayed; `layers`: None where nothing was traced; `topics`: empty where they
-    are one or alike. `notes`: its worker's own; `flags`: what sets it apart from the others of its
-    table, and what the machine did to it."""
+    """Of an arm in a workload. `family`: whom it is compared with; `medians`: one, or one for each
+    topic that is judged by itself; `advice`: of the symptoms that it has. `path`: None where nothing
+    was counted; `losses`: None where every message arrived sound and in time; `tails`: of its worst
+    trial, the longest first; `chain`: None where nothing is relayed; `layers`: None where nothing
+    was traced; `topics`: empty where they are one or alike. `notes`: its worker's own; `flags`: what
+    sets it apart from the others of its table, and what the machine did to it."""
 
     workload: str
     arm: str
     cell: int
+    family: Family
     trials: ArmTrials
+    medians: tuple[MedianAnswer, ...]
+    advice: tuple[Advice, ...]
     path: str | None
     notes: tuple[str, ...]
     flags: tuple[str, ...]

@@ -94,12 +94,23 @@ def layers(trials: Sequence[MeasuredTrial]) -> tuple[Layer, ...] | None:
     return tuple(out)
 
 
+def over_parts(
+    values: Sequence[float | None], count: int, bound_ns: float, absent: str
+) -> Estimate:
+    """Of a part of the way, the mean of each trial. `bound_ns`: for the clocks of two hosts."""
+    return _over(values, count, "amount", bound_ns, absent)
+
+
 def _over(
-    values: Sequence[float | None], count: int, kind: KindOfMetric, bound_ns: float
+    values: Sequence[float | None],
+    count: int,
+    kind: KindOfMetric,
+    bound_ns: float,
+    absent: str = "too few messages, or none that reached the end",
 ) -> Estimate:
     there = np.array([value for value in values if value is not None])
     if not len(there):
-        return NoData("ns", no_data="too few messages, or none that reached the end")
+        return NoData("ns", no_data=absent)
     found = over_trials("ns", kind, there, count, "values")
     return widened(found, bound_ns) if bound_ns else found
 

@@ -1,0 +1,157 @@
+"""Where the time goes at the median, as one table per workload with a sentence for each arm."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rmwbench.analysis.causes.median import Phase
+from rmwbench.analysis.verdicts.verdict import BlockRatio, Family
+from rmwbench.report.view import (
+    Block,
+    Head,
+    Items,
+    Section,
+    Table,
+    TableCell,
+    TableColumn,
+    TableRow,
+    Text,
+)
+from rmwbench.results.answer import advice_sentences
+from rmwbench.results.explain.explain_model import Explanation, MedianAnswer
+from rmwbench.results.model import Estimate
+from rmwbench.words import numbers as fmt
+
+COLUMNS: Mapping[Phase, str] = {
+    Phase.BEFORE: "before",
+    Phase.PUBLISH: "call",
+    Phase.WAY: "way",
+    Phase.TAKE: "take",
+    Phase.READ: "read",
+}
+WHERE: Mapping[Phase, str] = {
+    Phase.BEFORE: "before the publish call",
+    Phase.PUBLISH: "in the publish call",
+    Phase.WAY: "between the call's return and the reader's wake-up",
+    Phase.TAKE: "in the reader's take",
+}
+BESIDE: Mapping[str, str] = {
+    "packets_per_message": "packets",
+    "context_switches_per_message": "switches",
+    "retransmitted_frames": "sent again",
+}
+"""Of a message."""
+MEANING = (
+    "Before: from the intended time to the publish call, waiting and writing. Way: from the call's "
+    "return until the reader is woken. Take: until it has the message; these four add up to its "
+    "latency. Read: by its consumer, behind that. Means of the messages around the median of each "
+    "trial ({}), intervals over trials. Packets and switches of threads are of a message."
+)
+
+
+def sections(found: Sequence[Explanation]) -> Iterator[Section]:
+    """A section for each workload in which anything was done."""
+    workloads: dict[str, list[Explanation]] = {}
+    for one in found:
+        if one.medians:
+            workloads.setdefault(one.workload, []).append(one)
+    for workload, arms in workloads.items():
+        blocks: list[Block] = [_table(arms), Text(MEANING.format(_messages(arms)), "muted")]
+        blocks.append(Items([text for arm in arms for text in sentences(arm)]))
+        yield Section(workload, blocks, head=[TableCell("the median", "strong")], look="panel")
+
+
+def helps(found: Sequence[Explanation]) -> Iterator[Section]:
+    """What is known to help, a line for each symptom."""
+    advice = {(one.symptom, one.middleware): one for each in found for one in each.advice}
+    if told := advice_sentences.lines([*advice.values()]):
+        yield Section("What helps", [Items(told)], look="panel")
+
+
+def _table(arms: Sequence[Explanation]) -> Table:
+    beside = [name for name in BESIDE if any(_has(m, name) for a in arms for m in a.medians)]
+    columns: list[Head] = [TableColumn("arm"), _column("median")]
+    columns += [_column(name) for name in COLUMNS.values()]
+    columns += [_column(BESIDE[name]) for name in beside] + [TableColumn("taken")]
+    families = [family for family in Family if any(arm.family is family for arm in arms)]
+    rows = [
+        TableRow(
+            [
+                " · ".join(filter(None, (arm.arm, one.topic))),
+                _cell(one.response),
+                *(_cell(one.time(phase)) for phase in COLUMNS),
+                *(_cell(one.beside[name]) for name in beside),
+                one.taken or TableCell("no data", "odd"),
+            ],
+            heading=f"by {family}" if len(families) > 1 and not place else "",
+        )
+        for family in families
+        for place, (arm, one) in enumerate(
+            (arm, one) for arm in arms if arm.family is family for one in arm.medians
+        )
+    ]
+    return Table(columns, rows)
+
+
+def _column(title: str) -> TableColumn:
+    return TableColumn(title, right=True, detail="below")
+
+
+def _has(median: MedianAnswer, name: str) -> bool:
+    return median.beside[name].value is not None
+
+
+def _cell(value: Estimate | None) -> TableCell:
+    shown = fmt.metric(value)
+    if shown.state == "never":
+        return TableCell("never", "bad", "", shown.basis)
+    if shown.state == "absent":
+        return TableCell("no data", "odd", "", shown.basis)
+    basis = (
+        f"n = {value.count}, {shown.basis}" if value is not None and value.count else shown.basis
+    )
+    return TableCell(shown.text, "", shown.interval, basis)
+
+
+def _messages(arms: Sequence[Explanation]) -> str:
+    counts = {
+        one.phases[0].time.count or 0 for arm in arms for one in arm.medians if one.phases
+    } or {0}
+    ends = dict.fromkeys(str(count) for count in (min(counts), max(counts)))
+    return f"n = {' to '.join(ends)}"
+
+
+def sentences(arm: Explanation) -> Iterator[str]:
+    """`fastdds takes 11.6× as long as zenoh at the median: 95 % of it passes …; over shm; …`."""
+    for one in arm.medians:
+        name = " · ".join(filter(None, (arm.arm, one.topic)))
+        if one.response.no_data or one.response.value is None:
+            yield f"{name}: no data, {one.response.no_data or 'too few messages'}"
+            continue
+        yield "; ".join([f"{name} {_main(one)}", *_facts(arm, one)])
+
+
+def _main(one: MedianAnswer) -> str:
+    value = fmt.metric(one.response)
+    if value.state == "never":
+        return "has no median: half of its messages or more never arrived"
+    ratio = one.ratio
+    if isinstance(ratio, BlockRatio) and one.against:
+        head = f"takes {fmt.ratio(ratio).full} as long as {one.against} at the median"
+    else:
+        head = f"takes {value.text} at the median"
+    known = [phase for phase in one.phases if phase.share is not None and phase.phase in WHERE]
+    if not known:
+        return head
+    most = max(known, key=lambda phase: phase.share or 0.0)
+    return f"{head}: {fmt.percent(most.share or 0.0)} of it passes {WHERE[most.phase]}"
+
+
+def _facts(arm: Explanation, one: MedianAnswer) -> Iterator[str]:
+    """Its path and pieces, and the symptoms that cost messages or seconds."""
+    packets = one.beside["packets_per_message"].value
+    if arm.path and packets is not None and packets >= 2:
+        yield f"it leaves in {fmt.significant(packets)} packets ({arm.path})"
+    elif arm.path:
+        yield f"its bytes went by {arm.path}"
+    for advice in arm.advice:
+        if advice.is_harm:
+            yield advice_sentences.symptom_of(advice, arm.workload, arm.arm)

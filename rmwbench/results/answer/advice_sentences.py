@@ -1,0 +1,126 @@
+"""What is known to help against a symptom, as one line: what was seen, the command that tries the
+remedy, or what it gained. Made from codes and amounts, and from nothing else."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from math import isfinite
+
+from rmwbench.analysis.causes.symptoms import Symptom
+from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.statements import FractionChange
+from rmwbench.analysis.verdicts.verdict import BlockRatio
+from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
+from rmwbench.words import numbers as fmt
+
+MOST_ARMS = 4
+Range = Callable[[str, str], str]
+"""A name of an amount and its unit, to what was measured: `600 kB to 10 MB`."""
+
+
+def lines(found: Sequence[Advice], *, harm_only: bool = False) -> list[str]:
+    """One for each symptom and remedy, of all middlewares that share both."""
+    groups: dict[tuple[Symptom, str | None, str | None], list[Advice]] = {}
+    for one in found:
+        if one.is_harm or not harm_only:
+            groups.setdefault((one.symptom, one.arm, one.setting), []).append(one)
+    return [f"{_symptom(group)}. {_remedy(group)}" for group in groups.values()]
+
+
+def _symptom(group: Sequence[Advice]) -> str:
+    """`fastdds: its shared-memory segment (524 kB) is smaller than the message (4 MB)`."""
+    seen = [each for one in group for each in one.seen]
+    return f"{arms_of(seen)}: {_WORDS[group[0].symptom](_ranges(seen))}"
+
+
+def symptom_of(one: Advice, workload: str, arm: str) -> str:
+    """Of that arm there, without its name."""
+    seen = [each for each in one.seen if (each.workload, each.arm) == (workload, arm)]
+    return _WORDS[one.symptom](_ranges(seen))
+
+
+def arms_of(seen: Sequence[SymptomOfArm]) -> str:
+    names = [*dict.fromkeys(one.arm for one in seen)]
+    more = len(names) - MOST_ARMS
+    return ", ".join(names[:MOST_ARMS]) + (f" and {more} more" if more > 0 else "")
+
+
+def _ranges(seen: Sequence[SymptomOfArm]) -> Range:
+    def told(name: str, unit: str) -> str:
+        values = [v for one in seen if (v := one.amounts.get(name)) is not None]
+        ends = dict.fromkeys(fmt.quantity(v, unit) for v in (min(values), max(values)))
+        return " to ".join(ends)
+
+    return told
+
+
+_WORDS: Mapping[Symptom, Callable[[Range], str]] = {
+    Symptom.SEGMENT_TOO_SMALL: lambda told: (
+        f"the shared-memory segment ({told('segment_bytes', 'bytes')}) is smaller than the message "
+        f"({told('payload_bytes', 'bytes')}), and what has no room is dropped"
+    ),
+    Symptom.RECEIVE_BUFFER_FULL: lambda told: (
+        f"the receive buffers of its sockets had no room for {told('dropped', 'messages')} "
+        "datagrams"
+    ),
+    Symptom.LATE_REPAIR: lambda told: (
+        f"what a link loses is asked for only every {told('heartbeat_ns', 'ns')}, and nothing came "
+        f"for {told('stall_ns', 'ns')}"
+    ),
+    Symptom.BURST_OVER_DEPTH: lambda told: (
+        f"a burst has {told('burst', 'messages')} messages, and the history keeps "
+        f"{told('depth', 'messages')}"
+    ),
+    Symptom.QUEUE_HOLDS_PUBLISHER: lambda told: (
+        f"a full queue holds the publisher: {told('held_ns', 'ns')} for a call, one is due every "
+        f"{told('period_ns', 'ns')}"
+    ),
+    Symptom.COPIES_THOUGH_IT_LENDS: lambda told: (
+        f"each message of {told('payload_bytes', 'bytes')} is copied, though the middleware lends "
+        "memory"
+    ),
+    Symptom.THREAD_OF_THE_WAIT_SET: lambda told: (
+        f"a wait set wakes one thread more for each message of {told('payload_bytes', 'bytes')}"
+    ),
+    Symptom.SLEEPING_PROCESSOR: lambda told: (
+        f"a message every {told('period_ns', 'ns')} wakes a sleeping processor, and takes longer "
+        "than one of a higher rate"
+    ),
+}
+
+
+def _remedy(group: Sequence[Advice]) -> str:
+    one = group[0]
+    worth = f"; measured: {one.worth}" if one.worth else ""
+    if tried := [each for advice in group for each in advice.tried]:
+        return f"{'; '.join(_gains(tried))}."
+    if one.command:
+        return f"Try `{one.command}` ({one.setting}{worth})"
+    if one.setting:
+        return f"What helps: {one.setting}{worth}"
+    return f"Nothing is known to help{worth}"
+
+
+def _gains(tried: Sequence[TriedRemedy]) -> Iterator[str]:
+    """`fastdds tuned in image: 0.034× [0.030–0.039] as long as fastdds (better)`."""
+    several = len({one.workload for one in tried}) > 1
+    for pair in dict.fromkeys((one.workload, one.arm, one.against) for one in tried):
+        workload, arm, against = pair
+        mine = [one for one in tried if (one.workload, one.arm, one.against) == pair]
+        where = f" in {workload}" if several else ""
+        told = [text for one in mine if (text := gain(one))]
+        yield f"{arm}{where}: {', '.join(told) or 'no data'} against {against}"
+
+
+def gain(one: TriedRemedy) -> str:
+    """With its verdict; empty where there is nothing to say of this metric."""
+    effect, verdict = one.answer.effect, one.answer.verdict
+    if isinstance(effect, FractionChange):
+        if not effect.value and verdict == "equivalent":
+            return ""
+        word = "more" if effect.value > 0 else "less"
+        ends = sorted(abs(end) * 100 for end in (effect.low, effect.high))
+        between = f"[{fmt.significant(ends[0])}–{fmt.significant(ends[1])}]"
+        return f"{fmt.points(effect.value)} {word} {between} is missing ({verdict})"
+    if isinstance(effect, BlockRatio) and isfinite(effect.value):
+        much = words(one.metric).amount(1, fmt.ratio(effect).full).split(" ", 1)[1]
+        return f"{much} ({verdict})"
+    return "" if verdict in ("equivalent", "no data") else f"{verdict}, by order"

@@ -1,0 +1,96 @@
+"""Where the time of each arm's typical messages goes, over its done trials with an interval, beside
+what it took: pieces, wake-ups, what was sent again."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from rmwbench.analysis.causes.median import Phase, TypicalMessage, typical_message
+from rmwbench.analysis.causes.tail import PairMessages, pairs
+from rmwbench.analysis.metrics.aggregate import aggregate
+from rmwbench.analysis.metrics.comparisons import PRIMARY
+from rmwbench.analysis.metrics.context import Context
+from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts.verdict import Verdict
+from rmwbench.bundle import Bundle
+from rmwbench.bundle.evidence import TrialEvidence, evidence
+from rmwbench.results.explain.explain_model import MedianAnswer, PhaseAnswer
+from rmwbench.results.judged import JudgedCampaign
+from rmwbench.results.workload.chain_answer import over_parts
+from rmwbench.results.workload.workload_arm import ArmReport
+
+BESIDE = (
+    "packets_per_message",
+    "context_switches_per_message",
+    "retransmitted_frames",
+)
+NOT_STAMPED = "no message arrived with all of its stamps"
+_ACROSS = (Phase.WAY,)
+"""Phases between two hosts, whose clocks are not known better than to a bound."""
+Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
+"""Trial -> topic, or None where these are alike -> its typical message."""
+
+
+def typical_messages(bundle: Bundle, found: JudgedCampaign, arms: Sequence[ArmReport]) -> Typical:
+    """Of the done trials of these arms; reads their records once."""
+    topics = {
+        t.trial: {one.name: one.endpoints for one in arm.topics} for arm in arms for t in arm.trials
+    }
+    lines = [line for line in bundle.trials("done") if line.trial in topics]
+    return {
+        one.trial: dict(_of_trial(one, topics[one.trial]))
+        for one in evidence(bundle, lines, found.small)
+    }
+
+
+def _of_trial(
+    found: TrialEvidence, topics: Mapping[str, frozenset[int]]
+) -> Iterator[tuple[str | None, TypicalMessage]]:
+    context = Context.of(found)
+    records, window = context.evidence.records, context.window
+    groups: dict[str | None, list[PairMessages]] = {}
+    for writer, reader, _, pair in pairs(records, context.judged, window, context.lives):
+        own = [name for name, there in topics.items() if {writer, reader} <= there]
+        for topic in own if topics else [None]:
+            groups.setdefault(topic, []).append(pair)
+    for topic, here in groups.items():
+        if (typical := typical_message(here)) is not None:
+            yield topic, typical
+
+
+def medians(
+    arm: ArmReport, typical: Typical, verdicts: Mapping[str | None, Mapping[str, Verdict]]
+) -> tuple[MedianAnswer, ...]:
+    """One, or one for each topic that is judged by itself."""
+    if not arm.trials:
+        return ()
+    topics = [topic.name for topic in arm.topics] or [None]
+    return tuple(_median(arm, topic, typical, verdicts) for topic in topics)
+
+
+def _median(
+    arm: ArmReport,
+    topic: str | None,
+    typical: Typical,
+    verdicts: Mapping[str | None, Mapping[str, Verdict]],
+) -> MedianAnswer:
+    own = [one for t in arm.trials if (one := typical.get(t.trial, {}).get(topic)) is not None]
+    bound_ns = max(arm.clock_bounds(PRIMARY, topic).values(), default=0.0)
+    count = sum(one.messages for one in own)
+    whole = sum(one.response_ns for one in own)
+    phases = []
+    for phase in Phase:
+        spent = [one.phases_ns.get(phase) for one in own]
+        of = None if phase is Phase.READ or not whole else sum(x or 0.0 for x in spent) / whole
+        across = bound_ns if phase in _ACROSS else 0.0
+        time = over_parts(spent, count, across, NOT_STAMPED)
+        phases.append(PhaseAnswer(phase=phase, time=time, share=of))
+    verdict = verdicts.get(topic, {}).get(arm.name)
+    behind = verdict is not None and verdict.verdict != "best"
+    return MedianAnswer(
+        topic=topic,
+        response=aggregate(GLOSSARY[PRIMARY], arm.trials_in(topic)),
+        phases=tuple(phases),
+        beside={name: aggregate(GLOSSARY[name], arm.trials) for name in BESIDE},
+        taken=arm.take,
+        against=verdict.against if verdict and behind else None,
+        ratio=verdict.ratio if verdict and behind and arm.primary == PRIMARY else None,
+    )
