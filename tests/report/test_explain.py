@@ -95,7 +95,7 @@ def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
         codes=("path",),
     )
     trials = replace(every[0].trials, done=0, failures=(void,))
-    said = texts(view([replace(every[0], trials=trials, losses=None)]).sections)
+    said = texts(view([replace(every[0], trials=trials, medians=(), losses=None)]).sections)
     assert said[0] == "no data: no trial was done: void, path: asked for shm"
     assert not any(text.startswith("missing") for text in said)
 

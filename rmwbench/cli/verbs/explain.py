@@ -1,5 +1,5 @@
-"""`rmwbench explain [DIR]`: which path the bytes took, where messages went missing, why the slowest
-were slow."""
+"""`rmwbench explain [DIR]`: where the time goes at the median, which path the bytes took, where
+messages went missing, why the slowest were slow, and what helps."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,13 +9,15 @@ import typer
 
 from rmwbench.cli.console import print_json, stdout_console
 from rmwbench.cli.options import taking
+from rmwbench.cli.page_files import Out, page, say_written
 from rmwbench.errors import UserError, did_you_mean
 
 
 def register(app: typer.Typer) -> None:
     app.command(
         name="explain",
-        help="Why: the path of the bytes, where messages went missing, what made the slowest slow.",
+        help="Why: where the time goes, where messages went missing, what made the slowest slow, what "
+        "helps.",
     )(taking(ExplainOptions, explain))
 
 
@@ -40,8 +42,10 @@ class ExplainOptions:
         ),
     ] = None
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print paths, losses and tails (docs/formats/show.md).")
+        bool,
+        typer.Option("--json", help="Print medians, paths, losses, tails (docs/formats/show.md)."),
     ] = False
+    out: Out = None
 
 
 def explain(options: ExplainOptions) -> None:
@@ -50,6 +54,7 @@ def explain(options: ExplainOptions) -> None:
     from rmwbench.results.explain.explain_document import explanations
     from rmwbench.results.model import document
 
+    path = page(options.out)
     bundle = Bundle(options.directory or newest_campaign())
     found = explanations(bundle, options.trial)
     for option, wanted in (("workload", options.workload), ("arm", options.arm)):
@@ -66,10 +71,17 @@ def explain(options: ExplainOptions) -> None:
                 )
         if wanted:
             found = tuple(one for one in found if getattr(one, option) in wanted)
+    from rmwbench.report.explain.explain_view import view
+
+    if path is not None:
+        from rmwbench.report.render.html import write_html
+
+        write_html(view(found), path)
     if options.as_json:
         print_json(document(found))
         return
-    from rmwbench.report.explain.explain_view import view
     from rmwbench.report.render.terminal import print_view
 
     print_view(view(found), stdout_console())
+    if path is not None:
+        say_written(path)

@@ -11,6 +11,19 @@ from rmwbench.analysis.verdicts.verdict import BlockRatio
 from rmwbench.results.remedies.remedy_model import Advice, SymptomOfArm, TriedRemedy
 from rmwbench.words import numbers as fmt
 
+TITLES: Mapping[Symptom, str] = {
+    Symptom.SEGMENT_TOO_SMALL: "its shared-memory segment is smaller than the message, and messages "
+    "are lost or repaired",
+    Symptom.RECEIVE_BUFFER_FULL: "receive buffers of sockets drop datagrams, and messages are lost or "
+    "late",
+    Symptom.LATE_REPAIR: "silence over a lossy link for as long as a heartbeat",
+    Symptom.BURST_OVER_DEPTH: "a burst longer than the history loses messages",
+    Symptom.QUEUE_HOLDS_PUBLISHER: "a full queue holds the publisher for half a period and more",
+    Symptom.COPIES_THOUGH_IT_LENDS: "messages of 512 KiB and more are copied, though it lends memory",
+    Symptom.THREAD_OF_THE_WAIT_SET: "small messages wait for the thread of a wait set",
+    Symptom.SLEEPING_PROCESSOR: "messages at up to 100 Hz take longer than at a higher rate",
+}
+"""Of a table of remedies."""
 MOST_ARMS = 4
 Range = Callable[[str, str], str]
 """A name of an amount and its unit, to what was measured: `600 kB to 10 MB`."""

@@ -1,0 +1,100 @@
+"""What is known to help: the file is true, the documents say the same, and a symptom that is seen
+in a bundle has its remedy, its command, and what it gained."""
+
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.causes.symptoms import Conduct, Symptom, symptoms
+from rmwbench.results.answer.advice_sentences import TITLES
+from rmwbench.results.remedies.remedies_file import known_remedies
+from rmwbench.suite.file.candidates_file import shipped_candidates
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGES = {
+    "fastdds": ["fastdds"],
+    "cyclonedds": ["cyclonedds"],
+    "zenoh": ["zenoh"],
+    "iceoryx2": ["iceoryx2"],
+    "rclcpp": ["rclcpp/rmw_fastrtps_cpp", "rclcpp/rmw_cyclonedds_cpp"],
+}
+CANDIDATES = shipped_candidates().known
+
+
+def table(middlewares: list[str]) -> str:
+    """The section of a page, as Markdown."""
+    rows = ["| symptom | what helps | worth, as measured here |", "|---|---|---|"]
+    for one in known_remedies().remedies:
+        if {*middlewares} & {*one.middlewares}:
+            arm = f'`--with "{one.arm}"`: ' if one.arm else ""
+            worth = one.worth.figure if one.worth else "–"
+            rows.append(f"| {TITLES[one.symptom]} | {arm}{one.setting} | {worth} |")
+    return "\n".join(rows) + "\n"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_page_says_what_the_file_says(page):
+    path = ROOT / "docs" / "middlewares" / f"{page}.md"
+    before, _, rest = path.read_text().partition("## What helps\n")
+    section, _, after = rest.partition("\n## ")
+    wanted = f"\n{table(PAGES[page])}"
+    if os.environ.get("RMWBENCH_UPDATE_SNAPSHOTS"):
+        path.write_text(f"{before}## What helps\n{wanted}\n## {after}")
+    else:
+        assert section == wanted
+
+
+@pytest.mark.parametrize("one", known_remedies().remedies, ids=lambda r: f"{r.symptom}-{r.arm}")
+def test_a_remedy_has_an_arm_of_its_middleware_and_a_document(one):
+    if one.arm is not None:
+        assert CANDIDATES[one.arm].arm["middleware"] in one.middlewares
+        assert one.setting
+    assert one.worth is None or (ROOT / one.worth.where).is_file()
+
+
+def test_every_symptom_has_words_and_is_in_the_file():
+    assert {*TITLES} == {*Symptom} == {one.symptom for one in known_remedies().remedies}
+
+
+MS = 1e6
+LARGE = Conduct(payload_bytes=4_000_000, wanted=100)
+SEEN = {
+    Symptom.SEGMENT_TOO_SMALL: (
+        replace(LARGE, segment_bytes=524_288.0, way_ns=60 * MS),
+        {"segment_bytes": 8e6},
+    ),
+    Symptom.RECEIVE_BUFFER_FULL: (replace(LARGE, dropped=30, missing=5), {"dropped": 0}),
+    Symptom.LATE_REPAIR: (
+        Conduct(reliable=True, frames_lost=0.3, heartbeat_ns=3e9, stall_ns=2.9e9, period_ns=0.5e9),
+        {"heartbeat_ns": 1e7, "stall_ns": 0.6e9},
+    ),
+    Symptom.BURST_OVER_DEPTH: (Conduct(depth=10, burst=50, missing=3), {"depth": 50}),
+    Symptom.QUEUE_HOLDS_PUBLISHER: (Conduct(held_ns=50 * MS, period_ns=10 * MS), {"held_ns": MS}),
+    Symptom.COPIES_THOUGH_IT_LENDS: (replace(LARGE, lends=True), {"lent": True}),
+    Symptom.THREAD_OF_THE_WAIT_SET: (
+        Conduct(payload_bytes=320, waits_in_a_set=True, calls_back=True),
+        {"waits_in_a_set": False},
+    ),
+    Symptom.SLEEPING_PROCESSOR: (
+        Conduct(period_ns=100 * MS, slower_when_rare=True),
+        {"slower_when_rare": False},
+    ),
+}
+
+
+@pytest.mark.parametrize("symptom", Symptom)
+def test_a_symptom_is_seen_with_its_amounts_and_not_without_its_cause(symptom):
+    conduct, mended = SEEN[symptom]
+    (one,) = symptoms(conduct)
+    assert one.symptom is symptom
+    assert all(value is not None for value in one.amounts.values() if symptom.is_harm)
+    assert not symptoms(replace(conduct, **mended))
+
+
+@pytest.mark.parametrize("symptom", [s for s in Symptom if s.is_harm])
+def test_a_setting_that_harms_nothing_is_no_symptom(symptom):
+    conduct, _ = SEEN[symptom]
+    harmless = {"missing": 0, "way_ns": MS, "stall_ns": 0.6e9, "held_ns": MS}
+    assert not symptoms(replace(conduct, **harmless))
