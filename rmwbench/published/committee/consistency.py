@@ -132,7 +132,8 @@ class _Document:
     def __init__(self, text: str):
         self.headings: list[str] = []
         self._tables: dict[str, list[list[str]]] = {}
-        lines, row = [], None
+        lines: list[str] = []
+        row: list[str] | None = None
         tokens = MarkdownIt("commonmark", {"html": False}).enable("table").parse(text)
         for before, token in pairwise(tokens):
             if token.type == "tr_open":
