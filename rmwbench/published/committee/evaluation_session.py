@@ -36,7 +36,7 @@ class PlannedSection:
     that does it all; `comparisons`: the conditions of its suite that the budget holds, None where
     that is all of them; `problem`: why it cannot run here, or could not when it was last tried;
     None where it can. `workloads`, `at`: what of the suite it runs, the version's where there are
-    none."""
+    none; `added`: candidates beside its own."""
 
     name: str
     title: str
@@ -50,12 +50,14 @@ class PlannedSection:
     machine_s: float | None = None
     workloads: list[str] = field(default_factory=list)
     at: list[str] = field(default_factory=list)
+    added: list[str] = field(default_factory=list)
 
     @property
     def command(self) -> str:
         """What runs the section by itself."""
         words = ["rmwbench run", self.suite, *(["--short"] if self.short else [])]
         words += [f"--workload {name}" for name in self.workloads]
+        words += [f"--with {name}" for name in self.added]
         return " ".join([*words, *(f"--at {level}" for level in self.at)])
 
 
@@ -80,10 +82,12 @@ class CommitteeSession:
         del state["directory"]
         STATE.save(self.directory, state)
 
-    def choice(self) -> "Choice":
+    def choice(self, section: PlannedSection) -> "Choice":
+        """What is said of a section's arms."""
         from rmwbench.suite.file.candidate_list import Choice  # with what reads suites
 
-        return Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
+        added = dict.fromkeys((*self.added, *section.added))
+        return Choice(tuple(self.candidates), tuple(added), tuple(self.without))
 
     def place(self, section: PlannedSection) -> Path:
         """Where its campaign is, or will be."""
@@ -129,6 +133,7 @@ def begin(
             machine_s=_whole_ms(one.machine_s),
             workloads=list(one.cost.section.workloads),
             at=list(one.cost.section.at),
+            added=list(one.cost.added),
         )
         for one in shares
     ]

@@ -99,5 +99,5 @@ class Sections:
             comparisons=None if section.comparisons is None else tuple(section.comparisons),
             least_blocks=DECIDABLE_BLOCKS,
         )
-        choice, machine_s = self._session.choice(), section.machine_s
+        choice, machine_s = self._session.choice(section), section.machine_s
         return self._begin(request, directory, choice=choice, machine_s=machine_s)

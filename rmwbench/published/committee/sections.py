@@ -22,6 +22,7 @@ from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
 from rmwbench.lab.host.host_choice import NAMESPACES
+from rmwbench.lab.middleware import names_here
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
@@ -45,7 +46,7 @@ class ReportSection:
     """`name` in files and directories, `title` in the document, `question` that it answers, `suite`
     whose short version it runs. `whole`: each of its conditions answers a question of its own, so
     none is left out. `workloads` and `at` (`FACTOR=LEVEL`): what of the suite it runs, the short
-    version's where there are none."""
+    version's where there are none. `added`: candidates beside the suite's own."""
 
     name: str
     title: str
@@ -54,6 +55,11 @@ class ReportSection:
     whole: bool = False
     workloads: tuple[str, ...] = ()
     at: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+
+
+TUNED = ("ros2_tuned",)
+"""Beside what a suite has as installed, where all that its traffic meets is one machine."""
 
 
 def _levels(factor: str, *levels: str | float) -> tuple[str, ...]:
@@ -68,6 +74,7 @@ TSC = (
         "galactic-2020/pubsub",
         workloads=("robot",),
         at=_levels("message", "Array1k", "PointCloud512k", "Array2m", "Array8m"),
+        added=TUNED,
     ),
     ReportSection(
         "mininet",
@@ -86,24 +93,28 @@ TSC = (
         "Which carries all the traffic of a small board, of four cameras, of a robot over WiFi?",
         "three-robots",
         whole=True,
+        added=TUNED,
     ),
     ReportSection(
         "robot",
         "A whole robot on one board",
         "What becomes of seven streams at their usual rates, all at once?",
         "robot",
+        added=TUNED,
     ),
     ReportSection(
         "services",
         "Services",
         "How long does a call take, of one client, of ten, and with a large reply?",
         "services",
+        added=TUNED,
     ),
     ReportSection(
         "cameras",
         "Cameras",
         "Up to which picture and rate does a camera's every frame arrive, up to 4K?",
         "gscam-2025",
+        added=TUNED,
     ),
     ReportSection(
         "wifi",
@@ -229,7 +240,8 @@ class SectionCondition:
 class SectionCost:
     """What a section takes. `conditions` in the order in which a budget keeps them; `least`: blocks
     without which it decides nothing; `short`: the suite has a short version, and that is meant;
-    `machines`: so many run it at a time, each whole blocks of a condition."""
+    `machines`: so many run it at a time, each whole blocks of a condition; `added`: candidates
+    beside the suite's own."""
 
     section: ReportSection
     conditions: tuple[SectionCondition, ...]
@@ -237,6 +249,7 @@ class SectionCost:
     arms: tuple[str, ...]
     short: bool = True
     machines: int = 1
+    added: tuple[str, ...] = ()
 
     @property
     def begins(self) -> "BudgetShare":
@@ -370,7 +383,13 @@ def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner
         shortened=KEY in plain(text, where=section.suite),
         at=section.at,
     )
+    choice = replace(choice, added=tuple(dict.fromkeys((*choice.added, *_added_here(section)))))
     return Planner(text, request.suite_file, choice), request
+
+
+def _added_here(section: ReportSection) -> tuple[str, ...]:
+    """What it adds, where a ROS 2 is sourced: no RMW is here otherwise."""
+    return section.added if "rclcpp" in names_here() else ()
 
 
 def cells_of(section: ReportSection) -> tuple[Cell, ...]:
@@ -398,5 +417,11 @@ def _cost(
         raise UserError("none of its arms can do what it asks for")
     arms = tuple(dict.fromkeys(cell.arm.name for cell in cells if not cell.arm.is_floor))
     return SectionCost(
-        section, conditions, max(suite.blocks.minimum, DECIDABLE_BLOCKS), arms, short, machines
+        section,
+        conditions,
+        max(suite.blocks.minimum, DECIDABLE_BLOCKS),
+        arms,
+        short,
+        machines,
+        _added_here(section),
     )
