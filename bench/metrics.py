@@ -32,7 +32,7 @@ def generate(directory: Path, messages: int) -> None:
     duplicated, a few failed publishes.
     """
     from rmwbench.bundle import BundleWriter
-    from rmwbench.bundle.journal_lines import TrialEnded
+    from rmwbench.bundle.journal import TrialEnded
     from rmwbench.bundle.schema import table_from_columns, table_from_rows
 
     rng = np.random.default_rng(1)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from rmwbench.bundle import evidence, journal, merge
 from rmwbench.bundle.campaign_json import CampaignDocument, PlannedComparison, read_campaign
-from rmwbench.bundle.journal_lines import (
+from rmwbench.bundle.journal import (
     CampaignFinished,
     CampaignResumed,
     CellsDropped,

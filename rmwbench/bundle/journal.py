@@ -3,26 +3,223 @@ most the last line.
 
 It alone says which files belong to the bundle: a table that no line names is a leftover of a trial
 that never finished.
+
+The lines of the journal (docs/formats/bundle.md): a class for each type of line that somebody
+reads. A line of another type is an `UnknownLine`, so that an older tool reads a newer journal.
 """
 
 import json
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal
 
-from rmwbench.bundle.journal_lines import (
-    CampaignFinished,
-    CampaignResumed,
-    Line,
-    ResourceCreated,
-    ResourceRemoved,
-    TablesMerged,
-    TablesWritten,
-    TrialEnded,
-    read_line,
-)
+from pydantic import AfterValidator, Field, ValidationError
+
+from rmwbench.bundle.typed_fields import Many, Number, Real, Stored, first_problem
+from rmwbench.codes import FailedBy
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
+
+MOST_IN_A_RANGE = 10_000_000
+
+
+class Line(Stored):
+    """One line; `document()` is what stands in the file."""
+
+    type: str
+    ALWAYS: ClassVar[tuple[str, ...]] = ("type",)
+
+
+class TrialReason(Stored):
+    """Why a trial ended as it did (rmwbench/codes.py)."""
+
+    code: str
+    text: str = ""
+    machine: bool = False
+
+
+class UnknownLine(Line):
+    pass
+
+
+Status = Literal["done", "failed", "void", "settling"]
+
+
+class TrialEnded(Line):
+    """`settling`: a trial with a longer window, which no block has. `cause` is `machine` where the
+    machine alone made it void, `no match` where it failed before its window; `failed_by` who is at
+    fault for a failure; `reasons` the codes with the texts that `reason` joins; `repeats` the number
+    of the void trial whose place this one takes. `again` says of a trial that the machine spoilt
+    whether its block runs again, and `voids` are the block's trials that are void with it."""
+
+    ALWAYS = ("type", "reason", "tables", "finished_utc")
+    type: Literal["trial"] = "trial"
+    trial: Number
+    cell: Number
+    block: Number
+    status: Status
+    reason: str | None = None
+    tables: Many[str] = ()
+    finished_utc: str | None = None
+    cause: str | None = None
+    failed_by: Annotated[FailedBy, Field(strict=False)] | None = None
+    reasons: Many[TrialReason] = ()
+    repeats: Number | None = None
+    again: bool | None = None
+    voids: Many[Number] = ()
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """Those of its reasons, each once and in order; empty for a bundle that has none."""
+        return tuple(dict.fromkeys(reason.code for reason in self.reasons))
+
+
+class TablesWritten(Line):
+    """Tables of the whole campaign."""
+
+    type: Literal["tables"] = "tables"
+    tables: Many[str]
+
+
+def _check_range(found: tuple[int, int]) -> tuple[int, int]:
+    low, high = found
+    if high < low or high - low > MOST_IN_A_RANGE:
+        raise ValueError("not a valid range of trials")
+    return found
+
+
+Range = Annotated[tuple[Number, Number], Field(strict=False), AfterValidator(_check_range)]
+"""Trial numbers, both ends included."""
+
+
+class TablesMerged(Line):
+    """A merged file per table, with the trials whose rows it holds. `only`: no copies; there are no
+    other files of these trials."""
+
+    type: Literal["merged"] = "merged"
+    merge: Number
+    tables: dict[str, Many[Range]]
+    only: bool = False
+
+    def holds(self, table: str, trial: int) -> bool:
+        return any(low <= trial <= high for low, high in self.tables.get(table, ()))
+
+
+class CampaignResumed(Line):
+    """`voids`: the trials of blocks within which it had been stopped."""
+
+    type: Literal["resumed"] = "resumed"
+    voids: Many[Number] = ()
+    trials_left: Number | None = None
+    kernel: str | None = None
+
+
+class CellUnsupported(Line):
+    type: Literal["unsupported"] = "unsupported"
+    cell: Number
+    trial: Number | None = None
+    reason: str
+
+
+class CellsDropped(Line):
+    """Cells that need not run any more after so many blocks: what they were run for is decided, or
+    there is no time."""
+
+    type: Literal["dropped"] = "dropped"
+    blocks: Number
+    cells: Many[Number]
+    why: str | None = None
+
+
+class OpenComparisonLine(Stored):
+    ALWAYS = ("minutes",)
+    comparison: str
+    arm: str
+    reason: str | None = None
+    minutes: Real | None = None
+
+
+class LookTaken(Line):
+    """A look at a campaign under way. `looks` are all that were planned; `ended`: time was over;
+    `stop`: why the campaign ended there."""
+
+    ALWAYS = ("type", "open", "minutes_to_decide", "verdicts", "stop")
+    type: Literal["look"] = "look"
+    blocks: Number
+    looks: Many[Number]
+    alpha: Real
+    ended: bool
+    decided: Number
+    of: Number
+    open: Many[OpenComparisonLine] = ()
+    minutes_to_decide: Real | None = None
+    verdicts: dict[str, dict[str, str]] = Field(default_factory=dict)
+    stop: str | None = None
+    took_ns: int | None = None
+
+
+class NoteWritten(Line):
+    type: Literal["note"] = "note"
+    text: str | None = None
+
+
+class ResourceCreated(Line):
+    """Something that could be left behind."""
+
+    type: Literal["created"] = "created"
+    resource: dict[str, Any]
+
+
+class ResourceRemoved(Line):
+    type: Literal["removed"] = "removed"
+    resource: dict[str, Any]
+
+
+class SearchEnded(Line):
+    """Why the search for an arm's capacity ended."""
+
+    type: Literal["capacity"] = "capacity"
+    arm: str
+    ended: str
+
+
+class CampaignFinished(Line):
+    type: Literal["finished"] = "finished"
+
+
+KINDS: dict[str, type[Line]] = {
+    kind.model_fields["type"].default: kind
+    for kind in (
+        TrialEnded,
+        TablesWritten,
+        TablesMerged,
+        CampaignResumed,
+        CellUnsupported,
+        CellsDropped,
+        LookTaken,
+        NoteWritten,
+        ResourceCreated,
+        ResourceRemoved,
+        SearchEnded,
+        CampaignFinished,
+    )
+}
+
+
+def read_line(line: Any) -> Line:
+    """Raises ValueError for what is not a line of the journal."""
+    if not isinstance(line, Mapping):
+        raise ValueError("not an object")
+    kind = line.get("type")
+    if not isinstance(kind, str):
+        raise ValueError("no type")
+    try:
+        return KINDS.get(kind, UnknownLine).model_validate(line)
+    except ValidationError as error:
+        raise first_problem(error) from None
+
 
 NAME = "journal.jsonl"
 

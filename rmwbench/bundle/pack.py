@@ -20,7 +20,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
-from rmwbench.bundle.journal_lines import (
+from rmwbench.bundle.journal import (
     CampaignFinished,
     Line,
     TablesMerged,

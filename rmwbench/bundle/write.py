@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rmwbench.bundle import journal, merge
-from rmwbench.bundle.journal_lines import Line, NoteWritten, TablesMerged, TablesWritten, TrialEnded
+from rmwbench.bundle.journal import Line, NoteWritten, TablesMerged, TablesWritten, TrialEnded
 from rmwbench.bundle.schema import (
     ROWS_PER_GROUP,
     SCHEMA,

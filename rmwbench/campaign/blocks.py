@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.markup import escape
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal_lines import CellsDropped
+from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import settling
 from rmwbench.campaign.course import Batch, Course
 from rmwbench.campaign.here import TrialEnd

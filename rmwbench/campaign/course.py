@@ -21,7 +21,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from rmwbench.bundle.journal_lines import (
+from rmwbench.bundle.journal import (
     CampaignResumed,
     CellsDropped,
     CellUnsupported,

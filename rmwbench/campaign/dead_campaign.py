@@ -9,7 +9,7 @@ from pathlib import Path
 
 from rmwbench.beside import parts
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal_lines import ResourceRemoved
+from rmwbench.bundle.journal import ResourceRemoved
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker
 

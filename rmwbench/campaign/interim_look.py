@@ -19,7 +19,7 @@ from rmwbench.analysis.verdicts.interim import Looks, leaving
 from rmwbench.analysis.verdicts.interim import rules as rules_of
 from rmwbench.analysis.verdicts.verdict import Verdict
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.journal_lines import LookTaken, OpenComparisonLine
+from rmwbench.bundle.journal import LookTaken, OpenComparisonLine
 from rmwbench.campaign.plan.plan import Plan
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from rmwbench.analysis.metrics.drift import Drift
 from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.journal_lines import CellsDropped
+from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.interim_look import Judge, Look
 from rmwbench.campaign.plan.plan import Plan

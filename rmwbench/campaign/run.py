@@ -17,7 +17,7 @@ from rich.console import Console
 
 from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
-from rmwbench.bundle.journal_lines import (
+from rmwbench.bundle.journal import (
     CampaignFinished,
     CellUnsupported,
     ResourceCreated,
@@ -25,9 +25,9 @@ from rmwbench.bundle.journal_lines import (
 )
 from rmwbench.campaign.course import UNSUPPORTED, Batch, SpoiltBlock
 from rmwbench.campaign.here import Lab, ResultsLost, TrialEnd
-from rmwbench.campaign.plan import buffers
+from rmwbench.campaign.plan import machine_limits
 from rmwbench.campaign.plan.plan import Plan, Trial
-from rmwbench.campaign.record.trial_writer import write_trial
+from rmwbench.campaign.record.campaign_document import write_trial
 from rmwbench.campaign.settling import SETTLING
 from rmwbench.campaign.stop import StopSignal, StopSignals
 from rmwbench.campaign.trial.outcome import Order
@@ -137,7 +137,7 @@ class Runner(Generic[S_co]):
         with StopSignals() as signals:
             try:
                 cells, sysctls = self.source.plan.cells, self.machine.sysctls
-                self.source.begin(console, buffers.told(cells, self.workers, sysctls))
+                self.source.begin(console, machine_limits.told(cells, self.workers, sysctls))
                 self._loop(signals)
             except StopSignal as stopped:
                 stopped_by = stopped.name

@@ -12,7 +12,7 @@ from typing import Any
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import DescribedMiddleware, MachineDocument
-from rmwbench.bundle.journal_lines import CampaignFinished, CampaignResumed, Line
+from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here, Lab

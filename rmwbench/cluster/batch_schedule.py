@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 
-from rmwbench.bundle.journal_lines import Line
+from rmwbench.bundle.journal import Line
 from rmwbench.campaign.course import MOST_REPEATS, UNSUPPORTED, Batch, BlockKey, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, Trial
 

@@ -38,7 +38,7 @@ from rmwbench.lab.middleware import Worker, require_workers
 from rmwbench.lab.middleware.find import VARIABLE
 from rmwbench.lab.middleware.worker_likeness import unlike
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.network.real import Gang
+from rmwbench.suite.network.interfaces import Gang
 
 TARGET = "RMWBENCH_TARGET_DIR"
 LOST = "lost"

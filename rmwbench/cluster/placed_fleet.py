@@ -22,7 +22,7 @@ from rmwbench.cluster.placing import PLACE, Placing
 from rmwbench.errors import UserError
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.network.real import Gang, Spot
+from rmwbench.suite.network.interfaces import Gang, Spot
 
 NOTHING: Mapping[str, fingerprint.Facts] = {}
 RESERVE_TIMEOUT_S = 60.0

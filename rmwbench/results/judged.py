@@ -19,7 +19,7 @@ from rmwbench.analysis.verdicts.interim import topics_of
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
-from rmwbench.bundle.journal_lines import LookTaken
+from rmwbench.bundle.journal import LookTaken
 from rmwbench.results.imported import refuse_imported
 from rmwbench.results.report_tables import ReportTables
 from rmwbench.results.selection import Selection

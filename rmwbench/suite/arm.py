@@ -12,10 +12,10 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.machine_condition import Background, HostIdle
-from rmwbench.suite.modes import NAMES as MODES
 from rmwbench.suite.name_rules import ArmName
+from rmwbench.suite.process_conditions import Background, HostIdle
 from rmwbench.suite.side import FORMAT_OF_SUFFIX, MAX_PROFILE_BYTES, Override, Profile, Side
+from rmwbench.suite.side import NAMES as MODES
 from rmwbench.typed import as_typed
 
 __all__ = ["FORMAT_OF_SUFFIX", "MAX_PROFILE_BYTES", "Arm", "Profile"]

@@ -26,8 +26,8 @@ from rmwbench.suite.factors import (
 )
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.network.backend import check_one_backend
+from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network, resolved
-from rmwbench.suite.network.real import RealNetwork
 from rmwbench.suite.sampling import NOTHING_MORE, Sampling
 from rmwbench.suite.side import Side
 from rmwbench.suite.suite import Suite

@@ -12,9 +12,9 @@ from typing import Any, TypeVar, get_args
 
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.fault import Fault, Strict, unknown
-from rmwbench.suite.modes import MODE_PREFIX, NAMES
 from rmwbench.suite.network.network import LINK_FACTORS, Network
 from rmwbench.suite.network.network import PREFIX as NETWORK_PREFIX
+from rmwbench.suite.side import MODE_PREFIX, NAMES
 from rmwbench.suite.workload.qos import Qos
 from rmwbench.suite.workload.workload import Beside, Workload
 

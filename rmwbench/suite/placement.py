@@ -13,9 +13,9 @@ from dataclasses import replace
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import Cell, level_text
+from rmwbench.suite.network.interfaces import RealNetwork
 from rmwbench.suite.network.network import Links, Network
 from rmwbench.suite.network.network_words import told
-from rmwbench.suite.network.real import RealNetwork
 
 FIX = "run this workload emulated, without --place and --gang, or leave it out with --workload"
 NETWORK_FACTOR = "network"

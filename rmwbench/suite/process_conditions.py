@@ -7,6 +7,12 @@ process of a container has mounts, /tmp and PIDs of its own at every level but `
 **Real time**: a scheduling class of their own, a processor of their own, memory that stays
 (docs.ros.org, "Building realtime Linux for ROS 2", and the demo `pendulum_control`). What the kernel
 gave is read back in every trial (rmwbench/campaign/trial/real_time_check.py).
+
+What else the machine does during a trial: a background load of a known kind, and processors kept
+awake or not.
+
+Both are conditions of the machine and not settings of a middleware; `rmwbench-load` puts them on
+(docs/formats/load.md).
 """
 
 from typing import Annotated, NamedTuple
@@ -14,6 +20,36 @@ from typing import Annotated, NamedTuple
 from pydantic import AfterValidator
 
 from rmwbench.suite.fault import unknown
+
+BACKGROUNDS = {
+    "idle": "nothing of ours",
+    "cpu50": "half of every processor computes, in periods of 10 ms",
+    "cpu100": "every processor computes all the time",
+    "membw": "half of every processor copies memory that no cache holds",
+    "traffic": "10 000 datagrams of 1400 bytes per second over lo, 112 Mbit/s",
+}
+HOST_IDLE = {
+    "as_found": "processors sleep as the machine lets them",
+    "awake": "/dev/cpu_dma_latency held at 0, and a spinner that gives way to everything on each "
+    "processor",
+}
+
+
+def _background(level: str) -> str:
+    if level not in BACKGROUNDS:
+        raise unknown("background", level, list(BACKGROUNDS))
+    return level
+
+
+def _host_idle(level: str) -> str:
+    if level not in HOST_IDLE:
+        raise unknown("host_idle", level, list(HOST_IDLE))
+    return level
+
+
+Background = Annotated[str, AfterValidator(_background)]
+HostIdle = Annotated[str, AfterValidator(_host_idle)]
+
 
 DOCKER_SHM_BYTES = 64 << 20
 """/dev/shm of a container where `docker run` says nothing of it (--shm-size)."""

@@ -20,7 +20,7 @@ from rmwbench.analysis.metrics.network.link_bytes import (
     wire_of_counts,
 )
 from rmwbench.analysis.metrics.network.outage import Outage
-from rmwbench.analysis.records import frame_counts
+from rmwbench.analysis.records import frames as frame_log
 from rmwbench.analysis.records.columns import SteadyWindow
 from rmwbench.analysis.records.frames import CLASSES, frames_of
 from tests.analysis.test_latency import Records
@@ -503,9 +503,9 @@ def test_counts_say_what_the_whole_log_would():
         (6, "tablet", "base", "under_way", "data", 150, down),
         (7, "robot", "base", "delivered", "data", 150, down | {"in_ns": 999}),
     )
-    counters = list(frame_counts.rows(periods_of(frames), unlogged=3))
+    counters = list(frame_log.rows(periods_of(frames), unlogged=3))
     assert {row["at"] for row in counters} == {"window"}
-    counts = frame_counts.counts_of(counters)
+    counts = frame_log.counts_of(counters)
     whole, told = (
         wire_of(frames, (), WINDOW, 100, {}),
         wire_of_counts(counts, WINDOW, 100, {}),
@@ -520,13 +520,13 @@ def test_counts_say_what_the_whole_log_would():
     assert sums == sums_of(frames, WINDOW)
     assert (sums.lost, sums.met) == (4, 7), "one of them would have gone to two hosts"
     assert values(told, sums) == values(whole, sums_of(frames, WINDOW))
-    assert frame_counts.counts_of([]) is None
+    assert frame_log.counts_of([]) is None
     assert not counts.without(["robot"]).entered.get(("robot", "data"))
 
 
 def test_a_link_with_a_rate_is_busy_for_what_it_sent():
     one = {"period": 1, "link": "robot", "way": "up", "sent_bytes": 500, "carried_bytes": 400}
     periods = {"edges_ns": [0, SECOND_NS], "entered": [], "ended": [], "crossed": [one]}
-    counts = frame_counts.counts_of(frame_counts.rows(periods, unlogged=1))
+    counts = frame_log.counts_of(frame_log.rows(periods, unlogged=1))
     wire = wire_of_counts(counts, SECOND, 1, {("robot", "up"): 8000.0})
     assert wire.busy_ns == {("robot", "up"): 0.5e9} and wire.carried == {("robot", "up"): 400}

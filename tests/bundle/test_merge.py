@@ -9,7 +9,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.bundle_reader import ABSENT
-from rmwbench.bundle.journal_lines import TrialEnded
+from rmwbench.bundle.journal import TrialEnded
 from rmwbench.bundle.schema import TABLES, table_from_rows
 from rmwbench.bundle.sql import run
 from rmwbench.errors import UserError

@@ -10,7 +10,7 @@ import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
 from rmwbench.bundle.bundle_reader import ABSENT
-from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded, read_line
+from rmwbench.bundle.journal import CampaignFinished, TrialEnded, read_line
 from rmwbench.bundle.schema import TABLES, table_from_columns, table_from_rows
 from rmwbench.errors import UserError
 from tests.support import synthetic_bundle

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.buffers import UngrantedBuffer, asked_bytes, told, ungranted
+from rmwbench.campaign.plan.machine_limits import UngrantedBuffer, asked_bytes, told, ungranted
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 

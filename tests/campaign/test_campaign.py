@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter, write
-from rmwbench.bundle.journal_lines import TrialEnded
+from rmwbench.bundle.journal import TrialEnded
 from rmwbench.campaign import here, pace, start
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan

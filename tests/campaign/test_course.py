@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from rmwbench.bundle.journal_lines import read_line
+from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, Course, SpoiltBlock
 from rmwbench.campaign.plan.plan import Plan, make_plan
 from rmwbench.suite.cells import cells

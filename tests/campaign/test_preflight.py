@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from rmwbench.bundle.journal_lines import TrialEnded
+from rmwbench.bundle.journal import TrialEnded
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.plan import preflight, unsupported
 from rmwbench.campaign.plan.plan import make_plan

@@ -14,7 +14,7 @@ from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules, Verdict
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
-from rmwbench.bundle.journal_lines import LookTaken
+from rmwbench.bundle.journal import LookTaken
 from rmwbench.campaign import here
 from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from rmwbench.analysis.capacity.arm_capacity import ArmSearch
-from rmwbench.campaign.capacity import testable
+from rmwbench.campaign.capacity import cells as search_cells
 from rmwbench.campaign.capacity.axis import AXES, NETWORK, axis, levels
 from rmwbench.campaign.capacity.cells import ENOUGH_MESSAGES, SearchCells
 from rmwbench.campaign.capacity.search_request import parse_level, quantity
@@ -168,18 +168,20 @@ def test_levels_are_printed_with_their_unit():
 
 def test_a_spinning_arm_needs_a_core_more_than_it_spins(monkeypatch):
     one = cells("small").cell(LOADED.arms[1], 200.0)
-    assert testable.spin_reason(one, 2) is None and "it needs 2" in testable.spin_reason(one, 1)
-    assert testable.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
-    monkeypatch.setattr(testable, "describe", lambda: {"hardware": {"cores_usable": 4}})
+    assert search_cells.spin_reason(one, 2) is None and "it needs 2" in search_cells.spin_reason(
+        one, 1
+    )
+    assert search_cells.spin_reason(cells("small").cell(LOADED.arms[0], 200.0), 1) is None
+    monkeypatch.setattr(search_cells, "describe", lambda: {"hardware": {"cores_usable": 4}})
     found = levels(AXES["subscribers"], 1.0, 0.05, 1, 100)
-    count, why = testable.testable(cells("small", "subscribers"), LOADED.arms[1], found)
+    count, why = search_cells.testable(cells("small", "subscribers"), LOADED.arms[1], found)
     assert found[count - 1] == 3 and "4 spinning and 4 cores" in why
 
 
 def test_what_does_not_fit_into_memory_ends_the_range(monkeypatch):
-    monkeypatch.setattr(testable, "available_memory_bytes", lambda: 2 << 30)
+    monkeypatch.setattr(search_cells, "available_memory_bytes", lambda: 2 << 30)
     found = levels(AXES["size"], 1000.0, 0.2, 64, 1 << 28)
-    count, why = testable.testable(cells("small", "size"), LOADED.arms[0], found)
+    count, why = search_cells.testable(cells("small", "size"), LOADED.arms[0], found)
     assert 0 < count < len(found) and "of memory" in why
     # a depth of 10 and two in the making, at the publisher and at the reader
     assert found[count - 1] * 24 < 2 << 30 < found[count] * 24 + (1 << 30)

@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from rmwbench.analysis.capacity.knee import LoadPoint, knee
+from rmwbench.analysis.capacity.arm_capacity import LoadPoint, knee
 
 
 def curve(*points):

@@ -4,7 +4,7 @@ else."""
 import pytest
 
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal_lines import ResourceCreated
+from rmwbench.bundle.journal import ResourceCreated
 from rmwbench.campaign.dead_campaign import settle
 from rmwbench.errors import UserError
 from rmwbench.lab.host import marker

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.middleware import Worker
-from rmwbench.suite.network.real import Gang, Spot
+from rmwbench.suite.network.interfaces import Gang, Spot
 
 AHEAD_S = 1000
 TOKEN = "a-word-of-the-tests"

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from rmwbench.bundle import Bundle, BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
-from rmwbench.bundle.journal_lines import LookTaken
+from rmwbench.bundle.journal import LookTaken
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import ResultsLost

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rmwbench.bundle.journal_lines import read_line
+from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, SpoiltBlock
 from rmwbench.campaign.pace import spread_s
 from rmwbench.cluster.batch_schedule import BegunBatch, BlockKey, Schedule, duration_s

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.buffers import asked_bytes
+from rmwbench.campaign.plan.machine_limits import asked_bytes
 from rmwbench.cli.machine import fix as verb
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import fixes

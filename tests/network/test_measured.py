@@ -7,10 +7,9 @@ import math
 import pytest
 
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
-from rmwbench.analysis.records.frame_counts import WHY
-from rmwbench.analysis.records.frames import CLASSES
+from rmwbench.analysis.records.frames import CLASSES, WHY
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal_lines import TrialEnded
+from rmwbench.bundle.journal import TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.trial.beside import trial_network as beside_network
 from rmwbench.campaign.trial.outcome import Order

@@ -14,7 +14,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY, METRICS
 from rmwbench.analysis.metrics.glossary import MetricScope as S
 from rmwbench.analysis.verdicts.sequential import alpha_at
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal_lines import CampaignFinished, LookTaken, TrialEnded
+from rmwbench.bundle.journal import CampaignFinished, LookTaken, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.codes import Code, Reason
 from rmwbench.errors import UserError

@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.suite.modes import WORDS
+from rmwbench.suite.side import WORDS
 from tests.ros2 import sourced
 
 pytestmark = [sourced.needed, pytest.mark.timing]

@@ -6,7 +6,7 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
-from rmwbench.suite.machine_condition import BACKGROUNDS, HOST_IDLE
+from rmwbench.suite.process_conditions import BACKGROUNDS, HOST_IDLE
 
 SUITE = """
 suite: mini

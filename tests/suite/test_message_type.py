@@ -5,8 +5,8 @@ import struct
 import pytest
 
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.workload.cdr import CdrLayout
 from rmwbench.suite.workload.message_type import message_type, message_type_names
+from rmwbench.suite.workload.sensor_types import CdrLayout
 
 KIB, MIB = 1024, 1024 * 1024
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.modes import NAMES, NUMBERS, SWITCHES, WORDS
+from rmwbench.suite.side import NAMES, NUMBERS, SWITCHES, WORDS
 
 from .suite_text import error, suite
 

@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from rmwbench.bundle import BundleWriter
-from rmwbench.bundle.journal_lines import CampaignFinished, TrialEnded
+from rmwbench.bundle.journal import CampaignFinished, TrialEnded
 from rmwbench.bundle.schema import table_from_rows
 from tests.support import kept
 

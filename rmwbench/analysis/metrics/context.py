@@ -15,8 +15,7 @@ import numpy as np
 from rmwbench.analysis.metrics.comparisons import focus_of, in_focus, is_reliable, kept, loads
 from rmwbench.analysis.records import one_clock
 from rmwbench.analysis.records.columns import Columns, EndpointRow, SteadyWindow
-from rmwbench.analysis.records.frame_counts import FrameCounts, counts_of
-from rmwbench.analysis.records.frames import Frames, frames_of
+from rmwbench.analysis.records.frames import FrameCounts, Frames, counts_of, frames_of
 from rmwbench.analysis.records.joining import ReaderLife, lives
 from rmwbench.errors import UserError
 

@@ -3,9 +3,17 @@ into its few names.
 
 A row is a frame *and* a destination: a multicast frame to two hosts has two rows with one `index`.
 What hosts sent is therefore counted once per index, what was lost once per row.
+
+What a trial counted of its frames where the log had no room for all of them: over the steady
+window, by link, direction, class and verdict.
+
+A flood of frames is a result, so its counts stay right; what needs single frames has no data then.
+The counts are rows of the bundle's `counters`, role `machine`, at `window`, with the link's name as
+process (docs/formats/bundle.md); both ways of that are here.
 """
 
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -105,4 +113,117 @@ def frames_of(columns: Mapping[str, Any]) -> Frames:
         text("direction"),
         text("interface"),
         entered,
+    )
+
+
+Row = Mapping[str, Any]
+UNLOGGED = "frames.unlogged"
+WHY = "the log had no room for every frame, so only counts of frames are known"
+ENTERED, ENDED, CROSSED = "frames.entered", "frames.ended", "frames.crossed"
+TO_ALL = "to_all"
+WINDOW = 1
+"""The period of the link's document that is the steady window: before it is 0."""
+_ENTERED = {
+    "frames": ("frames", "count"),
+    "bytes": ("bytes", "bytes"),
+    "retransmitted_frames": ("repeated", "count"),
+    "retransmitted_bytes": ("repeated_bytes", "bytes"),
+}
+"""Name in the document → name of the counter, with its unit."""
+
+
+@dataclass(frozen=True)
+class Entered:
+    """Frames of a class that a host sent, each once, and those of them that were sent again."""
+
+    frames: int = 0
+    bytes: int = 0
+    repeated: int = 0
+    repeated_bytes: int = 0
+
+
+@dataclass(frozen=True)
+class FrameCounts:
+    """`entered`: (link, class) → what its host sent. `ended`: (link, `up` or `down`, verdict,
+    class, whether it was multicast that went no further than its sender's link) → frames, copies
+    included. `crossed`: (link, way) → bytes that took time of it, and bytes that it let through."""
+
+    unlogged: int
+    entered: dict[tuple[str, str], Entered] = field(default_factory=dict)
+    ended: dict[tuple[str, str, str, str, bool], int] = field(default_factory=dict)
+    crossed: dict[tuple[str, str], tuple[int, int]] = field(default_factory=dict)
+
+    def without(self, hosts: Iterable[str]) -> "FrameCounts":
+        """Without the links of these hosts, such as those of cross traffic."""
+        gone = set(hosts)
+        return FrameCounts(
+            self.unlogged,
+            {key: of for key, of in self.entered.items() if host_of(key[0]) not in gone},
+            {key: of for key, of in self.ended.items() if host_of(key[0]) not in gone},
+            {key: of for key, of in self.crossed.items() if host_of(key[0]) not in gone},
+        )
+
+
+def host_of(link: str) -> str:
+    """A link is called as its host, or, in a network beside, as host and interface."""
+    return link.partition(" ")[0]
+
+
+def network_of(link: str) -> str:
+    """What links of one network have in common: the interface, none for `eth0`."""
+    return link.partition(" ")[2]
+
+
+def rows(periods: Row, unlogged: int) -> Iterator[dict[str, Any]]:
+    """The steady window of a link's document (`periods` of docs/formats/link.md) as rows of
+    `counters`."""
+
+    def row(process: str, counter: str, unit: str, value: int) -> dict[str, Any]:
+        found = {"process": process, "role": "machine", "endpoint": None, "counter": counter}
+        return found | {"unit": unit, "at": "window", "value": float(value)}
+
+    yield row("machine", UNLOGGED, "count", unlogged)
+    for one in periods["entered"]:
+        if one["period"] == WINDOW:
+            for name, (word, unit) in _ENTERED.items():
+                counter = f"{ENTERED}.{one['class']}.{word}"
+                yield row(one["link"], counter, unit, one[name])
+    for one in periods["ended"]:
+        if one["period"] == WINDOW:
+            parts = [ENDED, one["way"], one["verdict"], one["class"]]
+            counter = ".".join([*parts, *([TO_ALL] if one["to_all"] else [])])
+            yield row(one["link"], counter, "count", one["frames"])
+    for one in periods["crossed"]:
+        if one["period"] == WINDOW:
+            for name in ("sent", "carried"):
+                counter = f"{CROSSED}.{one['way']}.{name}"
+                yield row(one["link"], counter, "bytes", one[f"{name}_bytes"])
+
+
+def counts_of(counters: Iterable[Row]) -> FrameCounts | None:
+    """From the rows of a trial's `counters`; None where the log had room for every frame."""
+    unlogged = 0
+    entered: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    ended: dict[tuple[str, str, str, str, bool], int] = {}
+    crossed: dict[tuple[str, str], dict[str, int]] = defaultdict(dict)
+    for row in counters:
+        counter, link = str(row["counter"]), row["process"]
+        if not counter.startswith("frames.") or row["value"] is None:
+            continue
+        value, parts = int(row["value"]), counter.split(".")[2:]
+        if counter == UNLOGGED:
+            unlogged = value
+        elif counter.startswith(ENTERED):
+            entered[link, parts[0]][parts[1]] = value
+        elif counter.startswith(ENDED):
+            ended[link, parts[0], parts[1], parts[2], TO_ALL in parts] = value
+        elif counter.startswith(CROSSED):
+            crossed[link, parts[0]][parts[1]] = value
+    if not unlogged:
+        return None
+    return FrameCounts(
+        unlogged,
+        {key: Entered(**of) for key, of in entered.items()},
+        ended,
+        {key: (of.get("sent", 0), of.get("carried", 0)) for key, of in crossed.items()},
     )

@@ -25,7 +25,7 @@ from rmwbench.analysis.metrics.stability import stability
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.bundle import Bundle, BundleWriter
-from rmwbench.bundle.journal_lines import SearchEnded
+from rmwbench.bundle.journal import SearchEnded
 from rmwbench.campaign.capacity.search_request import (
     MOST_TRIALS,
     Contestant,

@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from rmwbench.analysis.capacity.limit import Limit, parse_limit
 from rmwbench.campaign.capacity.axis import Axis, axis, levels
-from rmwbench.campaign.capacity.cells import SearchCells
-from rmwbench.campaign.capacity.testable import testable
+from rmwbench.campaign.capacity.cells import SearchCells, testable
 from rmwbench.campaign.plan import unsupported
 from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.errors import UserError, did_you_mean

@@ -7,7 +7,7 @@ from rmwbench.suite.cells import Cell
 from rmwbench.suite.factors import OPTION_PREFIX
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import added, line_of
-from rmwbench.suite.modes import MODE_PREFIX
+from rmwbench.suite.side import MODE_PREFIX
 from rmwbench.suite.suite import Suite
 
 

@@ -1,5 +1,9 @@
 """What a campaign says of itself: campaign.json and the tables `cells` and `machine`
-(docs/formats/bundle.md)."""
+(docs/formats/bundle.md).
+
+A trial that ended, into the bundle: its files by their content, its tables, its line in the
+journal. The same for every kind of campaign, so that every kind leaves the same bundle.
+"""
 
 import hashlib
 import json
@@ -8,16 +12,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pyarrow as pa
 
+from rmwbench.bundle import BundleWriter
 from rmwbench.bundle.campaign_json import MachineDocument
+from rmwbench.bundle.journal import Status, TrialEnded, TrialReason
 from rmwbench.bundle.schema import table_from_rows
-from rmwbench.campaign.plan.buffers import of_cell, of_side
+from rmwbench.campaign.course import SpoiltBlock
+from rmwbench.campaign.plan.machine_limits import of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, forced, resolved_profile
 from rmwbench.campaign.plan.shared_host import flag
+from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.lab.middleware import Worker
 from rmwbench.suite.cells import Cell
 
@@ -134,3 +142,40 @@ def machine_table(machine: MachineDocument, end: Mapping[str, Any] | None) -> pa
         "end": None if end is None else json.dumps(end),
     }
     return table_from_rows("machine", [row])
+
+
+def write_trial(
+    writer: BundleWriter,
+    result: TrialResult,
+    repeats: int | None = None,
+    spoilt: SpoiltBlock | None = None,
+) -> None:
+    """`repeats` is the number of the void trial whose place this one takes, `spoilt` what this one
+    does to its block."""
+    order = result.order
+    tables = dict(result.tables)
+    if result.files:
+        digests = {name: writer.add_file(content) for name, content in result.files.items()}
+        sizes = [len(content) for content in result.files.values()]
+        rows = {
+            "trial": order.trial,
+            "name": list(digests),
+            "sha256": list(digests.values()),
+            "bytes": sizes,
+        }
+        tables["files"] = rows
+    ended = TrialEnded(
+        trial=order.trial,
+        cell=order.cell.number,
+        block=order.block,
+        status=cast(Status, result.status),
+        reason=result.reason,
+        finished_utc=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        cause=result.cause,
+        failed_by=result.failed_by,
+        reasons=tuple(TrialReason(**reason.document()) for reason in result.reasons),
+        repeats=repeats,
+        again=None if spoilt is None else spoilt.again,
+        voids=() if spoilt is None else spoilt.voids,
+    )
+    writer.finish_trial(ended, tables)

@@ -200,7 +200,7 @@ def _print_list(found: dict[str, Any]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from rmwbench.suite.modes import NAMES
+    from rmwbench.suite.side import NAMES
 
     console = stdout_console()
     built = [entry for entry in found["middlewares"] if entry["built"]]

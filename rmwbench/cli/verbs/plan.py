@@ -72,7 +72,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     """The plan, the buffers that this machine's kernel does not grant, and how many machines a trial
     takes."""
     from rmwbench.campaign.here import Here
-    from rmwbench.campaign.plan import buffers, unsupported
+    from rmwbench.campaign.plan import machine_limits, unsupported
     from rmwbench.campaign.plan.machine_limits import MachineLimits
     from rmwbench.campaign.plan.request import Planner
     from rmwbench.campaign.start import checked
@@ -99,7 +99,7 @@ def _made(options: PlanOptions) -> "tuple[Plan, list[str], int]":
     if cluster is None:
         host = Here().host()
         workers, lacking = checked(planner, request, text, Here())
-        wishes = buffers.told(cells, workers, card.sysctls())
+        wishes = machine_limits.told(cells, workers, card.sysctls())
     else:  # its machines have other workers than this one, which nobody asks before the campaign
         host = NAMESPACES
         workers = find_workers({name for cell in cells for name in cell.middlewares})

@@ -7,7 +7,7 @@ from typing import Any
 
 from rmwbench.published.figures.figure_charts import for_export, specs
 from rmwbench.published.figures.figure_words import origins, words
-from rmwbench.report.chart.drawing import svg_of
+from rmwbench.report.chart.style import svg_of
 from rmwbench.whole_file import make_directory, write_whole
 
 

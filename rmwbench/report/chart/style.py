@@ -6,11 +6,16 @@ under simulated protanopia and deuteranopia; nothing rests on colour alone, beca
 labelled. Where a middleware has several profiles, tuned is solid and filled and untouched is dashed
 and hollow; one that has a single profile is solid. The floor is grey because it is a bound, not a
 contender.
+
+A chart as a picture file. The library that draws ends the whole process on a text that XML
+cannot hold, and what others wrote (names, titles) stands in charts.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
+
+from rmwbench.words.printable import printable
 
 Pair = tuple[str, str]  # (on light, on dark), `#rrggbb`
 
@@ -139,3 +144,18 @@ def to_dark() -> dict[str, str]:
     colours replaced."""
     pairs = [*_KNOWN.values(), *_OTHERS, *NEUTRAL.values(), *PARTS.values()]
     return dict(pairs)
+
+
+def svg_of(spec: dict[str, Any]) -> str:
+    """A Vega-Lite specification as SVG, its texts without control codes."""
+    import vl_convert
+
+    return str(vl_convert.vegalite_to_svg(_drawable(spec)))
+
+
+def _drawable(value: Any) -> Any:
+    if isinstance(value, str):
+        return printable(value)
+    if isinstance(value, dict):
+        return {key: _drawable(item) for key, item in value.items()}
+    return [_drawable(item) for item in value] if isinstance(value, (list, tuple)) else value

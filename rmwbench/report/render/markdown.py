@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from rmwbench.report import view as shown
-from rmwbench.report.chart.drawing import svg_of
+from rmwbench.report.chart.style import svg_of
 from rmwbench.report.view import (
     Block,
     Code,

@@ -10,8 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from rmwbench.analysis.capacity.arm_capacity import ArmSearch, Capacity, Unit
-from rmwbench.analysis.capacity.knee import FACTOR, LoadPoint, knee
+from rmwbench.analysis.capacity.arm_capacity import (
+    FACTOR,
+    ArmSearch,
+    Capacity,
+    LoadPoint,
+    Unit,
+    knee,
+)
 from rmwbench.analysis.capacity.limit import Condition, Limit, LimitFinding, judge
 from rmwbench.analysis.metrics import glossary
 from rmwbench.analysis.metrics.aggregate import LOSSES, MeasuredTrial, aggregate, trial_value
@@ -23,7 +29,7 @@ from rmwbench.analysis.stats.estimate import Estimate, Measured, NoData
 from rmwbench.analysis.stats.intervals import median_range
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.journal_lines import SearchEnded
+from rmwbench.bundle.journal import SearchEnded
 from rmwbench.results.capacity import capacity_model as model
 from rmwbench.results.capacity import capacity_words
 from rmwbench.results.capacity.capacity_model import (

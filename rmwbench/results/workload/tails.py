@@ -9,8 +9,7 @@ from rmwbench.analysis.causes.witness import between, witnesses
 from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.context import Context
 from rmwbench.analysis.metrics.network.outage import outages
-from rmwbench.analysis.records.frame_counts import counts_of
-from rmwbench.analysis.records.frames import frames_of
+from rmwbench.analysis.records.frames import counts_of, frames_of
 from rmwbench.analysis.records.joining import lives
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine

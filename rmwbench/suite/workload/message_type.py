@@ -13,8 +13,7 @@ from dataclasses import dataclass, replace
 
 from rmwbench.suite.fault import Fault, unknown
 from rmwbench.suite.workload import sensor_types
-from rmwbench.suite.workload.cdr import CdrLayout
-from rmwbench.suite.workload.sensor_types import header
+from rmwbench.suite.workload.sensor_types import CdrLayout, header
 
 HEADER_BYTES = 64
 """The identity of a message: the first bytes of every payload (docs/formats/records.md)."""

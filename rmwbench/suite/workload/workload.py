@@ -8,10 +8,9 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, create_model, mo
 from rmwbench import beside
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, Use, names_for
 from rmwbench.suite.fault import Fault, Strict, check_keys, unknown
-from rmwbench.suite.machine_condition import Background, HostIdle
 from rmwbench.suite.name_rules import NodeName, TopicName, WorkloadName
 from rmwbench.suite.network.network import Network
-from rmwbench.suite.process_conditions import Containers, RealTime
+from rmwbench.suite.process_conditions import Background, Containers, HostIdle, RealTime
 from rmwbench.suite.timeline import Span, TimelineOverride
 from rmwbench.suite.workload.arrival import Arrival, Periodic, RateHz, Relay
 from rmwbench.suite.workload.camera import Source
@@ -29,8 +28,8 @@ from rmwbench.suite.workload.topology import (
     Publisher,
     Service,
     Touch,
+    check_graph,
 )
-from rmwbench.suite.workload.wiring import check_graph
 
 PRIMARY = names_for(Use.PRIMARY)
 

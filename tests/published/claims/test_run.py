@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.journal_lines import CellsDropped
+from rmwbench.bundle.journal import CellsDropped
 from rmwbench.campaign import here
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.lab import machine

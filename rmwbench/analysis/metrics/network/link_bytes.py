@@ -19,8 +19,15 @@ import numpy as np
 from rmwbench.analysis.metrics.glossary import METRICS, MetricScope
 from rmwbench.analysis.metrics.network.outage import Outage
 from rmwbench.analysis.records.columns import Columns, SteadyWindow
-from rmwbench.analysis.records.frame_counts import FrameCounts, network_of
-from rmwbench.analysis.records.frames import CLASSES, DELIVERED, NOT_LOST, Frames, Names
+from rmwbench.analysis.records.frames import (
+    CLASSES,
+    DELIVERED,
+    NOT_LOST,
+    FrameCounts,
+    Frames,
+    Names,
+    network_of,
+)
 from rmwbench.analysis.records.ledger import CORRUPT, FOREIGN
 
 Row = Mapping[str, Any]

@@ -19,8 +19,7 @@ from rmwbench.analysis.metrics.network.link_bytes import Wire
 from rmwbench.analysis.metrics.network.outage import Outage, StreamRecovery
 from rmwbench.analysis.metrics.network.streams import StreamPair, pairs_of
 from rmwbench.analysis.records.columns import SteadyWindow
-from rmwbench.analysis.records.frame_counts import WHY, FrameCounts
-from rmwbench.analysis.records.frames import Frames
+from rmwbench.analysis.records.frames import WHY, FrameCounts, Frames
 
 Row = Mapping[str, Any]
 NO_WINDOW = "the trial recorded no steady window"

@@ -7,7 +7,7 @@ A trial on one host has none, and passes here without a word.
 import contextlib
 from collections.abc import Callable, Iterator
 
-from rmwbench.analysis.records import frame_counts
+from rmwbench.analysis.records import frames
 from rmwbench.campaign.trial import timeouts
 from rmwbench.campaign.trial.noting import note, step
 from rmwbench.campaign.trial.outcome import TrialOutcome
@@ -66,7 +66,7 @@ def end(outcome: TrialOutcome, network: Emulation | None) -> None:
     outcome.network.counters = network.counters
     if network.unlogged and network.document is not None:
         outcome.network.unlogged = network.unlogged
-        outcome.network.counters += frame_counts.rows(network.document["periods"], network.unlogged)
+        outcome.network.counters += frames.rows(network.document["periods"], network.unlogged)
     outcome.files |= network.files
 
 
