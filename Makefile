@@ -109,11 +109,11 @@ test-rest: setup-test
 	$(EVERY) workers --needing workers test-long test-rust-rest test-traffic-rest test-timed-rest
 
 # Workers each by a cargo of its own, so that feature unification never rebuilds one for another. All of it is compiled before
-# any of it runs: compilers beside a suite cost its checks their time limits. Then two at a time, each with two arms at a time: a
-# suite mostly waits, in namespaces of its own; in this order, since Zenoh's takes longest. Cargo is no part of make's own count
-# of processes.
+# any of it runs: compilers beside a suite cost its checks their time limits. Then four arms at a time: a suite mostly waits, in
+# namespaces of its own; in this order, since Zenoh's takes longest. Of one arm each, four suites; of all others, two with two arms
+# at a time. Cargo is no part of make's own count of processes.
 RUST_ARMS = $(shell setup/crates first | sort -r)
-RUST_SUITES = $(filter-out floor synthetic null,$(RUST_ARMS)) bench bench-cyclonedds
+RUST_SUITES = zenoh default $(filter-out zenoh floor synthetic null,$(RUST_ARMS)) bench bench-cyclonedds
 test-rust:
 	@setup/rust-test-summary $(MAKE) --no-print-directory rust-suites
 
@@ -125,10 +125,9 @@ test-rust-rest:
 
 rust-suites:
 	@($(CARGO) test --release --quiet --locked --no-run)
-	@for name in $(RUST_SUITES); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
+	@for name in $(filter-out default,$(RUST_SUITES)); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
 	@python3 setup/source_times.py keep
-	@($(CARGO) test --release --quiet --locked)
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
+	@$(MAKE) --no-print-directory --jobs 4 --output-sync=target $(RUST_SUITES:%=rust-suite-%)
 
 rust-suites-rest:
 	@for name in $(RUST_ARMS); do ($(CARGO) test --release --quiet --locked --no-run -p rmwbench-$$name) || exit 1; done
@@ -136,6 +135,10 @@ rust-suites-rest:
 
 rust-arms-%:
 	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$* --test conformance)
+
+# The crates that are built without being named: the harness, its parts, and the workers without a middleware.
+rust-suite-default:
+	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked)
 
 rust-suite-%:
 	@(unset MAKEFLAGS MFLAGS; $(CARGO) test --release --quiet --locked -p rmwbench-$*)
