@@ -11,7 +11,7 @@ from rmwbench.published.claims.derived_suite import (
     longer,
     place_of,
 )
-from rmwbench.published.claims.needed_cells import CellPlace, Need, Refusal, needed
+from rmwbench.published.claims.needed_cells import Need, Refusal, needed
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse, plain
 from rmwbench.suite.file.places import find, read
@@ -106,60 +106,6 @@ def test_what_cannot_run_says_why():
     assert barred == Refusal("native: a cannot")
     excluded = need(level=1.0, at={"subscribers": 3, "reliability": "reliable"})
     assert "leaves these cells out" in excluded.reason and not excluded.unready
-
-
-def test_the_derived_suite_has_these_cells_and_no_others():
-    found = need(right="b", workload="w", at={"subscribers": 2, "reliability": "reliable"})
-    other = need(level=1.0, workload="v")
-    wanted = found.places | other.places
-    text = derived(tree(), wanted, "s")
-    suite = parse(text, where="derived")
-    assert {place_of(cell) for cell in cells(suite)} == wanted
-    assert suite.blocks.minimum == LEAST_BLOCKS
-    assert [arm.against for arm in suite.arms if arm.name == "a"] == ["b"]
-    first = cells(suite)[0].timeline
-    assert (first.steady_s, first.warmup_s) == (1.0, 0.4), (
-        "as in a short version a workload's own span gives way"
-    )
-    alone = parse(derived(tree(), other.places, "s"), where="derived")
-    assert [arm.against for arm in alone.arms] == [None], "what is not there is not referred to"
-
-
-@pytest.mark.parametrize("name", ["galactic-2020", "fastdds-2021"])
-def test_what_an_original_did_not_touch_a_run_for_its_claims_does_not(name):
-    """So that its answers are not of another experiment; where the suite is ours it stays."""
-    file = FILES[name]
-    of_original = {test.suite for c in file.items for test in c.tests if file.touch_of(c) == "none"}
-    assert of_original <= file.original.keys()
-    for suite in sorted(of_original - {"galactic-2020/touch", "galactic-2020/spin"}):
-        tree = shipped(suite)
-        named = {str(one["name"]) for one in tree["workloads"]}
-        arm = tree["arms"][-1]["name"]
-        levels = tuple((k, v[0]) for k, v in (tree.get("factors") or {}).items())
-        made = plain(
-            derived(tree, [CellPlace(w, levels, arm) for w in named], suite, touch="none"),
-            where=suite,
-        )
-        assert {one["touch"] for one in made["workloads"]} == {"none"}
-    ours = [claim for claim in file.items if claim.tests and file.touch_of(claim) is None]
-    assert all(test.suite not in file.original for claim in ours for test in claim.tests)
-
-
-def test_frames_of_a_camera_are_read_whole_whoever_asks():
-    made = plain(
-        derived(
-            {
-                "title": "x",
-                "arms": [{"name": "a"}],
-                "workloads": [{"name": "w", "frames": "worker"}, {"name": "v", "touch": "header"}],
-            },
-            [CellPlace("w", (), "a"), CellPlace("v", (), "a")],
-            "x",
-            touch="none",
-        ),
-        where="x",
-    )
-    assert [one.get("touch") for one in made["workloads"]] == [None, "header"]
 
 
 def test_a_percentile_gets_the_messages_that_it_needs():

@@ -2,14 +2,11 @@
 
 import json
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.claims_ledger import document, ledger
-from rmwbench.published.claims.ledger_view import suite_table
 from rmwbench.published.claims.summary import shipped_of
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, campaign, renamed
@@ -48,47 +45,6 @@ def test_the_page_of_the_evaluations_has_the_ledgers_counts():
     assert made in written, f"docs/evaluations.md is to have\n{made}"
 
 
-def test_of_each_suite_it_is_told_what_was_measured_of_it():
-    file = FILES["gscam-2025"]
-    there = shipped_of([file])
-    made = ledger([file], shipped=there)
-    rows = by_suite([file], made, there)
-    assert len(suite_table(rows).rows) == len(rows)
-    testable = [claim for claim in file.items if claim.tests]
-    *tested, last = rows
-    assert {row.suite for row in tested} == {test.suite for one in testable for test in one.tests}
-    assert (last.suite, last.statements) == ("gscam-2025/gstreamer", 0)
-    assert sum(row.statements for row in rows) >= len(testable)
-    whole = {row.suite: row for row in rows}["gscam-2025"]
-    assert 0 < whole.measured <= whole.conditions
-    assert (
-        all(0 <= count <= whole.measured for count in whole.by_rmw.values())
-        and whole.by_rmw["rmw_zenoh_cpp"] > 0
-    )
-    few = {
-        "gscam-2025": [first_blocks(one, DECIDABLE_BLOCKS - 1) for one in there["gscam-2025"][:1]]
-    }
-    assert [row.measured for row in by_suite([file], made, few)] == [0] * len(rows)
-    assert "| gscam-2025 | gscam-2025 | " in page(made, suites=rows) and "## By suite" not in page(
-        made
-    )
-
-
-def first_blocks(found, count):
-    """The campaign with no more blocks than that."""
-    workloads = [
-        replace(
-            workload, arms=tuple(replace(arm, per_trial=cut(arm, count)) for arm in workload.arms)
-        )
-        for workload in found.workloads
-    ]
-    return replace(found, workloads=tuple(workloads))
-
-
-def cut(arm, count):
-    return {name: dict(list(found.items())[:count]) for name, found in arm.per_trial.items()}
-
-
 def test_json_is_the_ledger(capsys):
     code, out, _ = run(capsys, "gscam-2025", "--json", "--no-shipped")
     found = json.loads(out)
@@ -111,21 +67,6 @@ def test_the_page_can_be_written_of_nothing_measured(capsys, tmp_path):
     )
     assert (code, out.strip()) == (0, str(tmp_path / "claims.html"))
     assert "rmwbench published claims run" in (tmp_path / "claims.html").read_text()
-
-
-def test_the_terminal_says_verdicts_and_reasons(capsys):
-    code, out, _ = run(capsys, "galactic-2020", "--heading", "6.1.1")
-    text = " ".join(out.split())
-    assert code == 0
-    assert "ga-611-scale" in text
-    assert "contradicted: every printed mean equals" in text
-    assert "ga-63-uniform" not in text
-
-
-def test_a_heading_that_is_not_there(capsys):
-    code, _, err = run(capsys, "--heading", "nowhere at all")
-    assert code == 2
-    assert "no heading has that text" in err
 
 
 def test_a_campaign_gives_todays_answer():

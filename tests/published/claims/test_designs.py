@@ -5,7 +5,6 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.published.campaign import of_shown
-from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
@@ -56,11 +55,6 @@ def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     assert (told in answered(claim)) == bool(codes)
 
 
-def test_a_run_whose_length_nobody_told_is_no_condition():
-    (found,) = judged(asked(right="b"), of_length(1.1, ("w", *SIDES))).today
-    assert (found.length.of_s, found.verdict) == (None, "supported")
-
-
 def test_one_condition_of_many_says_both_numbers():
     file = asked(right="b", workload="w")
     (one,) = file.items
@@ -100,16 +94,6 @@ def test_a_payload_that_was_read_is_not_pooled_with_one_that_was_not():
     assert "touch" in second.proxy_codes
 
 
-def test_what_is_about_an_untouched_payload_is_not_answered_by_a_read_one():
-    file = asked(right="b", of_touch=True).model_copy(
-        update={"conditions": Conditions(touch="none")}
-    )
-    (found,) = judged(file, campaign(("w", *SIDES))).today
-    assert (found.answer, found.cells[0].code) == ("no data", "other_touch")
-    alone = [arm("rclcpp/a", FAST, touch="none"), arm("rclcpp/b", SLOW, touch="none")]
-    assert judged(file, campaign(("w", *alone))).today[0].answer == "holds"
-
-
 def lossless(name, blocks=5, count=500):
     made = arm(name, [0.0] * blocks)
     fraction = {
@@ -138,17 +122,6 @@ def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     assert cell.messages == pytest.approx(50 * MOST_BLOCKS * cell.steady_s, rel=0.01)
     assert (cell.steady_s > LONGEST_S) == undecidable
     assert ("undecidable" in answered(claim)) == undecidable
-
-
-def test_a_small_difference_of_two_lossless_sides_takes_blocks():
-    """However long they are: trials may go wrong as a whole."""
-    file = asked(right="b", by="difference", relation="greater", level=0.095, metric="loss")
-    claim = judged(file, of_length(60.0, ("w", lossless("rclcpp/a"), lossless("rclcpp/b"))))
-    takes = claim.today[0].takes
-    assert claim.state == "undecidable" and 35 < takes.blocks < 50
-    assert takes.text() == f"{takes.blocks} blocks" and takes.text() in answered(claim)
-    enough = lossless("rclcpp/a", takes.blocks), lossless("rclcpp/b", takes.blocks)
-    assert judged(file, of_length(60.0, ("w", *enough))).today[0].answer == "does not hold"
 
 
 def test_what_lost_something_is_not_undecidable():
@@ -191,14 +164,3 @@ def test_the_length_of_a_trial_is_kept():
     summary = measured(file, [ran])
     assert '{"workload": "w", "steady_s": 1.1, "arms": [' in text(summary)
     assert expanded(summary)[0].workloads[0].steady_s == 1.1
-
-
-def test_short_trials_are_not_conditions_of_the_original():
-    chain = FILES["hop-chain-2026"].model_copy(update={"lasts_s": {"hop-chain-2026/chain": 60.0}})
-    for seconds, as_long in ((1.1, 0), (60.0, 1)):
-        made = campaign(("imu", arm("rclcpp/cyclonedds", FAST)), suite="chain")
-        ran = replace(
-            made, workloads=tuple(replace(one, steady_s=seconds) for one in made.workloads)
-        )
-        (row,) = by_suite([chain], ledger([chain]), {chain.claims: [ran]})
-        assert (row.measured_original, row.as_long) == (1, as_long)

@@ -31,10 +31,6 @@ def of(tmp_path, text):
     return load(path)
 
 
-def test_a_file_of_ones_own(tmp_path):
-    assert [claim.id for claim in of(tmp_path, GOOD).items] == ["one", "two"]
-
-
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
@@ -166,24 +162,6 @@ def test_a_topic_of_a_suite_that_is_not_here_is_taken_as_it_stands(tmp_path):
     for suite in ("robot", "nowhere"):
         found = of(tmp_path, GOOD.replace("suite: quick", f"suite: {suite}, topic: front"))
         assert found.items[0].test.topics == ("front", "front")
-
-
-def test_the_mistake_of_the_only_item_is_the_error(tmp_path):
-    """Not that the list were too short, which is what is left of it."""
-    alone = GOOD[: GOOD.index("  - {id: two")].replace("kind: comparison", "kind: nonsense")
-    with pytest.raises(UserError) as error:
-        of(tmp_path, alone)
-    said = error.value.render()
-    assert (
-        "claims.yaml:13: `kind` cannot be 'nonsense'" in said
-        and "one of comparison, scaling" in said
-    )
-    assert "items" not in said and "then look at" not in said
-
-
-def test_a_list_without_items_is_too_short(tmp_path):
-    with pytest.raises(UserError, match="`items`"):
-        of(tmp_path, GOOD[: GOOD.index("items:")] + "items: []\n")
 
 
 def test_an_unknown_source_is_guessed():

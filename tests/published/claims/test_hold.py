@@ -153,13 +153,6 @@ def test_the_cheapest_claims_come_first_and_shared_cells_cost_once():
     assert chosen(offers, least + LEAST_BLOCKS, slower=2.0) == {"s": ["shared"]}
 
 
-def test_what_serves_many_claims_may_cost_more_than_what_serves_one():
-    many = offer("many", {"one": "ab", "two": "ab", "three": "ab"}, cost_s=2.0)
-    few = offer("few", {"one": "a"}, cost_s=2.0)
-    budget_s = OVERHEAD_S + LEAST_BLOCKS * 4.0
-    assert chosen([few, many], budget_s) == {"many": ["one", "two", "three"]}
-
-
 def test_shares_keep_everybodys_least():
     shares = shares_s({"s": 1.0, "t": 9.0}, left_s=100.0)
     assert sum(shares.values()) == pytest.approx(100.0)

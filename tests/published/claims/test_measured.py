@@ -2,17 +2,13 @@
 those that ship."""
 
 import dataclasses
-import json
-from collections import Counter
 
 import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.published.claims.claim_suites import is_of
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.judging.decision_rules import LEAST_BLOCKS
 from rmwbench.published.claims.judging.judge import today
-from rmwbench.published.claims.sentences import answered
 from rmwbench.published.claims.summary import file_name, measured, text
 from rmwbench.published.summaries import FOLDER, expanded, shipped
 from rmwbench.results.model import Estimate, Fact
@@ -36,28 +32,6 @@ def begun(*workloads, **about):
         "facts": FACTS,
     }
     return campaign(*workloads, **{**known, **about})
-
-
-def test_judged_again_it_says_the_same():
-    claims = asked(right="b")
-    whole = begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW), arm("unneeded", SLOW)))
-    summary = json.loads(text(measured(claims, [whole])))
-    (again,) = expanded(summary)
-    (before,), (after,) = (today(claims, claims.items[0], found) for found in (whole, again))
-    assert (after.answer, after.cells, after.arms) == (before.answer, before.cells, before.arms)
-    assert (after.machine, after.date, after.shipped) == (MACHINE, "2026-01-02", True)
-    assert [one.arm for w in again.workloads for one in w.arms] == ["rclcpp/a", "rclcpp/b"]
-    assert again.fact("load average") == "0.10"
-
-
-def test_only_what_claims_compare_is_kept():
-    claims = asked(right="b", workload="w")
-    assert measured(claims, [begun(("v", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))]) is None
-    more = arm("rclcpp/a", FAST)
-    other = {"other": Estimate(unit="ns", value=1.0)}
-    more = dataclasses.replace(more, metrics={**more.metrics, **other})
-    summary = measured(claims, [begun(("w", more, arm("rclcpp/b", SLOW)))])
-    assert list(summary["campaigns"][0]["workloads"][0]["arms"][0]["metrics"]) == ["m"]
 
 
 def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
@@ -170,24 +144,6 @@ def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_
     assert claim.state == "undecided", "what decides is not selected"
 
 
-def test_a_machine_with_one_cell_of_two_does_not_stand_before_one_with_both():
-    """It may have measured it newer and more often; what it left out it says nothing of."""
-    claims = asked(right="b", cells={"of": 2})
-    both = [arm("rclcpp/a", FAST[:5]), arm("rclcpp/b", SLOW[:5])]
-    cells = [(f"w [n={n}]", *both) for n in (1, 2)]
-    whole = expanded(measured(claims, [begun(*cells, machine="old")]))
-    part = there(claims, FAST, SLOW, "new")
-    (claim,) = ledger([claims], shipped={"s": [*part, *whole]}).sources[0].claims
-    assert [(one.machine, one.answer, one.missing) for one in claim.today] == [
-        ("old", "holds", 0),
-        ("new", "undecided", 1),
-    ]
-    assert claim.state == "holds"
-    assert "undecided (conditions 1 of 2), rclcpp, 6 blocks, without 1 of its cells: " in answered(
-        claim
-    )
-
-
 def test_machines_that_decide_the_contrary_are_said_to_differ():
     claims = asked(right="b")
     made = ledger(
@@ -220,33 +176,6 @@ def test_campaigns_of_one_machine_are_pooled_by_their_blocks():
     assert (alone.answer, alone.leans, alone.blocks) == ("undecided", "holds", 3)
 
 
-def test_versions_are_not_pooled():
-    claims = asked(right="b")
-    campaigns = [
-        begun(("w", arm("rclcpp/a", FAST, version=version), arm("rclcpp/b", SLOW)), name=name)
-        for name, version in (("old", "1.0"), ("new", "1.0.9"))
-    ]
-    (found,) = ledger([claims], campaigns).sources[0].claims[0].today
-    assert [cell.blocks for cell in found.cells] == [6, 6]
-
-
-def test_the_page_names_the_machine_where_there_are_two():
-    claims = asked(right="b")
-    (one,) = expanded(
-        measured(claims, [begun(("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW)))])
-    )
-    made = ledger([claims], shipped={"s": [one]})
-    assert f"Measured: {MACHINE}, 2026-01-02, 1 answer." in page(made) and " on A" not in page(made)
-    ((claim,),) = [source.claims for source in made.sources]
-    another = dataclasses.replace(
-        claim, today=tuple(dataclasses.replace(x, machine="another") for x in claim.today)
-    )
-    sources = (made.sources[0], dataclasses.replace(made.sources[0], claims=(another,)))
-    text = page(dataclasses.replace(made, sources=sources))
-    assert f"A {MACHINE}, 2026-01-02, 1 answer; B another, 2026-01-02, 1 answer." in text
-    assert text.count("6 blocks on A") == text.count("6 blocks on B") == 1
-
-
 def test_a_file_that_is_not_a_summary(tmp_path):
     folder = tmp_path / "s" / FOLDER
     folder.mkdir(parents=True)
@@ -256,21 +185,6 @@ def test_a_file_that_is_not_a_summary(tmp_path):
     (folder / "x.json").write_text("no JSON")
     with pytest.raises(UserError, match="not a summary"):
         shipped("s", tmp_path)
-
-
-def test_what_ships_has_five_blocks_or_says_why_it_has_none():
-    """Fewer decide nothing. Campaigns of one machine count together, as in an answer; a block that
-    the arm lost is one."""
-    blocks: Counter[tuple[object, ...]] = Counter()
-    for name in FILES:
-        for one in (x for summary in shipped(name) for x in expanded(summary)):
-            for workload in one.workloads:
-                for side in workload.arms:
-                    known = [side.metrics, *(topic.metrics for topic in side.topics.values())]
-                    trials = [m.trials or 0 for metrics in known for m in metrics.values()]
-                    cell = name, one.host, one.suite, workload.workload, side.arm, side.version
-                    blocks[cell] += max(trials, default=0) + len(side.lost_blocks)
-    assert not [cell for cell, count in blocks.items() if 0 < count < LEAST_BLOCKS]
 
 
 def test_what_ships_is_small_and_speaks_of_claims_or_of_their_suites():

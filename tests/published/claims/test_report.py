@@ -96,25 +96,6 @@ def test_the_section_has_the_three_verdicts_and_one_click_to_the_evidence(shown)
     assert re.search(r'<nav.*<a href="#claims">', page)
 
 
-def test_the_short_forms_say_the_same(shown):
-    lines = dict((text.partition(":")[0], answer) for answer, text in evaluated(shown).lines)
-    assert lines["pa-one-lat-unique"] == "holds"
-    row = next(row for row in evaluated(shown).table if row[0].startswith("pa-one-lat-unique"))
-    assert row[1] and "holds (proxy), rclcpp" in row[3] and "0.001" in row[3]
-
-
-def test_the_ledgers_page_links_to_reports(shown):
-    made = ledger([FILES[SUITE]], [of_shown(shown)])
-    within = inside(of_shown(shown))
-    page = ledger_page(
-        made, lambda campaign, *where: f"there/report.html{within(campaign, *where)}"
-    )
-    assert f'href="there/report.html#m-0-0-{METRIC}"' in page
-    for claim in FILES[SUITE].items:
-        assert f'id="c-{claim.id}"' in page
-    assert "http" not in page.replace("http-equiv", ""), "nothing is loaded from elsewhere"
-
-
 def cell(low, value, high, answer="holds"):
     return CellAnswer("w", answer, "a", "b", value=value, low=low, high=high)
 
@@ -128,23 +109,6 @@ def asked(relation="less", right="b", factor=1.0, level=None, times=1.0):
         level=level,
         metric="undelivered",
     )
-
-
-def test_a_picture_shades_what_is_claimed():
-    drawn = picture(asked(factor=0.5), [cell(0.2, 0.3, 0.4)])
-    assert drawn["shade"] == (0.0, WIDTH / 2) and drawn["bars"] == [(WIDTH / 2, "0.5×")]
-    (row,) = drawn["rows"]
-    assert 0 < row["low"] < row["value"] < row["high"] < WIDTH / 2
-    drawn = picture(asked("greater", None, level=10.0), [cell(9.0, 11.0, 12.0)])
-    assert drawn["shade"] == (WIDTH / 2, WIDTH / 2) and drawn["bars"][0][1] == "1000 %"
-    assert drawn["rows"][0]["low"] < WIDTH / 2 < drawn["rows"][0]["value"]
-
-
-def test_a_band_around_a_ratio_has_it_in_the_middle():
-    drawn = picture(asked("within", factor=1.25, times=6.0), [cell(5.0, 6.0, 7.0)])
-    (low, width), ((left, low_text), (right, high_text)) = drawn["shade"], drawn["bars"]
-    assert low + width / 2 == pytest.approx(WIDTH / 2) and (low_text, high_text) == ("4.8×", "7.5×")
-    assert low == left < drawn["rows"][0]["value"] < right
 
 
 def test_a_band_is_shaded_around_equality():
@@ -250,21 +214,3 @@ def test_in_a_browser_claims_are_filtered_and_trials_of_what_ships_are_one_click
         )
         assert page.locator(f"#{hidden}").is_visible() and said == []
         browser.close()
-
-
-def test_pages_say_metrics_in_words_and_have_all_headings():
-    made = ledger([FILES[SUITE]])
-    page = ledger_page(made, lambda *where: None)
-    assert METRIC not in page and "service latency, median" in page
-    for target in re.findall(r'href="#(h-[^"]+)"', page):
-        assert page.count(f'id="{target}"') == 1
-    assert len(re.findall(r'href="#h-', page)) == len(
-        {claim.heading for claim in FILES[SUITE].items}
-    )
-
-
-def test_a_report_filters_its_claims_too(shown):
-    page = page_of(shown, evaluated(shown))
-    section = page[page.index('<section id="claims">') : page.index('id="machine"')]
-    assert '<form class="filter" hidden' in section and 'name="state"' in section
-    assert "details.trials" in page, "the script"

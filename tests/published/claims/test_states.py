@@ -1,7 +1,6 @@
 """Every claim is in one state, the terminal, the page and Markdown count the same, and each can be
 asked for."""
 
-import math
 import re
 from dataclasses import replace
 
@@ -16,7 +15,7 @@ from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import html, page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
-from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
+from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
 
 
 @pytest.fixture(scope="module")
@@ -67,16 +66,6 @@ def test_all_three_forms_have_the_same_complete_counts(whole, capsys):
     assert proxies and [text for text in proxies if text not in made] == []
 
 
-def test_a_proxy_is_counted_as_such_and_an_answer_at_its_own_layer_and_version_is_not():
-    file = asked(right="b")
-    cells = (arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
-    for versions, proxies in ((("1.0", "1.1"), 0), (("0.9", "1.0"), 1)):
-        spoken = file.model_copy(update={"conditions": Conditions(rclcpp=versions)})
-        summary = ledger([spoken], [campaign(("w", *cells))]).summary
-        assert (summary.states["holds"], summary.proxies["holds"]) == (1, proxies)
-        assert ("holds 1 (1 by proxy)" in counts(summary)) == bool(proxies)
-
-
 @pytest.mark.parametrize(
     ("other", "state"),
     [
@@ -122,38 +111,6 @@ def test_a_proxy_says_in_what_it_is_another():
         cells = (arm("rclcpp/a", FAST, touch=touch), arm("rclcpp/b", SLOW, touch=touch))
         (claim,) = claims_of(ledger([file], [campaign(("w", *cells))]))
         assert answered(claim).startswith(f"holds (proxy: {codes}), rclcpp, 6 blocks: 0.5")
-
-
-def test_an_undecided_answer_whose_interval_does_not_say_why_gives_its_reason():
-    near = [value * 1.02 for value in FAST]
-    never = [math.inf] * 6
-    for left, why in (
-        (near, "the difference is below the margin"),
-        (never, "infinite or 0 in some of 6 blocks, whose range covers the median too seldom"),
-    ):
-        file = asked(right="b", relation="greater")
-        made = ledger([file], [campaign(("w", arm("rclcpp/a", left), arm("rclcpp/b", FAST)))])
-        (claim,) = claims_of(made)
-        assert claim.state == "undecided"
-        assert answered(claim).endswith(f": {why}"), answered(claim)
-    made = ledger(
-        [asked(right="b")], [campaign(("w", arm("rclcpp/a", NOISY), arm("rclcpp/b", SLOW)))]
-    )
-    (claim,) = claims_of(made)
-    assert answered(claim).endswith("×"), "an interval that contains its bar says so itself"
-
-
-def test_open_is_printed_with_what_to_do(capsys):
-    code, out, _ = run(capsys, "pa-one-lat-unique", "--no-shipped")
-    text = " ".join(out.split())
-    do = "rmwbench published claims run rclcpp-intraprocess-2019 --budget 30m"
-    assert code == 0 and f"here: open (nothing measured yet: {do})" in text
-    made = ledger([FILES["rclcpp-intraprocess-2019"]])
-    (found,) = [claim for claim in claims_of(made) if claim.claim.id == "pa-one-lat-unique"]
-    assert found.state == "open" and made.sources[0].run == do
-    assert do in html(made)
-    row = next(line for line in page(made).splitlines() if "pa-one-lat-unique" in line)
-    assert "| open; " in row
 
 
 def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):

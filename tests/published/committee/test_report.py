@@ -10,7 +10,6 @@ import tempfile
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.errors import UserError
 from rmwbench.published.committee import conclusions, consistency, versions
 from rmwbench.published.committee import report_page as page
 from rmwbench.published.committee import report_text as markdown
@@ -23,9 +22,6 @@ from rmwbench.published.committee.report_parts import (
     standings,
 )
 from rmwbench.published.community import admission
-from rmwbench.published.community.community_views import view_of
-from rmwbench.results.model import Conclusion
-from rmwbench.results.shown import TopicAnswer
 from tests.published.committee import evaluations
 from tests.report.example_document import HOSTILE
 from tests.report.test_ros_variables import DEAF_TO_ALL, OBEDIENT, table
@@ -235,26 +231,6 @@ def test_a_vendors_words_are_quoted_and_stay_words(tmp_path, session):
     assert HOSTILE not in html
 
 
-def test_a_comment_that_is_not_text_is_one_error(tmp_path, session):
-    copied = evaluations.copy(session, tmp_path / "copy")
-    (copied.directory / "comments").mkdir()
-    (copied.directory / "comments" / "bad.md").write_bytes(b"\xff\xfe")
-    with pytest.raises(UserError, match="a comment cannot be read"):
-        gather(copied, TITLE, [])
-
-
-def test_a_network_section_has_its_matrix_of_outcomes(tmp_path):
-    session = evaluations.make(tmp_path / "tsc")
-    evaluations.add_network(session)
-    report = gather(session, TITLE, [])
-    text = markdown.render(report, {})
-    told = section(text, "Adverse networks")
-    if report.parts[1].answer.outcomes:
-        assert "### What becomes of each condition" in told
-    else:
-        assert "Bold is best" in told
-
-
 def test_the_page_holds_its_pictures_and_asks_for_nothing(session, text):
     html = page.render(text, session.directory)
     assert "default-src 'none'" in html and "<script" not in html
@@ -283,12 +259,6 @@ def test_a_printer_that_fails_says_why(tmp_path):
     broken.write_text("#!/bin/sh\necho no display >&2\nexit 3\n")
     broken.chmod(0o755)
     assert page.write_pdf(tmp_path / "a.html", tmp_path / "a.pdf", str(broken)) == "no display"
-
-
-def test_a_file_that_no_community_verb_made_is_one_error(tmp_path):
-    (tmp_path / "github.json").write_text('{"schema": "rmwbench/show"}')
-    with pytest.raises(UserError, match="not a document of `rmwbench published community"):
-        view_of(tmp_path / "github.json")
 
 
 @pytest.fixture
@@ -364,13 +334,6 @@ def test_a_directory_of_something_else_is_left_alone(tmp_path, capsys, monkeypat
     assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
 
 
-def test_a_state_file_of_another_kind_is_one_error(tmp_path, capsys):
-    (tmp_path / "evaluation.json").write_text('{"schema": "rmwbench/claims-run"}')
-    assert "not a directory of `rmwbench published report`" in error_of(
-        capsys, "published", "report", "tsc", "-o", tmp_path
-    )
-
-
 def test_workloads_of_too_few_blocks_say_that_and_stand_nowhere(report):
     part = report.parts[1]
     (camera,) = part.answer.workloads
@@ -399,63 +362,6 @@ def test_candidates_of_many_sections_stand_in_the_appendix(report, text):
     rows = [line.split(" | ") for line in table.splitlines() if line.startswith("| ")][2:]
     wanted = [one for one in report.standings if one.sections == 2]
     assert [row[0].removeprefix("| ") for row in rows] == [one.arm for one in wanted] and wanted
-
-
-def test_what_every_section_leaves_out_is_said_once(report):
-    def with_left_out(part, *texts):
-        campaign = dataclasses.replace(part.answer.campaign, left_out=texts)
-        shown = dataclasses.replace(part.answer, campaign=campaign)
-        return dataclasses.replace(part, shown=shown)
-
-    first, second, *absent = report.parts
-    parts = (with_left_out(first, "x: gone", "y: gone"), with_left_out(second, "x: gone"), *absent)
-    told = markdown.render(dataclasses.replace(report, parts=parts), {})
-    assert told.count("x: gone") == 1 and "- Left out of every section: x: gone" in told
-    assert "- Left out: y: gone" in section(told, first.section.title)
-    third = dataclasses.replace(
-        second, section=dataclasses.replace(second.section, name="third", title="The third")
-    )
-    told = markdown.render(dataclasses.replace(report, parts=(*parts, third)), {})
-    assert told.count("x: gone") == 1 and "- Left out of 2 of 3 sections: x: gone" in told
-
-
-def test_unlike_topics_have_a_table_of_their_own(report):
-    shown = report.parts[1].answer
-    (camera,) = shown.workloads
-    topics = tuple(
-        TopicAnswer(
-            topic=name,
-            title=name,
-            members=(name,),
-            message=None,
-            payload_bytes=None,
-            rate_hz=None,
-            reliable=True,
-            judged=True,
-            primary_metric=camera.primary_metric,
-            arms=camera.arms,
-            charts=camera.charts,
-        )
-        for name in ("front", "rear")
-    )
-    robot = dataclasses.replace(camera, topics=topics, title="four cameras")
-    blocks = markdown._primary(dataclasses.replace(shown, workloads=(robot,)))
-    told = list(markdown.render_blocks(blocks, level=3))
-    assert told[0].startswith("four cameras: response latency, median, by topic. ★ best")
-    rows = [line for line in told if line.startswith("| ")]
-    assert rows[0] == "| arm | front | rear |" and len(rows) == 2 + len(camera.arms)
-    assert all(row.split(" | ")[1] == row.removesuffix(" |").split(" | ")[2] for row in rows[2:])
-    assert [row.split(" | ")[0] for row in rows[2:]] == [f"| {arm.arm}" for arm in camera.arms]
-
-
-def test_an_outdated_middleware_has_one_name_and_a_line_that_explains_it(report, text):
-    (camera,) = report.parts[1].answer.workloads
-    assert {arm.label for arm in camera.arms} >= {"fastdds 2.9 untouched", "fastdds 2.9 tuned"}
-    explained = (
-        "- fastdds is version 2.9.1-fixture, released 2022-12-20, more than 18 months before the "
-        "newest beside it; tables of the sections' own pages call it fastdds 2.9."
-    )
-    assert explained in section(text, versions.TITLE)
 
 
 def test_a_section_advises_nobody_where_every_candidate_loses_its_messages(report):
@@ -492,25 +398,3 @@ def test_a_title_names_the_conditions_that_ran(tmp_path, session):
     claims_all = text.replace(f"## {title}", "## A whole robot on one board")
     (finding,) = consistency.check(report, claims_all)
     assert finding.code is consistency.Contradiction.TITLE
-
-
-def test_a_caution_names_the_sections_that_it_is_of(report):
-    def with_cautions(part, *texts):
-        cautions = [Conclusion(kind="caution", workload=None, text=text) for text in texts]
-        shown = dataclasses.replace(part.answer, conclusions=tuple(cautions))
-        return dataclasses.replace(part, shown=shown)
-
-    first, second, *absent = report.parts
-    planned = dataclasses.replace(second.section, name="third", title="The third")
-    third = dataclasses.replace(second, section=planned)
-    parts = (
-        with_cautions(first, "One host.", "Few blocks.", "Noise."),
-        with_cautions(second, "Few blocks.", "Noise."),
-        with_cautions(third, "Noise."),
-        *absent,
-    )
-    told = markdown.render(dataclasses.replace(report, parts=parts), {})
-    lines = section(told, "Method, machine, and what not to conclude").splitlines()
-    assert f"- **{first.section.title}:** One host." in lines
-    assert f"- **{first.section.title}; {second.section.title}:** Few blocks." in lines
-    assert "- **All sections:** Noise." in lines

@@ -4,7 +4,6 @@ everything is known."""
 import json
 from datetime import UTC, datetime, timedelta
 
-import numpy as np
 import pytest
 
 from rmwbench.errors import UserError
@@ -14,9 +13,7 @@ from rmwbench.published.community.github.collect import collect
 from rmwbench.published.community.github.engagement import document
 from rmwbench.published.community.github.project import digest
 from rmwbench.published.community.github.saved import load, save
-from rmwbench.published.importers.formats.github_csv import kaplan_meier
 from tests.published.community.github_server import NAME, comment, commit, issue, person
-from tests.published.importers.original import path as original
 from tests.support.command import exit_code
 
 NOW = datetime.now(UTC).replace(microsecond=0)
@@ -141,16 +138,6 @@ def test_first_responses(wheels, base):
     assert issues["answered"] == 2 and [round(p[0], 2) for p in issues["curve"]] == [1.0]
 
 
-def test_reviews_answer_when_asked_for(wheels, base):
-    wheels.lists["pulls/30/reviews"] = []
-    for number in (28, 27, 26, 25, 24):
-        wheels.lists[f"pulls/{number}/reviews"] = []
-    review = comment(28, ago(9.5), "bob", review=True)
-    wheels.lists["pulls/28/reviews"] = [review | {"submitted_at": ago(9.5), "state": "APPROVED"}]
-    _, found = asked(base, reviews=True)
-    assert found["pulls"]["first_response"]["answered"] == 3
-
-
 def test_facts_and_months(wheels, base):
     _, found = asked(base)
     value = {name: fact.get("value") for name, fact in found["facts"].items()}
@@ -198,12 +185,6 @@ def test_it_stops_at_the_cutoff(wheels, base):
     assert sum(path.split("?")[0].endswith("/issues") for path in wheels.paths()) == 3
 
 
-def test_an_item_that_slips_to_the_next_page_counts_once(wheels, base):
-    wheels.lists["issues"].insert(4, wheels.lists["issues"][3])
-    _, found = asked(base)
-    assert found["pulls"]["opened"] == 6
-
-
 def test_a_server_that_does_not_say_what_was_merged(wheels, base):
     for entry in wheels.lists["issues"]:
         merged = entry.get("pull_request", {}).pop("merged_at", None)
@@ -211,20 +192,6 @@ def test_a_server_that_does_not_say_what_was_merged(wheels, base):
             wheels.lists["pulls"].append(entry | {"merged_at": merged, "merge_commit_sha": "f00"})
     _, found = asked(base)
     assert (found["pulls"]["merged"], found["pulls"]["closed_unmerged"]) == (4, 1)
-
-
-def test_issues_switched_off(wheels, base):
-    wheels.lists["pulls"] = [
-        e | {"merged_at": e["pull_request"]["merged_at"]}
-        for e in wheels.lists["issues"]
-        if "pull_request" in e
-    ]
-    wheels.scripted[f"/repos/{NAME}/issues"] = [
-        (410, {}, b'{"message": "Issues are disabled for this repo"}')
-    ]
-    _, found = asked(base)
-    assert found["pulls"]["opened"] == 6 and found["pulls"]["merged"] == 4
-    assert "disabled" in found["issues"]["no_data"]
 
 
 def test_parts_that_fail_are_no_data_and_the_rest_goes_on(wheels, base):
@@ -263,21 +230,6 @@ def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
         load(tmp_path, names=("other/one",))
 
 
-def test_lists_that_something_else_fetched(wheels, tmp_path):
-    """`gh api --paginate` prints page after page: several lists in one file, without when or
-    what."""
-    place = tmp_path / "acme+wheels"
-    place.mkdir()
-    pages = [wheels.lists["issues"][:5], wheels.lists["issues"][5:11]]
-    (place / "issues.json").write_text("".join(json.dumps(page) for page in pages))
-    found = document(load(tmp_path))["repositories"][0]
-    assert (
-        found["name"] == NAME and found["pulls"]["opened"] == 6 and found["issues"]["opened"] == 5
-    )
-    assert found["pulls"]["first_response"] == {"no_data": "not in these files"}
-    assert found["facts"]["stars"] == {"no_data": "not in these files"}
-
-
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -305,38 +257,6 @@ def test_damaged_files(tmp_path, name, text, words):
     with pytest.raises(UserError, match=words) as found:
         load(tmp_path)
     assert str(tmp_path) in found.value.render()
-
-
-def test_the_tables_of_2020():
-    """The counts of the research notes, and curves that agree with the importer's."""
-    found = {
-        r["name"]: r
-        for r in document(load(original("tsc-galactic-2020", "git_metrics")))["repositories"]
-    }
-    table = {
-        "eProsima/Fast-DDS": (24, 232, 16, 75),
-        "ros2/rmw_fastrtps": (4, 75, 3, 14),
-        "eclipse-cyclonedds/cyclonedds": (19, 80, 8, 22),
-        "ros2/rmw_cyclonedds": (3, 71, 8, 22),
-    }
-    for name, (opened, closed, unmerged, issues) in table.items():
-        pulls = found[name]["pulls"]
-        assert (pulls["open"], pulls["closed"], pulls["closed_unmerged"]) == (
-            opened,
-            closed,
-            unmerged,
-        )
-        assert found[name]["issues"]["opened"] == issues
-        assert "closing_time_unknown" not in pulls
-        assert "paging" in found[name]["facts"]["commits"]["no_data"]
-    (project,) = load(original("tsc-galactic-2020", "git_metrics"), names=("ros2/rmw_cyclonedds",))
-    pulls = [i for i in project.items if i.pull]
-    days = np.array(
-        [((i.closed or project.until) - i.opened).total_seconds() / 86400 for i in pulls]
-    )
-    theirs = kaplan_meier(days, np.array([i.closed is not None for i in pulls]))
-    ours = found["ros2/rmw_cyclonedds"]["pulls"]["time_to_close"]["curve"]
-    assert np.allclose([p[:2] for p in ours], theirs, atol=1e-6)
 
 
 def run(*arguments):
@@ -380,15 +300,3 @@ def test_the_verb_refuses_clearly(base, arguments, words, capsys):
     extra = () if "--from" in arguments else ("--api", base)
     assert run(*arguments, *extra) == 2
     assert words in capsys.readouterr().err
-
-
-def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
-    from rmwbench.published.community.github.engagement_view import view
-    from rmwbench.report.render.html import render_html
-
-    place = tmp_path / "x"
-    place.mkdir()
-    (place / "issues.json").write_text(json.dumps(wheels.lists["issues"]))
-    (place / "collected.json").write_text(json.dumps({"name": "<script>alert(1)</script>/x"}))
-    html = render_html(view(document(load(tmp_path)), draw=True))
-    assert "<script>alert(1)" not in html

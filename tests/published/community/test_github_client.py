@@ -71,27 +71,12 @@ def test_a_list_is_counted_in_one_request(api, base, clock):
     assert len(api.asked) == 3
 
 
-def test_an_enterprise_base_with_a_path(api, base, clock):
-    api.lists["issues"] = [issue(n, "2026-01-01T00:00:00Z") for n in range(1, 151)]
-    assert len(numbers(clock.client(f"{base}/api/v3/"))) == 150
-    assert all(path.startswith("/api/v3/") for path in api.paths())
-
-
 def test_a_limit_is_waited_for_and_announced(api, base, clock):
     api.lists["issues"] = [issue(1, "2026-01-01T00:00:00Z")]
     api.scripted[ISSUES] = [limited(clock, 30)]
     assert numbers(clock.client(base)) == [1]
     assert 30 <= sum(clock.slept) <= 32
     assert "60 requests per hour is used up: waiting until 2027-01-15 08:00:3" in clock.said[0]
-
-
-def test_a_long_limit_is_an_error_that_says_until_when(api, base, clock):
-    api.scripted[ISSUES] = [limited(clock, 3000, status=429)]
-    with pytest.raises(UserError) as found:
-        numbers(clock.client(base))
-    text = found.value.render()
-    assert "2027-01-15 08:50:01 UTC" in text and "--max-wait 51m" in text and "GITHUB_TOKEN" in text
-    assert clock.slept == []
 
 
 @pytest.mark.parametrize(
@@ -109,13 +94,6 @@ def test_secondary_limits(api, base, clock, answer, seconds):
     api.scripted[ISSUES] = [answer]
     assert numbers(clock.client(base)) == []
     assert clock.slept == [seconds]
-
-
-def test_a_limit_that_never_ends(api, base, clock):
-    api.scripted[ISSUES] = [(429, {"Retry-After": "0"}, b"{}")] * 99
-    with pytest.raises(UserError, match="after 5 waits"):
-        numbers(clock.client(base))
-    assert len(api.asked) == 6
 
 
 def test_a_refusal_is_not_a_limit(api, base, clock):
@@ -180,13 +158,6 @@ def test_what_a_repository_does_not_have_is_missing(api, base, clock, status, me
         numbers(clock.client(base))
 
 
-def test_a_renamed_repository(api, base, clock):
-    api.scripted["/repos/old/name"] = [
-        (301, {"Location": f"{base}/repositories/4711"}, b'{"message": "Moved"}')
-    ]
-    assert clock.client(base).one("repos/old/name")["full_name"] == NAME
-
-
 def test_the_token_goes_nowhere_else(api, base, clock):
     """Not by a redirect, not by a Link header, not into a message."""
     client = clock.client(base, token="secret-token")
@@ -201,28 +172,11 @@ def test_the_token_goes_nowhere_else(api, base, clock):
     assert [token for _, token in api.asked] == ["Bearer secret-token"] * 2
 
 
-def test_no_token_no_header(api, base, clock):
-    numbers(clock.client(base))
-    assert [token for _, token in api.asked] == [None]
-
-
-def test_pages_in_a_circle(api, base, clock):
-    link = {"Link": f'<{base}{ISSUES}?per_page=100&state=all>; rel="next"'}
-    api.scripted[ISSUES] = [(200, link, b"[]")] * 9
-    with pytest.raises(UserError, match="circle"):
-        numbers(clock.client(base))
-
-
 @pytest.mark.parametrize("body", [b'{"message": "hm"}', b"[1, 2]", b"null"])
 def test_an_answer_of_another_shape(api, base, clock, body):
     api.scripted[ISSUES] = [(200, {}, body)]
     with pytest.raises(UserError, match="not a list"):
         numbers(clock.client(base))
-
-
-def test_nobody_there(clock):
-    with pytest.raises(UserError, match="no whole answer"):
-        clock.client("http://127.0.0.1:9").one("repos/a/b")
 
 
 @pytest.mark.parametrize(

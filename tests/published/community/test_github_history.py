@@ -8,15 +8,11 @@ from datetime import timedelta
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.github import engagement_view as show
 from rmwbench.published.community.github import history
 from rmwbench.published.community.github.engagement import document
 from rmwbench.published.community.github.project import is_bot_name
-from rmwbench.published.community.repository import opened
-from rmwbench.report.render.html import render_html
 from tests.published.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
 from tests.published.community.test_github import run
-from tests.support.views import cells, heads, section, tables, texts
 
 EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
 NAME = "acme/wheels"
@@ -156,14 +152,6 @@ def test_a_partial_clone_fetches_nothing_and_has_no_lines(wheels, tmp_path):
     assert "files are missing here" in found["facts"]["lines_changed"]["no_data"]
 
 
-def test_a_directory_below_a_repository_is_not_that_repository(wheels, monkeypatch):
-    inside = wheels.path / "docs"
-    inside.mkdir()
-    monkeypatch.setenv("GIT_DIR", str(wheels.path / ".git"))  # nor what a hook's environment names
-    with pytest.raises(UserError, match="no git repository"):
-        opened(inside)
-
-
 def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
     git.commit("2024-05-01")
     signed = "gpgsig -----BEGIN PGP SIGNATURE-----\n \n AAAA\n -----END PGP SIGNATURE-----\n\n"
@@ -189,19 +177,6 @@ def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
     assert not ran.exists()
 
 
-def test_commits_of_the_future_are_in_no_window_and_said(git):
-    git.commit("2024-05-01")
-    git.commit("2024-05-03")
-    git.commit("2090-01-01")
-    found = measured(git.path, 10)
-    assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
-    assert found["history"]["undated"] == 1
-    view = show.view(document([read(git.path, 10)]))
-    assert any(
-        "without a date in the past, in no window: 1" in text for text in texts(view.sections[:1])
-    )
-
-
 def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
     git.commit("2024-05-01", by=("cat", "1+cat@users.noreply.github.com"))
     git.commit("2024-05-02", by=("cat", "other.cat@example.org"))
@@ -215,12 +190,6 @@ def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
         by=ANN,
     )
     assert values(measured(git.path, 10))["authors"] == 3  # with Ann, one fewer
-
-
-def test_who_committed_is_no_data_where_githubs_pages_did_all(git):
-    git.commit("2024-05-01", through=WEB)
-    facts = measured(git.path, 10)["facts"]
-    assert facts["authors"]["value"] == 1 and "GitHub's pages" in facts["committers"]["no_data"]
 
 
 def test_without_tags_releases_are_no_data_and_not_none(git):
@@ -272,71 +241,6 @@ def test_who_is_a_bot(name, bot):
     assert is_bot_name(name) is bot
 
 
-def test_windows_that_end_on_different_days_are_not_a_ranking(wheels, git):
-    git.commit("2021-05-01")
-    git("tag", "v1.0")
-    view = show.view(document([read(wheels.path), read(git.path, name="acme/old")]))
-    told = " ".join(texts(view.sections[:1]))
-    assert "no row is ahead of another" in told and "another time" in told and "not 0" in told
-    rows = {row[0]: row for row in cells(tables(view.sections[:1])[0])}
-    assert rows["acme/old"][-1] == "2021-05-01 (!)" and rows[NAME][-1] == "2024-06-20"
-    (facts,) = tables([section(view, "Size and activity")])
-    assert [row[1] for row in cells(facts)] == [
-        "2024-04-21 to 2024-06-20",
-        "2021-03-02 to 2021-05-01",
-    ]
-    assert heads(facts)[:3] == ["repository", "window", "contributors"]
-    commits = heads(facts).index("commits")
-    assert [row[commits] for row in cells(facts)] == ["5 (1 merge, 1 of bots)", "1"]
-    for title in ("Pull requests", "Issues"):
-        found = [section(view, title)]
-        assert not tables(found) and texts(found) == [
-            f"no data (git does not hold it): {NAME}, acme/old"
-        ]
-
-
-def test_a_branch_that_tries_to_be_markup(git, tmp_path, capsys):
-    git("checkout", "-q", "-b", "<script>alert(1)</script>")
-    git.commit("2024-05-01", by=EVE)
-    page = tmp_path / "page.html"
-    assert run(f"{NAME}={git.path}", "--out", str(page)) == 0
-    assert "<script>alert(1)" not in page.read_text()
-    shown = capsys.readouterr()
-    assert (
-        "\x1b[31mve" not in shown.out + shown.err and "Malory" not in shown.out + page.read_text()
-    )
-    assert "Activity in git" in shown.out and "<script>alert(1)</script>" in shown.out
-    assert render_html(show.view(document([read(git.path, 9)]), draw=True))
-
-
-def test_the_verb_reads_git_beside_the_api_and_asks_only_for_the_rest(wheels, api, base, capsys):
-    assert run(f"{NAME}={wheels.path}", "--since", "60d", "--json", "--api", base) == 0
-    doc = json.loads(capsys.readouterr().out)
-    assert doc["repositories"][0]["facts"]["commits"]["value"] == 5 and not api.asked
-    assert (
-        run("acme/carts=" + str(wheels.path), NAME, "--since", "60d", "--json", "--api", base) == 0
-    )
-    ours, asked = json.loads(capsys.readouterr().out)["repositories"]
-    assert (
-        ours["name"] == "acme/carts"
-        and "history" in ours
-        and ours["until"].startswith("2024-06-20")
-    )
-    assert (
-        asked["name"] == NAME
-        and "history" not in asked
-        and asked["facts"]["stars"]["value"] == 1234
-    )
-
-
-def test_a_date_begins_the_window_of_a_history(wheels, capsys):
-    assert run(f"{NAME}={wheels.path}", "--since", "2024-05-11", "--json") == 0
-    (found,) = json.loads(capsys.readouterr().out)["repositories"]
-    assert (
-        found["since"].startswith("2024-05-11T00:00:00") and found["facts"]["commits"]["value"] == 3
-    )
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -357,8 +261,3 @@ def test_a_date_begins_the_window_of_a_history(wheels, capsys):
 def test_the_verb_refuses_clearly(wheels, arguments, words, capsys):
     assert run(*(argument.format(wheels.path) for argument in arguments)) == 2
     assert words in capsys.readouterr().err
-
-
-def test_a_repository_without_commits(git):
-    with pytest.raises(UserError, match="has no commit"):
-        read(git.path)

@@ -132,44 +132,6 @@ Write to us; however we do not have a schedule.
 .. _changelog: https://example.org/changelog
 """
 
-# The early template: headings without numbers.
-PLAIN = """# plain Quality Declaration
-
-This package meets the requirements of Quality Level 4.
-
-## Version Policy
-
-### Version Scheme
-
-semver
-
-### ABI Stability Within a Released ROS Distribution
-
-Kept.
-
-## Documentation
-
-### License
-
-MIT
-
-## Testing
-
-### Linters and Static Analysis
-
-Run on every change.
-
-## Dependencies
-
-### Direct Runtime Non-ROS Dependencies
-
-libc
-"""
-
-
-def statuses(text):
-    return {n: f.status for n, f in read(text, "x.md").findings.items()}
-
 
 def test_the_core_layout():
     found = read(CORE, "x.md")
@@ -200,36 +162,6 @@ def test_evidence_has_lines_links_and_words():
     assert found["1.ii"].quote == "We are not yet at a stable version."
 
 
-def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
-    text = (
-        "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n"
-        "[Level 1](https://x.example).\n"
-    )
-    found = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
-    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == [
-        "https://x.example"
-    ]
-    assert found["4.iii.a"].status == "not stated" and found["5.iii"].quote == "libc"
-
-
-def test_a_text_on_a_whole_section_is_marked_as_such():
-    found = read(CORE, "x.md").findings
-    assert {found[n].scope for n in ("5.i", "5.ii", "5.iii")} == {"section"}
-    assert found["5.i"].status == "stated"  # to have no dependencies is what is asked for
-    # the section has headings of its own, and none for this
-    assert found["2.v"].status == "not stated"
-
-
-def test_table_and_text_that_contradict_each_other():
-    found = read(CORE, "x.md").findings
-    assert found["4.iv.a"].status == "met" and found["4.iv.a"].contradicts
-    assert "There are no performance tests" in found["4.iv.a"].note
-    half = read(
-        CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md"
-    ).findings
-    assert not half["4.iv.b"].contradicts  # the text speaks of both, and the table agrees on one
-
-
 def test_restructured_text():
     found = read(RST, "x.rst")
     assert (found.package, found.level) == ("tiny_dds", 3)
@@ -242,13 +174,6 @@ def test_restructured_text():
     }
     assert f["1.iii"].status == "not applicable" and f["7.i"].status == "qualified"
     assert f["3.iii"].status == "met" and f["2.iv"].status == "not met"
-
-
-def test_headings_without_numbers():
-    found = read(PLAIN, "x.md")
-    assert found.level == 4
-    told = {n for n, f in found.findings.items() if f.status != "not stated"}
-    assert told == {"1.i", "1.v", "1.vi", "3.iii", "4.v.a", "4.v.b", "5.iii"}
 
 
 @pytest.mark.parametrize(
@@ -275,20 +200,6 @@ def test_any_mixture_of_lines_is_read_or_refused(lines):
     for finding in found.findings.values():
         assert (finding.status == "not stated") == (finding.basis == "")
         assert finding.line is None or 1 <= finding.line <= len(lines)
-
-
-def test_a_template_claims_nothing():
-    text = (
-        "# `<name>` Quality Declaration\n\nclaims to be in the **Quality Level N** category.\n"
-        "\n"
-        "### Scheme [1.i]\n"
-    )
-    found = read(text, "x.md")
-    assert (
-        found.level is None
-        and set(statuses(text).values()) == {"not stated"}
-        and open_points(found) == []
-    )
 
 
 @pytest.mark.parametrize(
@@ -367,18 +278,6 @@ def test_dates_from_git_line_by_line(tmp_path):
     of = {item["number"]: item["date"] for item in package["items"]}
     assert package["date"] == "2025-06-01" and package["date_from"] == "git"
     assert of["2.i"] == "2025-06-01" and of["1.i"] == "2024-01-01" and of["7.i"] is None
-
-
-def test_without_git_the_date_is_told_or_unknown(tmp_path):
-    path = tmp_path / "q.md"
-    path.write_text(CORE)
-    (unknown,) = document([(None, path)])["packages"]
-    assert unknown["date"] is None and "--date" in unknown["date_from"]
-    assert {i["number"]: i["date"] for i in unknown["items"]}["4.iii.a"] == "2025-03-04"
-    (told,) = document([(None, path)], {"tiny_rmw": "2025-01-02"})["packages"]
-    assert told["date"] == "2025-01-02" and {
-        i["date"] for i in told["items"] if i["number"] == "1.i"
-    } == {"2025-01-02"}
 
 
 def test_packages_side_by_side(tmp_path):

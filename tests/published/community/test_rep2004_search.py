@@ -5,8 +5,7 @@ import json
 
 import pytest
 
-from rmwbench.errors import UserError
-from rmwbench.published.community.rep2004.declaration_search import DECLARATION, searched
+from rmwbench.published.community.rep2004.declaration_search import searched
 from rmwbench.published.community.rep2004.side_by_side import document, view
 from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.view import View
@@ -84,34 +83,3 @@ def test_it_stands_beside_the_declarations_that_were_read(git, tmp_path, capsys)
     assert [s.title for s in told.sections][:2] == ["Requirements", "Whether there is one"]
     del doc["searched"]  # as documents were made before
     assert "Whether there is one" not in [s.title for s in view(doc).sections]
-
-
-def test_a_directory_that_is_not_a_repository(tmp_path):
-    (tmp_path / "x").mkdir()
-    with pytest.raises(UserError, match="no git repository"):
-        document([("x", tmp_path / "x")])
-
-
-@pytest.mark.parametrize(
-    ("path", "named"),
-    [
-        *(
-            (path, True)
-            for path in ("QUALITY.md", "a/b/QUALITY_DECLARATION.rst", "Quality_Declaration_x.md")
-        ),
-        *(
-            (path, True)
-            for path in ("CYCLONEDDS_QUALITY_DECLARATION.md", "quality-declaration", "QUALITY")
-        ),
-        *(
-            (path, False)
-            for path in (".github/quality_of_life_improvement.md", "quality/x.md", "equality.md")
-        ),
-        *(
-            (path, False)
-            for path in ("QUALITY.cpp", "a/inequality.md", "QUALITY_DECLARATION.md/x.c")
-        ),
-    ],
-)
-def test_names_of_declarations(path, named):
-    assert bool(DECLARATION.fullmatch(path)) is named

@@ -12,32 +12,10 @@ from rmwbench.published.community.community_views import SHIPPED, shipped, view_
 from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.support.views import texts
 
-MIDDLEWARES = (
-    "eclipse-cyclonedds/cyclonedds",
-    "eProsima/Fast-DDS",
-    "eclipse-zenoh/zenoh",
-    "eclipse-iceoryx/iceoryx2",
-)
-RMWS = ("ros2/rmw_cyclonedds", "ros2/rmw_fastrtps", "ros2/rmw_zenoh", "ros2/rmw_connextdds")
-
 
 @pytest.fixture(scope="module")
 def github():
     return json.loads((SHIPPED / "github.json").read_text())
-
-
-def test_every_project_stands_with_its_own_window(github):
-    assert [r["name"] for r in github["repositories"]] == [*MIDDLEWARES, *RMWS]
-    for repository in github["repositories"]:
-        assert repository["days"] == 180 and re.fullmatch(
-            r"20\d\d-\d\d-\d\dT.*", repository["until"]
-        )
-        assert re.fullmatch(r"[0-9a-f]{40}", repository["history"]["commit"])
-        assert (
-            repository["facts"]["contributors"]["value"]
-            >= repository["facts"]["authors"]["value"]
-            > 0
-        )
 
 
 def test_what_git_does_not_hold_is_never_a_number(github):
@@ -46,13 +24,6 @@ def test_what_git_does_not_hold_is_never_a_number(github):
         assert {repository["facts"][fact]["no_data"] for fact in ("stars", "forks")} == {
             "git does not hold it"
         }
-
-
-@pytest.mark.parametrize("path", sorted(SHIPPED.glob("*.json")), ids=lambda path: path.stem)
-def test_no_address_and_no_path_of_the_machine(path):
-    text = path.read_text()
-    assert not re.search(r"[\w.]@[\w.]|/work/|/tmp/|/home/", text)
-    assert view_of(path).sections
 
 
 def test_a_declaration_or_the_day_on_which_none_was_found():

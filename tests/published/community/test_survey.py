@@ -9,12 +9,10 @@ import pytest
 from rmwbench.errors import UserError
 from rmwbench.published.community.survey import analyse, form
 from rmwbench.published.community.survey import survey_view as show
-from rmwbench.published.community.survey.answers_file import item_of, published_figures, read
+from rmwbench.published.community.survey.answers_file import item_of, read
 from rmwbench.published.community.survey.scale import AGREEMENT, of, told
 from rmwbench.report.render.markdown import render_markdown
-from tests.published.importers.original import path as original
 from tests.support.command import exit_code
-from tests.support.views import pictures, texts
 
 SECRET = "my employer's secret robot"
 LEVELS = AGREEMENT.levels
@@ -83,42 +81,6 @@ def test_counts_medians_and_the_comparison(answers):
     assert back["verdict"] == "lower" and back["p"] == pytest.approx(first["p"])
 
 
-def test_the_survey_of_2020():
-    """The published figure is the importer's; ours are medians, and of four small p two survive
-    their number."""
-    path = original("tsc-galactic-2020", "user_survey", "2020RMWUserSurveyREDACTED.csv")
-    item = item_of(path)
-    found = read(item, group_by="middleware layer are you primarily")
-    doc = analyse.document(found, ("Cyclone", "Fast"), published_figures(item, path))
-    assert doc["people"] == 94 and len(doc["questions"]) == 19
-    p = {row["label"]: (row["p"], row["p_holm"], row["verdict"]) for row in doc["comparison"]["of"]}
-    assert {label for label, (alone, _, _) in p.items() if alone < 0.05} == {
-        "Q3",
-        "Q4",
-        "Q12",
-        "Q14",
-    }
-    assert [round(p[q][0], d) for q, d in (("Q3", 4), ("Q4", 4), ("Q14", 3), ("Q12", 3))] == [
-        0.0002,
-        0.0025,
-        0.015,
-        0.038,
-    ]
-    assert {label for label, (*_, verdict) in p.items() if verdict != "undecided"} == {"Q3", "Q4"}
-    means = {(r["series"], r["x"]): r for r in doc["published"] if r["figure"] == "survey_mean"}
-    assert round(means["Cyclone", "Q13"]["as_published"], 2) == 4.10
-    assert round(means["Cyclone", "Q13"]["as_corrected"], 2) == 4.50
-    text = " ".join(texts(show.view(doc).sections))
-    assert (
-        "2 of 19 questions differ after correction (4 before it)" in text
-        and "Q1, Q8, Q15, Q16" in text
-    )
-    with open(path, encoding="utf-8-sig", newline="") as file:
-        free = {cell for row in list(csv.reader(file))[1:] for cell in row[30:35] if len(cell) > 20}
-    shown = json.dumps(doc, ensure_ascii=False)
-    assert free and not any(text in shown for text in free)
-
-
 def test_other_scales(tmp_path):
     words = ["Never", "Rarely", "Often"]
     path = table(tmp_path, [["x", words[i % 3]] for i in range(9)], ("who", "how often"))
@@ -134,12 +96,6 @@ def test_other_scales(tmp_path):
     assert (
         read(item_of(mine), scale=told("hot,cold"), columns=["warm"]).questions[0].answers[0] == 1
     )
-
-
-@pytest.mark.parametrize("text", ["one", "a,A", "a,,b", "a,n/a"])
-def test_scales_that_are_none(text):
-    with pytest.raises(UserError, match="--scale"):
-        told(text)
 
 
 def test_a_typing_error_is_an_error_with_its_line(answers):
@@ -183,24 +139,6 @@ def test_groups_that_are_none(answers, group, compare, words):
         analyse.document(read(item_of(answers), group_by=group), compare)
 
 
-def test_one_group_is_compared_with_nobody(tmp_path):
-    path = table(tmp_path, [["t", "a", "Agree", "Neutral", ""]] * 6)
-    doc = analyse.document(read(item_of(path), group_by="Middleware"))
-    assert doc["comparison"] is None and pictures(show.view(doc, draw=True).sections[:1])
-
-
-def test_a_group_without_an_opinion_has_no_data(tmp_path):
-    rows = [["t", "a", "Agree", "Neutral", ""]] * 6 + [["t", "b", "N/A", "Agree", ""]] * 6
-    doc = analyse.document(read(item_of(table(tmp_path, rows)), group_by="Middleware"))
-    assert doc["questions"][0]["groups"]["b"]["no_data"] == "nobody answered"
-    assert doc["comparison"]["of"][0]["no_data"] == "a group did not answer"
-    assert (
-        doc["comparison"]["questions_tested"] == 1
-        and doc["comparison"]["of"][1]["p_holm"] is not None
-    )
-    show.view(doc, draw=True)
-
-
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     assert exit_code("published", "community", "survey", "--form", tmp_path / "form") == 0
     blank = tmp_path / "form" / "survey.csv"
@@ -235,27 +173,3 @@ def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     # nobody had an opinion on the first
     assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])
     assert doc["groups"] == {"everyone": 12, "cyclonedds": 6, "zenoh": 6} and "published" not in doc
-
-
-def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
-    assert (
-        exit_code(
-            "published",
-            "community",
-            "survey",
-            answers,
-            "--group",
-            "Middleware",
-            "--report",
-            tmp_path / "p.html",
-        )
-        == 0
-    )
-    text = capsys.readouterr().out
-    assert (
-        "Cliff's delta" in text
-        and "secret" not in text
-        and "secret" not in (tmp_path / "p.html").read_text()
-    )
-    for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
-        assert exit_code("published", "community", "survey", *arguments) == 2

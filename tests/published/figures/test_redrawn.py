@@ -210,107 +210,6 @@ def test_a_period_is_the_inverse_of_a_rate(file):
     assert (none["y"], none["note"]) == (None, "nothing arrived")
 
 
-@pytest.mark.parametrize(("figure", "topics"), [("one", 1), ("ten", 10), ("hundred", 100)])
-def test_the_period_of_a_publisher_is_that_of_what_it_sent(figure, topics):
-    """What its schedule wanted is 10 ms whatever happens."""
-    rates = {"offered_rate": 100.0, "sent_rate": 40.0, "achieved_rate": 20.0}
-    values = {name: rate * topics for name, rate in rates.items()}
-    found = drawn_of(INTRA, figure, INTRA, figure, values, arm="rclcpp inter", layer="rclcpp")
-    assert [point["y"] for point in found] == pytest.approx([25.0, 50.0])
-
-
-@pytest.mark.parametrize("figure", ["ten", "hundred"])
-def test_the_slowest_of_many_publishers_and_subscriptions_stands_beside_all_together(figure):
-    values = {"publisher_period_longest": 3e7, "subscription_period_longest": 6e7}
-    found = drawn_of(INTRA, figure, INTRA, figure, values, arm="rclcpp inter", layer="rclcpp")
-    periods = {point["x"]: point["y"] for point in found}
-    assert periods == pytest.approx({"slowest publisher": 30.0, "slowest subscription": 60.0})
-
-
-INTRA = "rclcpp-intraprocess-2019"
-
-
-def drawn_of(source, figure, suite, workload, values, arm="fast", layer="native", **factors):
-    """The points with a value that a figure of a shipped source draws of one cell whose metrics
-    have these values."""
-    metrics = {name: Estimate(unit="", value=value) for name, value in values.items()}
-    one = replace(cell(arm, VALUE, layer, **factors), metrics=metrics)
-    ran = MeasuredCampaign(
-        name="c",
-        suite=suite,
-        facts=with_cores("2 of 2"),
-        workloads=(CampaignWorkload(workload=workload, name=workload, arms=(one,)),),
-    )
-    doc = versions.document([(load(source), {}, "")], [ran])
-    (found,) = (one for one in doc["sources"][0]["figures"] if one["id"] == figure)
-    points = [point for part in found["parts"] for point in part["measured"]["points"]]
-    return [point for point in points if point["y"] is not None]
-
-
-def points_of(*asked, **about):
-    return {point["series"]: point["y"] for point in drawn_of(*asked, **about)}
-
-
-@pytest.mark.parametrize("where", ["intra", "inter"])
-@pytest.mark.parametrize("subscribers", [1, 3, 10])
-def test_what_all_subscriptions_received_together_is_drawn_for_one(where, subscribers):
-    found = points_of(
-        "fastdds-2021",
-        f"{where} throughput",
-        f"fastdds-2021-{where}process",
-        "stream",
-        {"achieved_throughput": 2e9 * subscribers},
-        message="Array2m",
-        rate_hz=1000,
-        reliability="reliable",
-        subscribers=subscribers,
-    )
-    assert found == {"fast": pytest.approx(2000.0)}
-
-
-def test_cpu_and_memory_of_ten_subscriptions_are_drawn_for_one():
-    of_cell = {"message": "Array4k", "rate_hz": 30, "reliability": "reliable", "subscribers": 10}
-    values = {"cpu_per_message_publisher": 1e6, "offered_rate": 30.0, "sent_rate": 15.0}
-    values |= {"cpu_per_message_subscription": 1e6, "achieved_rate": 150.0}
-    values |= {"pss": 120e6, "pss_publisher": 20 * 2.0**20, "pss_subscription": 100 * 2.0**20}
-    for figure, wanted in (
-        ("inter cpu by subscriptions", (0.75, 0.75)),
-        ("inter mem by subscriptions", (20 * 1024, 10 * 1024)),
-    ):
-        found = points_of(
-            "fastdds-2021", figure, "fastdds-2021-interprocess", "stream", values, **of_cell
-        )
-        assert found == pytest.approx(
-            dict(zip(("fast, publisher", "fast, subscription"), wanted, strict=True))
-        ), figure
-
-
-def test_both_legs_of_a_round_trip_are_not_added_up():
-    values = {"achieved_rate": 10.0, "rss": 50e6}
-    pair = "cyclonedds → fastdds"
-    for source, figure, wanted in (
-        ("galactic-2020", "BuildFarmPlots.11", [5.0]),
-        ("galactic-2020", "BuildFarmPlots.14", []),
-        ("fastdds-2021", "BuildFarmPlots 2021, cell 11", [5.0]),
-        ("fastdds-2021", "BuildFarmPlots 2021, cell 14", []),
-    ):
-        found = points_of(source, figure, "galactic-2020-interop", "echo", values, arm=pair)
-        assert list(found.values()) == wanted, figure
-
-
-def test_the_cpu_of_a_publisher_is_that_of_the_calls_it_made():
-    """175 of 450 messages left, and what each took is known for those alone."""
-    found = points_of(
-        "galactic-2020",
-        "2.2.4 (54 Mb/s, PointCloud512k)",
-        "galactic-2020-mininet",
-        "stream",
-        {"cpu_per_message_publisher": 1e6, "offered_rate": 30.0, "sent_rate": 175 / 15},
-        **{"message": "PointCloud512k", "network.rate_mbps": 54, "network.loss": 0.1},
-    )
-    assert found == {"fast": pytest.approx(0.1 * 175 / 15 / 2)}
-
-
 def test_a_value_is_divided_by_a_factor_that_is_a_number(file):
     one = measured(of("a", 6e6, factors={"rate_hz": 30, "loss": 0.1, "n": 3, "word": "x"}))
     (point,) = drawn(file, one, per="n")["points"]
@@ -383,14 +282,6 @@ def test_of_a_cell_the_campaign_stands_and_then_the_newest_summary_with_a_value(
     assert [one["shipped"] for one in found["from"]] == [False, True]
 
 
-def test_a_summary_that_keeps_another_metric_of_the_cell_is_not_a_point(file):
-    one = of("a", 1e6, metrics={"loss": Estimate(unit="fraction", value=0.5)})
-    found = drawn(file, shipped(one))
-    assert found["points"] == []
-    assert found["absent"].startswith("not yet: `rmwbench run s/one --short`")
-    assert "keep no service_latency_p50 of these cells" in found["absent"]
-
-
 def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     arms = [of("a", 1e6), of("b", 1e6, 5, layer="native")]
     doc = versions.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
@@ -405,53 +296,6 @@ def test_machine_date_layer_and_blocks_stand_beside_what_is_shipped(file):
     assert (
         line(doc["sources"][0]["figures"][0]) == "published 3; corrected 2 (1 differ); measured 2"
     )
-
-
-def test_points_of_busy_processors_are_counted(file):
-    arms = [of("a", 1e6, machine_bound=2), of("b", 1e6)]
-    doc = versions.document([(file, {"k": ROWS}, "")], [shipped(*arms)])
-    assert dict(words(part(doc)))["measured"].endswith(
-        "; 1 of 2 points on processors that were busy throughout"
-    )
-
-
-def test_where_only_some_cells_were_measured_is_said(tmp_path):
-    suite = tmp_path / "one.yaml"
-    suite.write_text(
-        """
-suite: s-one
-title: one
-arms: [{name: floor, middleware: floor}, {name: a, middleware: zenoh}, {name: b, middleware: fastdds}]
-workloads: [{name: w, message: Array1k}, {name: v, message: Array1k}]
-factors: {rate_hz: [30, 100], reliability: [best_effort, reliable], loss: [0.0, 0.1, 0.2]}
-exclude: [{arm: b, loss: 0.2}]
-"""
-    )
-    text = FILE.replace(
-        "suite: s/one, at: {rate_hz: 30}", f'suite: "{suite}", workload: [w], at: {{rate_hz: 30}}'
-    )
-    path = tmp_path / "figures.yaml"
-    path.write_text(text.replace('order: ["0", "10"]', 'order: ["0", "10", "20"]'))
-    factors = {"rate_hz": 30, "loss": 0.1, "reliability": "reliable"}
-    one = measured(of("a", 1e6, factors=factors), suite="one")
-    found = part(versions.document([(load(str(path)), {}, "")], [one]))
-    # One rate, two reliabilities, and of three losses all for `a` and two for `b`; the floor is not
-    # a contender.
-    assert found["measured"]["cells"] == {"measured": 1, "asked": 10, "at": ["10"], "places": 3}
-    assert dict(words(found))["measured"].endswith(
-        "only 1 of 10 cells of the whole suite (loss: 10)"
-    )
-
-
-def test_a_row_under_a_wrong_name_is_published_there_and_corrected_where_it_belongs(file):
-    tree = file.model_dump(exclude_none=True)
-    tree["items"][0]["parts"][0]["points"][0]["mislabelled"] = {"A": "B"}
-    found = part(versions.document([(Figures.model_validate(tree), {"k": ROWS}, "")]))
-    shown = {(p["series"], p["x"]): p["y"] for p in found["published"]["points"]}
-    right = {(p["series"], p["x"]): p["y"] for p in found["corrected"]["points"]}
-    assert (shown["A", "0"], right["A", "0"]) == (2.0, 1.0), "what it calls A is B"
-    assert (shown["B", "0"], right["B", "0"]) == (2.0, 3.0)
-    assert found["corrected"]["changed"] == 2
 
 
 @pytest.mark.parametrize(
@@ -634,20 +478,6 @@ def test_the_verb_says_what_is_wrong(capsys, arguments, says):
     assert says in err
 
 
-def test_what_is_shipped_can_be_left_out(capsys):
-    given = [
-        json.loads(run(capsys, "pipeline-2021", "--json", *more)[1])
-        for more in ([], ["--no-shipped"])
-    ]
-    counts = [
-        sum(len(p["measured"]["points"]) for f in one["sources"][0]["figures"] for p in f["parts"])
-        for one in given
-    ]
-    assert counts[0] > 0
-    assert counts[1] == 0
-    assert given[1]["shipped"] == []
-
-
 def test_an_imported_bundle_is_data(capsys, tmp_path):
     for name, text in SAMPLES["survey"][1].items():
         (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -687,11 +517,3 @@ def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(
     assert len(found["published"]["points"]) == 9, "from the shipped points"
     assert beside.write_beside(campaign, tmp_path / "report.html") == "report-figures.html"
     assert "measured here" in (tmp_path / "report-figures.html").read_text(encoding="utf-8")
-
-
-def test_other_campaigns_have_none(tmp_path):
-    assert (
-        beside.write_beside(measured(cell("a", VALUE), suite="quick"), tmp_path / "report.html")
-        is None
-    )
-    assert list(tmp_path.iterdir()) == []

@@ -12,7 +12,7 @@ from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.published.campaign import OVER_TIME
 from rmwbench.published.figures import versions
 from rmwbench.published.figures.figure_charts import specs
-from rmwbench.published.figures.figure_words import line, words
+from rmwbench.published.figures.figure_words import words
 from rmwbench.published.figures.figures_file import load, published_file, sources
 from rmwbench.published.figures.measured_points import shipped_summaries
 from rmwbench.published.figures.points import read, written
@@ -20,8 +20,6 @@ from rmwbench.published.importers.collected import collect
 from rmwbench.published.importers.kinds import KINDS
 from rmwbench.published.summaries import shipped as summaries_of
 from rmwbench.suite.file.load import load as load_suite
-from rmwbench.suite.file.places import shipped_suites
-from tests.published.figures import originals
 from tests.published.importers.original import path as original
 
 TEXTS = Path(__file__).parents[3].parent / "shared" / "sources"
@@ -31,7 +29,6 @@ DATA = {
     "fastdds-2021": "tsc-humble-2021",
     "gscam-2025": "newslab-gscam-stress-2025",
 }
-MOST_BYTES = 400_000
 
 
 suite_of = functools.cache(load_suite)
@@ -43,42 +40,6 @@ def images(name):
 
 def ids(name):
     return [figure.id for figure in FILES[name].all()]
-
-
-def test_all_five_sources_have_figures():
-    assert set(FILES) == {
-        "fastdds-2021",
-        "galactic-2020",
-        "gscam-2025",
-        "pipeline-2021",
-        "rclcpp-intraprocess-2019",
-    }
-    assert [name for name in shipped_suites() if name.endswith("figures")] == [], (
-        "they are not suites"
-    )
-
-
-@pytest.mark.parametrize("kind", ["REPORT", "APPENDIX", "NOTEBOOKS"])
-def test_every_picture_of_the_galactic_report_has_an_entry(kind):
-    wanted = getattr(originals, f"GALACTIC_{kind}")
-    known = images("galactic-2020")
-    assert [image for image in wanted if not any(fnmatch(image, f"*{k}") for k in known)] == []
-
-
-@pytest.mark.parametrize(
-    ("name", "wanted"),
-    [
-        ("galactic-2020", originals.GALACTIC_CELLS),
-        ("fastdds-2021", originals.HUMBLE_CELLS),
-        ("pipeline-2021", originals.PIPELINE),
-        ("rclcpp-intraprocess-2019", originals.RCLCPP),
-    ],
-)
-def test_what_has_no_picture_file_is_there_by_its_number(name, wanted):
-    found = ids(name)
-    assert [
-        one for one in wanted if not any(i == one or i.startswith(f"{one} (") for i in found)
-    ] == []
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -225,54 +186,6 @@ def test_measured_values_are_in_the_unit_of_the_original_s_axis(name):
                         one.factor == pytest.approx(f, rel=1e-6) for f in SCALES[unit, part.y.unit]
                     ), where
                     assert one.of_machine == (unit in ("cores", "ns*hz")), where
-
-
-OF_ALL_READERS = (
-    "achieved_rate",
-    "achieved_throughput",
-    "cpu_per_message_subscription",
-    "pss_subscription",
-    "pss",
-    "rss",
-)
-"""What all readers, or all processes, have together."""
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_what_several_subscriptions_have_together_is_drawn_for_one_of_them(name):
-    for figure in FILES[name].all():
-        for one in (m for part in figure.parts for m in part.measured):
-            levels = dict(suite_of(one.suite).factors).get("subscribers", (1,))
-            several = tuple(levels) != (1,) and one.at.get("subscribers") != 1
-            where = f"{figure.id}: {one.metric}"
-            assert (one.per == "subscribers") == (several and one.metric in OF_ALL_READERS), where
-            assert not several or one.metric not in ("pss", "rss"), f"{where}: of both sides"
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_the_cpu_of_a_publisher_is_drawn_for_the_messages_that_it_sent(name):
-    for figure in FILES[name].all():
-        for one in (m for part in figure.parts for m in part.measured):
-            if one.metric == "cpu_per_message_publisher":
-                assert one.times == "sent_rate", figure.id
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_every_figure_has_one_line_that_says_what_it_has(name):
-    for figure in measured(name)["sources"][0]["figures"]:
-        text = line(figure)
-        assert text.startswith("not drawn: ") if figure["not_drawn"] else "measured " in text, (
-            figure["id"]
-        )
-        assert "published " in text or figure["not_drawn"], figure["id"]
-        assert len(text) < 420, figure["id"]
-
-
-def test_the_extracted_points_are_small():
-    assert (
-        sum(published_file(name).stat().st_size for name in FILES if published_file(name).is_file())
-        < MOST_BYTES
-    )
 
 
 @pytest.mark.parametrize("name", DATA)

@@ -8,8 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.sql import run
-from rmwbench.errors import UserError
-from rmwbench.published.importers import KINDS, import_published
+from rmwbench.published.importers import import_published
 from tests.published.importers.samples import SAMPLES
 from tests.support.command import exit_code
 
@@ -72,12 +71,6 @@ def test_sql_joins_its_tables(mininet):
     ]
 
 
-def test_a_missing_file_is_told(mininet):
-    (mininet.directory / "tables/windows/merged-000000.parquet").unlink()
-    with pytest.raises(UserError, match="not there"):
-        Bundle(mininet.directory).table("windows")
-
-
 def test_campaign_json_says_where_it_comes_from(mininet):
     imported = mininet.campaign.imported
     assert imported["kind"] == "tsc-2020-mininet" and imported["source"]["files"] == 6
@@ -123,11 +116,6 @@ def test_the_verb_imports_and_prints_both_columns(tmp_path, rmwbench):
     assert (latency["as_published"], latency["as_corrected"]) == (0.5, 1.5)
 
 
-def test_the_list_names_every_kind(rmwbench):
-    done = rmwbench("published", "import", "--list")
-    assert done.returncode == 0 and all(kind in done.stdout for kind in KINDS)
-
-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -148,15 +136,4 @@ def test_what_is_typed_wrong_is_one_error(words, said, tmp_path, rmwbench):
         and "Traceback" not in done.stderr
     )
     assert said in done.stderr, done.stderr
-    assert {p.name for p in tmp_path.iterdir()} == {"in"}
-
-
-def test_an_interrupted_import_leaves_nothing(tmp_path, monkeypatch):
-    def interrupted(*_):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("rmwbench.published.importers.formats.gscam._figures", interrupted)
-    source = place(tmp_path, "gscam")
-    with pytest.raises(KeyboardInterrupt):
-        import_published(source, tmp_path / "a/b/out")
     assert {p.name for p in tmp_path.iterdir()} == {"in"}

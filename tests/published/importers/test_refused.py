@@ -167,13 +167,3 @@ def test_a_table_of_a_header_only_is_one_error(name, file):
     files[file] = files[file].split(b"\n")[0] + b"\n"
     with pytest.raises(UserError, match=r"without rows|no responses|no seconds for this row"):
         read(kind, files)
-
-
-def test_a_negative_latency_of_one_log_is_of_two_clocks():
-    """`perf-test` reads logs of two hosts too: the latency has no corrected value, and the note
-    says why."""
-    kind, files = encoded("perf-test")
-    files["a.txt"] = files["a.txt"].replace(b"0.5,\t\t0.5,\t\t0.5", b"-700,\t\t-690,\t\t-695", 1)
-    out = read(kind, files)
-    point = next(r for r in out.figures if r["figure"] == "latency_mean" and r["series"] == "a.txt")
-    assert point["as_corrected"] is None and "two clocks" in point["note"]

@@ -8,7 +8,6 @@ import os
 import random
 import resource
 import signal
-import socket
 import subprocess
 import sys
 import tarfile
@@ -21,7 +20,6 @@ from rmwbench.bundle.pack import PackedWriter
 from rmwbench.errors import UserError
 from rmwbench.published.importers import import_published
 from rmwbench.published.importers.collected import collect
-from rmwbench.published.importers.kinds import recognise
 from rmwbench.published.importers.source.archive import MOST_HEADER_BYTES
 from rmwbench.published.importers.source.data_source import Source
 from tests.published.importers.test_malformed import encoded, put, tree
@@ -109,28 +107,6 @@ def test_a_huge_header_is_refused_before_it_is_read(tmp_path):
     assert member.size > MOST_HEADER_BYTES
 
 
-def test_the_same_file_twice_in_an_archive(tmp_path):
-    files = encoded("tsc-2020-mininet")[1]
-    out = io.BytesIO()
-    with tarfile.open(fileobj=out, mode="w") as archive:
-        for name, data in (*files.items(), *files.items()):
-            member = tarfile.TarInfo(name)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-    (tmp_path / "x.tar").write_bytes(out.getvalue())
-    assert "twice" in refused(tmp_path / "x.tar", tmp_path)
-
-
-def test_a_run_of_another_number_of_rows_than_its_siblings(tmp_path):
-    files = encoded("tsc-2020-mininet")[1]
-    for end in ("pub_log", "sub_log"):
-        name = f"x/cell/run02/{end}"
-        files[name] = b"\n".join(files[name].rstrip(b"\n").split(b"\n")[:-1]) + b"\n"
-    done = import_published(put(tmp_path / "in", files), tmp_path / "out")
-    rows = Bundle(done.directory).rows("figures")
-    assert max(int(r["x"]) for r in rows if r["figure"] == "mininet_second_sent") == 3
-
-
 # Folders and special files
 
 
@@ -155,27 +131,6 @@ def test_a_pipe_is_refused_and_does_not_hang(kind, tmp_path):
     assert "a pipe is read only once" in refused(tmp_path / "pipe", tmp_path, kind)
 
 
-def test_a_pipe_of_the_shell_is_refused(tmp_path):
-    (tmp_path / "x").write_bytes(b"x")
-    command = f'"{sys.executable}" -c "from rmwbench.cli.main import main; main()" import <(cat x)'
-    done = subprocess.run(
-        ["bash", "-c", command],
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-        stdin=subprocess.DEVNULL,
-        timeout=300,
-    )
-    assert done.returncode == 2 and "a pipe is read only once" in done.stderr
-
-
-def test_a_device_and_a_socket_are_refused(tmp_path):
-    assert "a device" in refused("/dev/zero", tmp_path)
-    with socket.socket(socket.AF_UNIX) as listening:
-        listening.bind(str(tmp_path / "s"))
-        assert "a socket" in refused(tmp_path / "s", tmp_path)
-
-
 def test_pipes_and_links_within_a_folder_are_skipped_and_named(tmp_path):
     put(tmp_path / "in", encoded("gscam")[1])
     os.mkfifo(tmp_path / "in/run/pipe")
@@ -185,12 +140,6 @@ def test_pipes_and_links_within_a_folder_are_skipped_and_named(tmp_path):
         "run/link",
         "run/pipe",
     ]
-
-
-def test_a_loop_of_links_is_named(tmp_path):
-    (tmp_path / "a").symlink_to(tmp_path / "b")
-    (tmp_path / "b").symlink_to(tmp_path / "a")
-    assert "a loop of symbolic links" in refused(tmp_path / "a", tmp_path)
 
 
 def test_names_that_are_not_text_or_break_lines(tmp_path):
@@ -228,34 +177,6 @@ def test_why_a_format_is_unknown(name, tmp_path):
     content, said = UNKNOWN[name]
     (tmp_path / "x.csv").write_bytes(content)
     assert said in refused(tmp_path / "x.csv", tmp_path)
-
-
-@pytest.mark.parametrize("kind", [None, "github-csv", "gscam"])
-def test_semicolons_are_named(kind, tmp_path):
-    file = "b_pr.csv" if kind != "gscam" else "run/summary.csv"
-    content = encoded(kind or "github-csv")[1][file].replace(b",", b";")
-    put(tmp_path, {f"data/{file}": content})
-    assert "emicolons between the cells" in refused(tmp_path / "data", tmp_path, None)
-
-
-@pytest.mark.parametrize("name", ["github-csv", "survey", "gscam", "cyclonedds-2021"])
-def test_one_byte_of_latin_1_is_told_with_its_line(name, tmp_path):
-    kind, files = encoded(name)
-    file = sorted(files)[-1]
-    files[file] = files[file][:-5] + b"\xe9" + files[file][-5:]
-    line = files[file].count(b"\n", 0, files[file].index(b"\xe9")) + 1
-    put(tmp_path / "in", files)
-    assert f"{file}:{line}: not a text file in UTF-8" in refused(tmp_path / "in", tmp_path, kind)
-
-
-def test_an_empty_path_is_not_the_directory_one_is_in(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="no path"):
-        Source("")
-    done = subprocess.run(
-        [*RMWBENCH, "published", "import", ""], capture_output=True, text=True, timeout=300
-    )
-    assert done.returncode == 2 and "an empty path" in done.stderr
 
 
 # Checksums
@@ -311,12 +232,6 @@ def test_a_list_within_an_archive_is_checked(tmp_path):
     del changed["run/summary.csv"]
     (tmp_path / "x.tar").write_bytes(tar({**changed, "SHA256SUMS": sums(files)}))
     assert "no run/summary.csv" in refused(tmp_path / "x.tar", tmp_path, "gscam")
-
-
-def test_a_list_that_is_not_valid_is_told_with_its_line(tmp_path):
-    files = encoded("gscam")[1]
-    put(tmp_path / "in", {**files, "SHA256SUMS": sums(files) + b"not a sum\n"})
-    assert f"SHA256SUMS:{len(files) + 1}: not a list" in refused(tmp_path / "in", tmp_path)
 
 
 def test_damage_is_not_taken_for_another_format_when_figures_are_collected(tmp_path):
@@ -403,23 +318,3 @@ def test_a_full_disk_is_one_error_and_leaves_nothing(tmp_path):
         done.returncode == 2 and "cannot write the bundle" in done.stderr and "do:" in done.stderr
     ), done.stderr
     assert not (tmp_path / "out").exists() and not (tmp_path / "out.partial").exists()
-
-
-def test_a_locale_of_ascii_alone(tmp_path):
-    put(tmp_path / "in", encoded("ddsperf")[1])
-    bare = {
-        "PATH": os.environ["PATH"],
-        "LC_ALL": "C",
-        "PYTHONUTF8": "0",
-        "PYTHONCOERCECLOCALE": "0",
-    }
-    done = subprocess.run(
-        [*RMWBENCH, "published", "import", "in", "--out", "out", "--figures"],
-        cwd=tmp_path,
-        env=bare,
-        capture_output=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    assert done.stdout.isascii() and b"ddsperf_latency" in done.stdout
-    assert recognise(Source(tmp_path / "in")).name == "ddsperf"

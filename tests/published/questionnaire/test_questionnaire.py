@@ -19,7 +19,6 @@ from rmwbench.published.questionnaire.questions_file import (
     QuestionEvidence,
     Questionnaire,
     answers_text,
-    check,
     load,
     measured_here,
     name_in_bundles,
@@ -39,7 +38,6 @@ from rmwbench.published.questionnaire.responses import (
 )
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.report.view import Items, Table
 from rmwbench.results.model import Estimate
 from rmwbench.results.model import document as as_document
 from rmwbench.results.workload.workload_arm import as_installed
@@ -106,19 +104,6 @@ def test_what_no_measurement_answers_has_evidence_for_every_middleware():
     assert [pair for pair in without if pair not in given] == []
 
 
-def test_no_answer_is_from_the_future_or_says_nothing():
-    assert all(len(item.answer) > 10 and item.date >= "2026-01-01" for item in EVIDENCE)
-    assert {"self-declared", "third party", "unknown", "not applicable"} <= {
-        item.kind for item in EVIDENCE
-    }
-
-
-def test_the_page_has_every_question():
-    made = view(document(ASKED, EVIDENCE, measured_here("fastdds-2021")), generated=True)
-    anchors = {question.anchor for section in made.sections for question in section.blocks}
-    assert anchors == {question.id for question in ASKED.questions}
-
-
 def taken(**about):
     """What is taken of the example, with other facts about it."""
     return replace(of_shown(example()), **about)
@@ -175,10 +160,6 @@ def test_what_is_kept_of_a_campaign_answers_the_same_and_is_small():
     assert again["questions"] == whole["questions"] and whole["summary"][MEASURED] > 0
     assert len(answers_text([kept])) < len(json.dumps(as_document(shown))) / 5
     assert {workload["workload"] for workload in kept["workloads"]} == {"camera"}
-
-
-def test_another_suites_campaign_answers_nothing():
-    assert answered([taken(suite="another")])[0]["summary"][MEASURED] == 0
 
 
 def test_states_follow_from_the_evidence():
@@ -246,13 +227,6 @@ def test_evidence_without_its_source_is_told_with_its_line(kind, date, more, tol
     assert "evidence.yaml:4" in raised.value.render() and told in raised.value.render()
 
 
-def test_evidence_of_nothing_that_was_asked_is_refused():
-    for changes in ({"question": "roadmaps"}, {"middleware": "FastDDS"}):
-        item = EVIDENCE[0].model_copy(update=changes)
-        with pytest.raises(UserError, match=r"unknown (question|middleware)"):
-            check(ASKED, (item,), "evidence.yaml")
-
-
 def test_a_question_has_one_id():
     twice = (ASKED.questions[0], ASKED.questions[0])
     with pytest.raises(ValueError, match="two questions have the id"):
@@ -281,15 +255,6 @@ def test_the_command_in_each_form(capsys, tmp_path):
     assert run(capsys, "--html", str(target))[0] == 0 and "<h2>Quality</h2>" in target.read_text()
 
 
-def test_a_wrong_wish_is_told(capsys, tmp_path):
-    code, _, err = run(capsys, "--question", "rtp")
-    assert code == 2 and "did you mean" in err
-    assert run(capsys, "--json", "--markdown")[0] == 2
-    assert run(capsys, "--campaign", str(tmp_path))[0] == 2
-    code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
-    assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
-
-
 HAS_A_VALUE, HAS_NONE = {"unit": "ns", "value": 1.0}, {"unit": "ns", "no_data": "no trial"}
 
 
@@ -312,24 +277,6 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
         kept("s", "2026-01", a=["y"], b=["x"]),
         kept("t", "2026-01", a=["x"]),
     ]
-
-
-def test_what_was_run_again_without_a_value_leaves_the_old_value_there():
-    old, new = kept("s", "2026-01", a=["x"]), kept("s", "2026-02", HAS_NONE, a=["x"])
-    assert renewed([old], [new]) == [new, old]
-
-
-def test_only_an_arm_that_sets_nothing_answers_what_is_asked_as_installed():
-    """A mode is configuration, too: an arm of Zenoh by peers has the profile `untouched`."""
-
-    def with_peers(arm):
-        return replace(arm, as_installed=False) if arm.arm == "zenoh untouched" else arm
-
-    workloads = tuple(
-        replace(one, arms=tuple(map(with_peers, one.arms))) for one in taken().workloads
-    )
-    assert answered([taken()])[1]["Zenoh"]["state"] == MEASURED
-    assert answered([taken(workloads=workloads)])[1]["Zenoh"]["state"] == OPEN
 
 
 @pytest.mark.parametrize(
@@ -393,32 +340,3 @@ def test_no_answer_is_given_twice():
                 for row in answer["measured"]
             ]
             assert len(rows) == len(set(rows)), question["id"]
-
-
-def test_rows_of_two_campaigns_say_which_is_which():
-    old = taken(created_utc="2026-11-22T10:00:00Z", machine="an old machine")
-    made, found = answered([old, taken(created_utc="2026-11-25T10:00:00Z", machine="a new one")])
-    assert [row["number"] for row in found["Zenoh"]["measured"]].count(1) == len(
-        found["Zenoh"]["measured"]
-    ) / 2
-    rows = [
-        row.cells[0]
-        for section in view(made).sections
-        for question in section.blocks
-        for block in question.blocks
-        if isinstance(block, Table) and block.columns[0].title.startswith("campaign")
-        for row in block.rows
-    ]
-    assert {row.partition(":")[0] for row in rows} == {"1", "2"}
-    listed = next(block for block in view(made).about if isinstance(block, Items)).items
-    assert "2026-11-22" in listed[0] and "an old machine" in listed[0]
-    assert "2026-11-25" in listed[1] and "a new one" in listed[1]
-
-
-def test_no_time_that_is_shipped_was_measured_on_a_busy_machine():
-    busy = [
-        one for one in measured_here("fastdds-2021") if float(one.fact("load average") or 0) >= 5
-    ]
-    made = document(ASKED, EVIDENCE, busy)
-    answers = [answer for question in made["questions"] for answer in question["answers"]]
-    assert {value["unit"] for answer in answers for value in answer["measured"]} <= {"count"}
