@@ -145,13 +145,6 @@ def test_a_path_that_was_asked_for_is_held_against_the_attested(asked, kwargs, c
     assert reason is None or f"asked for {asked}" in reason
 
 
-def test_in_one_process_a_segment_of_its_own_counts():
-    found = observed(received(5), made=cell(processes="one"))
-    memory = {"shared_segments": [{"name": "/dev/shm/s"}]}
-    found.sampling.collected = {"robot": {**found.sampling.collected["listener"], "memory": memory}}
-    assert shared_segments(found) == ["/dev/shm/s"]
-
-
 def sampled(
     found,
     *,
@@ -215,15 +208,6 @@ def test_what_a_kernel_says_over_an_interface_that_comes_up_is_no_path_of_messag
     assert ("udp", "eth0", 1500) in [(r["path"], r["interface"], r["bytes"]) for r in group]
 
 
-def test_counters_that_were_read_late_are_held_against_what_arrived_between_them():
-    # The window is 2 to 12 us; half of the messages came before the first was read.
-    rows = np.concatenate([received(10, taken_ns=at).rows for at in (3_000, 5_000)])
-    found = observed(RecordSection(RECEIVED, 2, 1000, 20, 0, rows))
-    late = sampled(found, lo=1500, segments=20, at_ns=(4_000, 9_500))
-    ((path, fraction),) = [(row["path"], row["fraction"]) for row in attestations(late)]
-    assert (path, fraction) == ("tcp", 1.0)
-
-
 def test_a_multicast_datagram_counts_for_every_socket_that_received_it():
     rows = attestations(
         sampled(observed(received(30)), lo=1000, datagrams=10, received_datagrams=30)
@@ -239,13 +223,6 @@ def test_a_unix_socket_is_named_where_it_connects_writer_and_reader_and_nothing_
     assert ("other", "inferred") in shares(sampled(observed(received(10)), lo=0))
     mapped = attestations(sampled(observed(received(10), segments=BOTH), lo=0, unix=pair))[-1]
     assert mapped["path"] == "shm" and "Unix socket" in mapped["note"]
-
-
-def test_nodes_of_one_process_need_no_path():
-    found = observed(received(5), made=cell(processes="one"))
-    found.sampling.collected = {"robot": found.sampling.collected["listener"]}
-    assert attestations(found)[-1]["path"] == "process"
-    assert contradiction("process", attestations(found)) is None
 
 
 def test_a_void_says_what_the_worker_knows_of_the_reason():
@@ -312,24 +289,3 @@ def test_fewer_bytes_than_the_payloads_are_all_of_it_where_they_are_compressed()
     # Shared memory is not compressed: what no interface saw went there.
     shared = shares(observed(received(10), lo=100, segments=BOTH, made=made))
     assert shared == {("lo", "counted"): 0.1, ("shm", "inferred"): 0.9}
-
-
-CACHE = "/usr/lib/x86_64-linux-gnu/gconv/gconv-modules.cache"
-
-
-def test_a_shared_mapping_of_an_ordinary_file_is_not_a_segment():
-    """Every Python process maps this cache of the C library, read-only and shared."""
-    found = observed(received(10), lo=100, segments=((CACHE,), (CACHE,)))
-    assert shared_segments(found) == []
-    assert shares(found)[("other", "inferred")] == 0.9
-
-
-@pytest.mark.parametrize(
-    ("writable", "segments"), [((False, False), []), ((True, False), ["/dev/shm/x"])]
-)
-def test_a_segment_that_nobody_may_write_to_carries_no_message(writable, segments):
-    found = observed(received(10), segments=BOTH)
-    for process, may in zip(("talker", "listener"), writable, strict=True):
-        for segment in found.sampling.collected[process]["memory"]["shared_segments"]:
-            segment["writable"] = may
-    assert shared_segments(found) == segments

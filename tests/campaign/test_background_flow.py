@@ -57,14 +57,6 @@ def test_what_we_sent_is_taken_out_and_nothing_else():
     assert grown(found, "eth0", "tx_bytes") == 60
 
 
-def test_a_burst_at_an_edge_makes_no_negative_count():
-    found = outcome()
-    # ten datagrams of the last burst were not counted yet
-    found.sampling.sampled = snapshots(1_000, 3, ours=490)
-    found.network.background = {"local": LoadFlow(((900, 100), (8_900, 600)), DATAGRAM)}
-    assert grown(found, "lo", "tx_bytes") == 0 and grown(found, "udp", "in_datagrams") == 0
-
-
 def counted(rows, host, counter):
     """What a counter of a host grew by in the window; None where it has no rows."""
     at = {

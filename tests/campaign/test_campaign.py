@@ -2,7 +2,6 @@
 before anything is written."""
 
 import contextlib
-import errno
 import itertools
 import json
 import signal
@@ -20,10 +19,7 @@ from rmwbench.campaign import here, pace, start
 from rmwbench.campaign.plan import request
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.stop import StopSignal
-from rmwbench.campaign.trial import trial_life as the_trial
-from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.host import HostBroken
 from rmwbench.lab.machine import void_rules
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
@@ -221,14 +217,6 @@ def test_a_stopped_campaign_is_valid_and_resumes_without_repeating(bench, how):
     assert code == 0 and "finished" in output and bench.finished() == list(range(1, 9))
 
 
-def test_a_resumed_campaign_keeps_the_state_of_its_machine_when_it_began(bench, monkeypatch):
-    bench.stopped(monkeypatch, "--workload", "small", "--arm", "one")
-    (before,) = Bundle(bench.out).rows("machine")
-    assert bench.command("resume", bench.out, "--no-report")[0] == 0
-    (after,) = Bundle(bench.out).rows("machine")
-    assert after["end"] != before["end"] and {**after, "end": None} == {**before, "end": None}
-
-
 @pytest.mark.long
 def test_what_a_budget_cut_stays_cut_on_resume_and_the_report_says_so(bench, monkeypatch):
     """Two comparisons of two blocks take 4.8 s and more: 3.5 s hold one of them, whole."""
@@ -337,21 +325,6 @@ def test_a_trial_with_a_stolen_processor_runs_again_and_the_report_counts_it(ben
 
 
 @pytest.mark.long
-def test_a_resumed_campaign_keeps_the_looks_it_began_with(bench, monkeypatch):
-    bench.suite.write_text(SUITE.replace("{planned: 2, minimum: 2}", "{minimum: 5, maximum: 8}"))
-    bench.stopped(monkeypatch, "--workload", "small")
-    path = bench.out / "campaign.json"
-    document = json.loads(path.read_text())
-    assert document["plan"]["blocks"]["looks"] == [5, 8]
-    document["plan"]["blocks"]["looks"] = [2, 7, 8]  # as an older version may have planned them
-    path.write_text(json.dumps(document))
-    code, output = bench.command("resume", bench.out, "--no-report")
-    assert code == 0, output
-    looks = [line for line in bench.lines() if line["type"] == "look"]
-    assert looks[0]["blocks"] == 2 and looks[1]["blocks"] == 7 and looks[0]["looks"] == [2, 7, 8]
-
-
-@pytest.mark.long
 def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     fake_worker.install(bench.workers, "segfault", "drain")
     code, output = bench.run()
@@ -359,22 +332,6 @@ def test_a_failing_worker_costs_its_trials_and_not_the_campaign(bench):
     assert output.count("SIGSEGV") == 4  # once for each cell
     assert [line["status"] for line in bench.lines() if line["type"] == "trial"] == ["failed"] * 8
     assert bench.lines()[-1]["type"] == "finished"
-
-
-def test_a_host_that_cannot_be_made_costs_its_trial_and_not_the_one_before(bench, monkeypatch):
-    """It is made before that one is written, which was thrown away."""
-    make, calls = the_trial.Hosts, itertools.count(1)
-
-    def second_time_not(*arguments, **more):
-        if next(calls) in (2, 3):  # ahead of the second trial, and in it
-            raise HostBroken("make a directory in /tmp", errno.ENOSPC)
-        return make(*arguments, **more)
-
-    monkeypatch.setattr(the_trial, "Hosts", second_time_not)
-    code, output = bench.run("--workload", "small", "--arm", "one")
-    assert "Traceback" not in output and bench.lines()[-1]["type"] == "finished"
-    found = [(line["status"], line.get("failed_by")) for line in bench.lines() if "trial" in line]
-    assert code == 0 and found == [("done", None), ("failed", "host")], output
 
 
 @pytest.mark.long
@@ -424,12 +381,6 @@ def test_a_suite_that_cannot_run_here_is_refused_before_anything_is_written(
     )
 
 
-def test_a_worker_of_another_protocol_is_not_ready(bench):
-    fake_worker.install(bench.workers, describe={"protocol": 99})
-    code, output = bench.run()
-    assert code == 2 and "speaks protocol 99" in output and untouched(bench)
-
-
 def test_a_directory_that_holds_something_is_refused(bench):
     assert bench.run("--workload", "small", "--arm", "one")[0] == 0
     code, output = bench.run()
@@ -441,14 +392,6 @@ def test_a_resume_with_another_version_is_refused(bench, monkeypatch):
     fake_worker.install(bench.workers, describe={"version": "2.0"})
     code, output = bench.command("resume", bench.out)
     assert code == 2 and "another version" in output and "1.0" in output and "2.0" in output
-
-
-def test_a_resume_with_another_build_of_the_same_version_is_refused(bench, monkeypatch):
-    bench.stopped(monkeypatch)
-    built = {**fake_worker.DESCRIBE["build"], "features": "other ones"}
-    fake_worker.install(bench.workers, describe={"build": built})
-    code, output = bench.command("resume", bench.out)
-    assert code == 2 and "another build" in output and "other ones" in output
 
 
 def test_a_resume_with_another_profile_is_refused(bench, monkeypatch):
@@ -484,18 +427,6 @@ def test_a_trial_that_another_process_finished_until_it_gave_the_lock_is_not_rep
     assert bench.lines()[-1] == {**bench.lines()[-1], "type": "resumed", "trials_left": 6}
 
 
-def test_a_campaign_that_cannot_be_resumed_is_left_for_others_to_write(bench, monkeypatch):
-    bench.stopped(monkeypatch)
-    fake_worker.install(bench.workers, describe={"version": "2.0"})
-    leftover = bench.out / "tables" / "sent" / "000099.parquet.partial"
-    leftover.write_bytes(b"half")
-    with pytest.raises(UserError, match="another version"):
-        start.resumed_campaign(bench.out)
-    assert leftover.exists(), "who refuses changes nothing"
-    BundleWriter.reopen(bench.out).close()
-    assert not leftover.exists()
-
-
 @pytest.mark.parametrize(
     ("fact", "change"),
     [("cpu_model", lambda now: f"Another {now}"), ("memory_bytes", lambda now: now // 2)],
@@ -505,12 +436,6 @@ def test_a_resume_on_another_machine_is_refused(bench, monkeypatch, fact, change
     changed = of_machine(bench, fact, change)
     code, output = bench.command("resume", bench.out)
     assert code == 2 and "another machine" in output and f"{fact} {changed}" in output
-
-
-def test_a_resume_on_the_same_machine_with_a_page_less_after_a_reboot_goes_on(bench, monkeypatch):
-    bench.stopped(monkeypatch)
-    of_machine(bench, "memory_bytes", lambda now: now + 4096)
-    start.resumed_campaign(bench.out).writer.close()
 
 
 def of_machine(bench, fact, change):

@@ -104,11 +104,6 @@ class Walk:
         return {key for key, found in sessions.items() if len(found) > 1}
 
 
-def test_a_fixed_design_runs_its_plan_and_never_looks():
-    walk = Walk(plan("{planned: 3, minimum: 2}"))
-    assert walk.to_the_end() == [trial.trial for trial in walk.plan.trials] == list(range(1, 19))
-
-
 def test_a_fixed_design_that_time_ended_is_judged_at_its_own_end_once_it_is_resumed():
     walk = Walk(plan("{planned: 3, minimum: 2}"))
     for _ in range(12):
@@ -161,28 +156,6 @@ def test_a_resume_at_any_point_goes_on_with_whole_blocks(stopped_after):
     assert not walk.torn() and walk.again().journal[-1] == {"type": "resumed"}
 
 
-def test_a_block_that_was_stopped_twice_runs_anew_twice():
-    walk = Walk(plan("{planned: 3, minimum: 2}"))
-    for _ in range(2):
-        walk.trial()
-    walk = walk.again()
-    for _ in range(2):
-        walk.trial()
-    walk = walk.again()
-    assert walk.journal[-1]["voids"] == [19, 20]
-    walk.to_the_end()
-    assert len(walk.valid()) == 18 and not walk.torn()
-
-
-def test_arms_that_have_left_do_not_make_a_block_one_that_was_stopped():
-    walk = Walk(plan("{planned: 3, minimum: 2}"))
-    walk.trial()
-    walk.trial()
-    third = walk.course.next
-    walk.journal.append({"type": "dropped", "cells": [third.cell], "blocks": 0})
-    assert "voids" not in walk.again().journal[-1]
-
-
 def test_a_campaign_killed_between_its_last_trial_and_its_last_look_still_owes_the_look():
     walk = Walk(plan())
     while walk.course.next:
@@ -208,17 +181,6 @@ def test_a_trial_that_the_machine_spoilt_takes_its_block_along_and_every_arm_run
         assert [getattr(after, name) for name in same] == [getattr(before, name) for name in same]
     assert [walk.trial() for _ in range(4)] == [73, 74, 3, 4] and walk.course.spoilt is None
     assert [line.get("repeats") for line in walk.journal[2:]] == [1, 2, None, None]
-
-
-def test_another_comparison_of_the_block_is_left_alone():
-    walk = Walk(plan())
-    for _ in range(4):
-        walk.trial()
-    assert walk.void() == 5
-    assert walk.course.spoilt.voids == (4,)
-    assert {walk.plan.cell(t.cell).comparison for t in walk.course.block_of(walk.course.next)} == {
-        walk.plan.cell(walk.plan.trials[3].cell).comparison
-    }
 
 
 def test_a_block_runs_again_at_once_then_at_the_end_and_in_all_so_often_and_then_counts_for_no_arm():
@@ -267,19 +229,6 @@ def test_the_last_look_waits_for_what_was_put_off_and_the_others_do_not():
     assert seen.index("look 5") == 27 and seen[-1] == "look 12"
     # its first had run, the others never
     assert [number > 72 for number in seen[-4:-1]] == [True, False, False]
-
-
-def test_what_is_decided_is_not_run_late_either():
-    walk = Walk(plan())
-    walk.void()
-    walk.void()
-    while not walk.course.look_due:
-        walk.trial()
-    late = {trial.cell for trial in walk.course.later}
-    walk.course.drop({min(late)})
-    assert {trial.cell for trial in walk.course.later} == late - {min(late)}
-    walk.look(decided=True)
-    assert walk.course.finished and not walk.course.later and walk.again().course.finished
 
 
 def test_a_comparison_needs_its_block_once_it_cannot_lose_another():
@@ -343,14 +292,6 @@ def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():
     assert walk.course.look_due
 
 
-def test_a_block_that_is_left_out_at_the_end_still_brings_the_look():
-    walk = Walk(plan())
-    for _ in range(28):
-        walk.trial()
-    walk.void(may_repeat=False)
-    assert walk.course.look_due and walk.course.next.block == 5
-
-
 def test_a_campaign_killed_before_the_repeat_resumes_with_it():
     walk = Walk(plan())
     walk.trial()
@@ -388,20 +329,6 @@ def test_a_resume_within_spoilt_blocks_ends_with_the_same_valid_trials(stopped_a
     assert len(numbers) == len(set(numbers))
 
 
-def test_a_journal_from_before_blocks_were_void_as_a_whole_goes_on_behind_its_void_trials():
-    walk = Walk(plan())
-    walk.trial()
-    old = {
-        "type": "trial",
-        "trial": 2,
-        "cell": walk.course.next.cell,
-        "block": 0,
-        "status": "void",
-        "cause": "machine",
-    }
-    assert Walk(walk.plan, [*walk.journal, old]).course.next.trial == 3
-
-
 def test_numbers_of_repeats_are_never_given_twice():
     walk = Walk(plan())
     walk.void()
@@ -410,12 +337,6 @@ def test_numbers_of_repeats_are_never_given_twice():
     resumed.void()
     again = resumed.course.later[0]
     assert again.trial > again.repeats == 74
-
-
-def test_a_trial_out_of_order_is_a_mistake_of_ours():
-    walk = Walk(plan())
-    with pytest.raises(ValueError):
-        walk.course.ended(walk.plan.trials[5], "done", None, True)
 
 
 def test_an_unsupported_trial_takes_its_cells_others_along_and_stays_away():

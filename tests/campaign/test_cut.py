@@ -57,20 +57,6 @@ def test_the_ends_of_every_factor_come_first_then_the_middle():
     assert held(loaded, 5) == corners | {key(256, 100)}
 
 
-def test_a_larger_budget_keeps_what_a_smaller_one_keeps():
-    loaded = suite()
-    before = set()
-    for budget_s in range(1, 16):
-        now = held(loaded, budget_s)
-        assert len(now) == budget_s
-        assert before < now
-        before = now
-
-
-def test_nothing_is_kept_where_not_one_fits():
-    assert held(suite(), 0.9) == set()
-
-
 def test_a_comparison_that_does_not_fit_is_passed_over():
     loaded = suite()
     groups = comparisons(cells(loaded))
@@ -78,12 +64,6 @@ def test_a_comparison_that_does_not_fit_is_passed_over():
     found = cut.kept(loaded, groups, costs, 3.0)
     assert key(1024, 300) not in found
     assert len(found) == 3
-
-
-def test_what_asks_for_too_much_goes_first():
-    loaded = suite()
-    assert key(64, 30) not in held(loaded, 14, last={key(64, 30)})
-    assert key(64, 30) in held(loaded, 15, last={key(64, 30)})
 
 
 def test_a_comparison_comes_with_what_it_is_held_against():
@@ -173,14 +153,6 @@ def test_a_level_that_was_asked_for_is_in_the_short_version_too(planner):
         assert made._shortened(replace(request, at=(level,))).shortened
 
 
-# Two arms of 0.2 + 1.1 + 0.1 and 0.3 s each: 3.4 s per comparison and block, 17 s in five blocks;
-# short 2.4 and 12 s.
-def test_a_budget_that_holds_the_whole_suite_leaves_nothing_out(planner):
-    request, found = within(planner(), 15 * 17)
-    assert found is None
-    assert (request.comparisons, request.shortened) == (None, False)
-
-
 def test_without_a_short_version_comparisons_are_left_out(planner):
     made = planner()
     request, found = within(made, 40)
@@ -206,27 +178,6 @@ def test_the_short_version_stands_in_where_there_is_one(planner):
     assert made[0].plan(request).blocks == 5
 
 
-def test_a_short_version_that_stands_in_has_no_more_blocks_than_decide(planner):
-    made = planner(SHORT.replace(", Bytes(1024)", ""))
-    request, found = within(made, 250)
-    assert found.version == "short"
-    assert made[0].plan(replace(request, most_blocks=None)).blocks == 34
-    assert made[0].plan(request).blocks == 20
-
-
-def test_of_a_short_version_that_is_too_long_comparisons_are_left_out(planner):
-    made = planner(SHORT)
-    request, found = within(made, 25)
-    assert request.shortened
-    assert set(request.comparisons) == {key(64, 30), key(1024, 300)}
-    assert len(found.not_run) == 13
-
-
-def test_what_was_asked_for_short_is_told_against_the_short_version(planner):
-    _, found = within(planner(SHORT), 25, shortened=True)
-    assert (found.version, found.of, len(found.not_run)) == ("short", 6, 4)
-
-
 def test_a_budget_for_not_even_one_comparison_says_the_least(planner):
     with pytest.raises(UserError) as caught:
         within(planner(SHORT), 5)
@@ -234,19 +185,6 @@ def test_a_budget_for_not_even_one_comparison_says_the_least(planner):
     assert "12 s" in error.expected
     assert "--budget 12s" in error.fix
     assert all(option in error.fix for option in ("--short", "--workload", "--arm"))
-
-
-def test_an_arm_that_the_short_version_has_not_is_cut_from_the_whole(planner):
-    made = planner("short: {arms: [a], timeline: {steady_s: 0.7}}")
-    request, found = within(made, 20, arms=("b",))
-    assert (request.shortened, found.version) == (False, "whole")
-    assert len(request.comparisons) == 2
-
-
-def test_the_same_request_is_cut_the_same(planner):
-    made = planner(SHORT)
-    assert within(made, 25) == within(planner(SHORT), 25)
-    assert within(made, 25)[1].not_run == within(made, 25, seed=9)[1].not_run
 
 
 # --- what a machine carries ---
@@ -290,21 +228,6 @@ def test_many_readers_are_beyond_all_processors_together():
     found = SMALL.beyond(cell)
     assert found.asked == pytest.approx(12_000 * payload, rel=1e-3)
     assert found.carried == 18e9
-
-
-def test_a_loan_saves_one_pass():
-    large = at(load("galactic-2020/pubsub"), "Array8m")
-    loaned = replace(large, arm=large.arm.model_copy(update={"loan": True}))
-    assert sum(passes_per_s(large).values()) == pytest.approx(
-        1.5 * sum(passes_per_s(loaned).values())
-    )
-
-
-def test_more_memory_than_there_is():
-    large = at(load("galactic-2020/pubsub"), "Array8m", "robot")
-    found = MachineLimits(processors=2, memory_bytes=100 << 20, copying=9e9).beyond(large)
-    assert (found.kind, found.carried) == ("memory", 100 << 20)
-    assert found.asked >= 2 * 12 * large.endpoints[0].type.payload_bytes
 
 
 def test_copying_is_measured_where_it_matters_only():

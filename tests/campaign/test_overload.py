@@ -1,7 +1,5 @@
 """A plan sends no more over a link or medium than a result could still say something of."""
 
-import contextlib
-
 import pytest
 
 from rmwbench.campaign.plan import overload
@@ -9,7 +7,6 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
-from rmwbench.suite.file.places import shipped_suites
 
 SUITE = """
 suite: thin
@@ -81,13 +78,3 @@ def test_an_overload_on_purpose_is_not_refused_and_needs_a_network(tmp_path):
     path.write_text(text)
     with pytest.raises(UserError, match="`overload` is about a network"):
         load(path)
-
-
-@pytest.mark.parametrize("name", shipped_suites())
-def test_no_shipped_suite_is_refused(name):
-    versions = [load(name)]
-    with contextlib.suppress(UserError):  # not every suite has a short version
-        versions.append(load(name, shortened=True))
-    for suite in versions:
-        if any(workload.network is not None for workload in suite.workloads):
-            overload.check(cells(suite), Places(name, "", suite, False))

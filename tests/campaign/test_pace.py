@@ -1,10 +1,7 @@
 """Whole blocks are left out on a slow machine, by the clock alone and never below the minimum."""
 
-import pytest
-
 from rmwbench.campaign.pace import TOLERANCE, has_time, limit_s
 from rmwbench.campaign.plan.plan import make_plan
-from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from tests.suite.suite_text import suite
 
@@ -51,14 +48,3 @@ def test_a_suite_that_is_planned_by_the_clock_ends_with_it_but_never_below_the_m
     assert halves == [True] * 5 + [False] * 2
     short = by_clock(0.5 * block_s)
     assert short.estimated_s == limit_s(short) == 5 * block_s and has_time(short, 4, 40 * block_s)
-
-
-def test_a_budget_replaces_the_time_of_the_suite():
-    block_s = plan().block_s
-    p = by_clock(7.5 * block_s, budget_s=20 * block_s)
-    assert p.within_s == limit_s(p) == pytest.approx(20 * block_s) and p.blocks == 80
-
-
-def test_a_time_is_for_a_sequential_design():
-    with pytest.raises(UserError, match="`within_s` is for a sequential design"):
-        suite(("planned: 6", "planned: 6, within_s: 60"))

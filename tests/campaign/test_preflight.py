@@ -6,7 +6,7 @@ import pytest
 
 from rmwbench.bundle.journal import TrialEnded
 from rmwbench.campaign.course import Course
-from rmwbench.campaign.plan import preflight, unsupported
+from rmwbench.campaign.plan import preflight
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
@@ -25,11 +25,6 @@ def plan(size=1000, depth=10, blocks="", budget_s=None):
     text = SUITE.format(size=size, depth=depth, blocks=blocks)
     suite = parse(text, where="mini.yaml", middlewares=["fake"])
     return make_plan(suite, cells(suite), seed=0, budget_s=budget_s)
-
-
-def test_an_ordinary_machine_has_room(tmp_path):
-    preflight.check_disk(plan(), tmp_path / "not" / "there" / "yet")
-    preflight.check_memory(plan())
 
 
 def test_a_full_disk_is_named_with_the_place(tmp_path, monkeypatch):
@@ -105,9 +100,3 @@ def test_too_little_shared_memory_is_its_own_message(monkeypatch):
     monkeypatch.setattr(preflight, "available_memory_bytes", lambda: 2 << 30)
     with pytest.raises(UserError, match="do not fit into shared memory"):
         preflight.check_memory(made)
-
-
-def test_what_a_cell_needs_follows_from_its_settings():
-    (cell,) = plan().cells
-    needed = {name for name, _ in unsupported.needed_capabilities(cell)}
-    assert needed == {"reliable", "keep_last", "inter_process", "block"}

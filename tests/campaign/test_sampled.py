@@ -259,11 +259,6 @@ def test_a_daemon_that_does_not_serve_fails_the_trial(tmp_path, fault, stage, sa
     assert result.status == "failed" and said in result.reason
 
 
-def test_a_daemon_that_says_it_is_impossible_is_believed_as_a_worker_is(tmp_path):
-    result = fake(tmp_path, "refuse", "daemon", daemons=("router",))
-    assert (result.status, result.reason) == ("unsupported", "this: not here")
-
-
 FAULTY = """#!{python}
 import json, os, socket, sys, time
 control = socket.socket(fileno=int(sys.argv[sys.argv.index("--control-fd") + 1]))

@@ -20,12 +20,11 @@ from rmwbench.campaign.blocks import BlockSource, Hold
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here
 from rmwbench.campaign.interim_look import seen
-from rmwbench.campaign.pace import SPOILT_TOLERANCE, has_time, limit_s, may_repeat
+from rmwbench.campaign.pace import SPOILT_TOLERANCE
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.stop import StopSignal
 from rmwbench.campaign.trial.trial_life import TrialResult
 from rmwbench.errors import UserError
-from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from tests.campaign.test_course import plan
 from tests.lab import tools
 from tests.support.command import exit_code
@@ -165,16 +164,6 @@ def test_where_nothing_can_be_judged_it_stops_unless_the_machine_spoilt_it(virtu
     )
 
 
-def test_where_the_machine_spoilt_all_that_could_be_judged_it_goes_on(virtual):
-    made = plan()
-    spoilt = frozenset(range(1, 100_000))
-    campaign = virtual(silent=True, spoilt=spoilt)
-    output = campaign.run(made)
-    assert [line["stop"] for line in campaign.lines("look")] == [None, None, "maximum"]
-    assert "look after block 5: no two arms can be compared so far\n" in output
-    assert "decided" not in output
-
-
 def test_what_is_decided_leaves_the_coming_blocks_and_stays_away_when_resumed(virtual):
     made = plan(blocks="{minimum: 5, maximum: 20}")
     cell = made.trials[0].cell
@@ -187,20 +176,6 @@ def test_what_is_decided_leaves_the_coming_blocks_and_stays_away_when_resumed(vi
     ran = {(t.cell, t.block) for t in made.trials if t.trial in (*first.ran, *second.ran)}
     assert {block for c, block in ran if c == cell} == set(range(5))
     assert {block for c, block in ran if c != cell} == set(range(20))
-
-
-def test_blocks_of_fewer_arms_fit_where_whole_ones_do_not():
-    made = plan(blocks="{minimum: 5, maximum: 20}")
-    nearly_s = limit_s(made) * 8 / 8.6
-    assert not has_time(made, 8, nearly_s)
-    assert has_time(made, 8, nearly_s, next_s=0.5 * nearly_s / 8)
-
-
-def test_it_ends_at_its_maximum_with_things_open(virtual):
-    campaign = virtual()
-    campaign.run(plan())
-    assert [line["stop"] for line in campaign.lines("look")] == [None, None, "maximum"]
-    assert len(campaign.ran) == 72 and campaign.ending.done == 72
 
 
 def test_time_over_between_two_looks_gives_a_last_look_with_all_that_is_left(virtual):
@@ -252,22 +227,6 @@ def test_a_fixed_design_that_time_ends_spends_no_error_twice(virtual):
         "maximum",
     )
     assert Bundle(second.directory).ended_at == (7,)
-
-
-def test_a_fixed_design_never_looks_and_does_not_end_because_all_is_decided(virtual):
-    whole = virtual(open_until=0)
-    whole.run(plan("{planned: 12, minimum: 5}"))
-    assert not whole.judged and len(whole.ran) == 72
-
-
-def test_a_fixed_design_that_time_ends_with_all_decided_can_still_be_resumed(virtual):
-    made = plan("{planned: 12, minimum: 5}")
-    first = virtual(slow=2.0, open_until=0)
-    output = first.run(made)
-    assert first.lines("look")[0]["stop"] == "time" and "are not needed" not in output
-    second = virtual(open_until=0)
-    second.run(made)
-    assert len(first.ran + second.ran) == 72
 
 
 def test_a_budget_is_kept_and_pays_for_the_looks_that_fit(virtual):
@@ -366,18 +325,6 @@ def test_repeats_of_what_cannot_be_spared_take_half_of_the_budget_again_and_no_m
     assert lines[0]["again"] is True and lines[-1]["again"] is False
 
 
-def test_a_repeat_needs_room_for_its_block_and_the_minimum():
-    made = plan("{planned: 6, minimum: 4}", budget_s=6 * plan().block_s)
-    block_s = made.block_s
-    assert may_repeat(made, 0, elapsed_s=1.0, again_s=2.0, rest_of_block_s=block_s)
-    assert may_repeat(made, 0, elapsed_s=2 * block_s - 2.5, again_s=2.0, rest_of_block_s=block_s)
-    assert not may_repeat(
-        made, 0, elapsed_s=2 * block_s - 1.5, again_s=2.0, rest_of_block_s=block_s
-    )
-    assert may_repeat(made, 5, elapsed_s=6 * block_s - 2.0, again_s=2.0, rest_of_block_s=0.0)
-    assert not may_repeat(made, 5, elapsed_s=6 * block_s - 1.9, again_s=2.0, rest_of_block_s=0.0)
-
-
 def test_a_look_that_cannot_judge_costs_the_look_and_not_the_campaign(virtual, monkeypatch):
     def broken(self, *_):
         raise UserError("the records of trial 3 contradict the record format")
@@ -406,10 +353,6 @@ def test_only_what_matters_is_waited_for():
     assert small.verdicts["large"] == {"two": "undecided"}  # said, though not waited for
 
 
-def test_a_suite_knows_how_many_blocks_decide_something():
-    assert Rules().min_blocks == DECIDABLE_BLOCKS
-
-
 def test_an_arm_that_never_has_data_is_not_waited_for():
     found = {
         "small": {
@@ -418,17 +361,6 @@ def test_an_arm_that_never_has_data_is_not_waited_for():
         }
     }
     assert seen(plan(), 2, 0.01, False, found).open == ()
-
-
-def test_a_look_that_no_campaign_would_decide_promises_no_time():
-    found = {
-        "small": {
-            "two": Verdict("undecided", None, None, "", 4.0),
-            "three": Verdict("undecided", None, None, ""),
-        }
-    }
-    look = seen(plan(), 2, 0.01, False, found)
-    assert look.minutes_to_decide is None and look.line(plan(), None).minutes_to_decide is None
 
 
 SYNTHETIC = """

@@ -6,7 +6,6 @@ import gc
 import json
 import os
 import re
-from pathlib import Path
 
 import pytest
 
@@ -113,13 +112,6 @@ def test_a_host_that_cannot_be_begun_costs_its_trial(tmp_path, monkeypatch, brok
     assert result.failed_by is FailedBy.HOST
 
 
-def test_both_roles_in_one_process_are_called_both(tmp_path):
-    result = run(tmp_path, made=cell(processes="one"))
-    assert {row["role"] for row in rows(result, "counters") if row["process"] == "robot"} == {
-        "both"
-    }
-
-
 @pytest.mark.parametrize(
     "stage", ["hello", "open", "create", "match", "start", "window", "drain", "collect"]
 )
@@ -154,16 +146,6 @@ def test_a_hang_ends_at_its_deadline(tmp_path, stage, monkeypatch):
     result = run(tmp_path, "hang", stage, cell(match_s=0.5 if stage == "match" else 20))
     assert result.status == "failed" and stage in result.reason
     assert (result.reasons[0].code, result.failed_by) == (Code.HUNG, FailedBy.WORKER)
-
-
-def test_a_schedule_that_never_ends_is_a_failure_not_a_wait(tmp_path, monkeypatch):
-    monkeypatch.setattr(timeouts, "FINISH_MARGIN_S", 0.3)
-    result = run(tmp_path, "forever", "window")
-    assert (
-        result.status == "failed"
-        and "no end of the schedule" in result.reason
-        and "talker" in result.reason
-    )
 
 
 def test_an_unmatched_reader_is_named(tmp_path):
@@ -202,15 +184,6 @@ def test_the_window_waits_for_probes_that_are_under_way_or_says_that_it_did_not(
         "probes_outstanding: the window began though 1 probe from endpoint 1 to endpoint 2 may "
         "still have been under way"
     )
-
-
-def test_a_probe_that_a_best_effort_reader_lost_is_noted_and_no_flag(tmp_path):
-    made = cell(schedule="rate_hz: 200\n    qos: {reliability: best_effort}")
-    result = run(tmp_path, "one_of_two_probes", "probe", made)
-    assert well(result)
-    assert Code.PROBES_OUTSTANDING not in flags(result)
-    (lost,) = [row for row in rows(result, "events") if row["event"] == "probes_lost"]
-    assert (lost["endpoint"], lost["writer"], lost["value"]) == (2, 1, 1)
 
 
 def test_a_publisher_that_its_call_holds_is_a_result(tmp_path, monkeypatch):
@@ -293,9 +266,3 @@ def test_what_a_blocked_publisher_never_sent_is_in_the_ledger(tmp_path):
     assert 0 < asked["phase_ns"] < 5_000_000
     due = [row["intended_ns"] - trial["start_ns"] - asked["phase_ns"] for row in sent]
     assert due == [k * 5_000_000 for k in range(50)]
-
-
-def test_a_worker_that_vanished_fails_its_trial(tmp_path):
-    result = run_trial(order(), Worker("fake", Path(tmp_path / "gone"), fake_worker.DESCRIBE, None))
-    assert result.status == "failed" and "cannot run this program" in result.reason
-    assert result.failed_by is FailedBy.HOST

@@ -8,11 +8,7 @@ from pathlib import Path
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.campaign.plan.unsupported import check_arms_left
-from rmwbench.campaign.record.campaign_document import oldest
-from rmwbench.errors import UserError
 from rmwbench.lab import machine
-from rmwbench.lab.middleware.find import find_workers
 from tests.lab import fake_worker, tools
 from tests.support.command import exit_code
 from tests.support.shown import show_document
@@ -143,16 +139,6 @@ def test_a_level_that_open_refuses_is_found_before_anything_is_written(bench):
 
 
 @pytest.mark.long
-def test_a_worker_without_modes_is_not_asked_for_one(bench):
-    bench.install()
-    code, output = bench.run("modes: {transport: tcp}")
-    assert code == 0, output
-    assert set(Bundle(bench.out).unsupported.values()) == {
-        "fake has no mode transport: its worker has no modes"
-    }
-
-
-@pytest.mark.long
 def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     bench.install("late_cannot", "create")
     code, output = bench.run()
@@ -171,16 +157,6 @@ def test_what_only_a_trial_finds_ends_its_cell_alone(bench):
     assert (
         code == 0 and len(bench.lines("unsupported")) == 2 and len(Bundle(bench.out).trials()) == 4
     )
-
-
-def test_where_nothing_is_left_it_was_the_users_mistake(bench):
-    bench.install(capabilities={"poll": "no: it sleeps", "block": "no: it spins"})
-    code, output = bench.run("wait: poll")
-    assert (
-        code == 2
-        and "mini.yaml:7: arm `one` cannot do what workload `small` asks of fake" in output
-    )
-    assert "it spins" in output and not bench.out.exists()
 
 
 @pytest.mark.long
@@ -222,37 +198,6 @@ def test_a_suite_of_which_nothing_is_here_says_what_to_build(bench):
     edit = ("middleware: fake", "middleware: zenoh")
     code, output = bench.run(edit=edit)
     assert code == 2 and "do: rmwbench middlewares build zenoh" in output and not bench.out.exists()
-
-
-def test_a_suite_of_optional_arms_alone_says_what_is_missing(bench):
-    bench.install()
-    both = "  - {name: one, middleware: fake}\n  - {name: two, middleware: fake,"
-    edit = (both, "  - {name: two, middleware: rclcpp/rmw_x,")
-    code, output = bench.run("optional: true", edit=edit)
-    assert (
-        code == 2
-        and "no arm of this suite can be run here" in output
-        and "source the ROS 2" in output
-    )
-
-
-def test_the_same_reason_of_several_arms_is_said_once():
-    with pytest.raises(UserError) as refused:
-        check_arms_left([], {"one": "no ROS 2", "two": "no ROS 2", "three": "not built"}, "a.yaml")
-    assert refused.value.actual == "one, two: no ROS 2; three: not built"
-
-
-@pytest.mark.parametrize("date", ["", None])
-def test_a_release_date_that_is_not_known_is_none_and_nothing_is_the_oldest_beside_it(
-    bench, capsys, date
-):
-    bench.install(version="1.0", release_date=date)
-    found = find_workers(["fake"])
-    assert found["fake"].description["release_date"] is None
-    assert oldest([found["fake"].description["release_date"], "2026-10-28"]) is None
-    assert oldest(["2026-10-28", "2020-01-01"]) == "2020-01-01"
-    assert exit_code("middlewares", "show", "fake") == 0
-    assert "1.0, release date not known, layer" in capsys.readouterr().out
 
 
 @pytest.mark.long

@@ -35,10 +35,6 @@ def plan(capsys):
     return run
 
 
-def test_the_published_suites_are_found():
-    assert len(PUBLISHED) >= 16
-
-
 @pytest.mark.long
 @pytest.mark.parametrize("suite", PUBLISHED)
 def test_every_published_suite_fits_into_half_an_hour(plan, suite):

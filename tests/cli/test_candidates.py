@@ -33,19 +33,6 @@ def test_every_candidate_is_listed_with_its_sets_and_what_would_make_it_ready():
     )
 
 
-def test_a_set_and_a_file_list_their_own(tmp_path):
-    mine = tmp_path / "mine.yaml"
-    mine.write_text("candidates: [zenoh, {name: mine, middleware: floor, wait: poll}]\n")
-    assert [one["candidate"] for one in candidates.document(["network"])["candidates"]] == [
-        "cyclonedds",
-        "fastdds",
-        "zenoh",
-    ]
-    found = candidates.document([str(mine), "zenoh"])["candidates"]
-    assert [one["candidate"] for one in found] == ["zenoh", "mine"]
-    assert found[1]["how"] == {"wait": "poll"}
-
-
 def test_an_unknown_name_is_an_error_with_the_nearest():
     with pytest.raises(
         UserError, match=r"(?s)unknown candidate or set `ros3`.*did you mean `ros2`"
@@ -69,15 +56,6 @@ def test_an_rmw_of_the_sourced_ros2_that_is_not_a_candidate_is_shown_with_its_li
     assert (
         "{name: rclcpp/novel, in: [ros2, tsc], middleware: rclcpp/rmw_novel_cpp"
         in capsys.readouterr().out
-    )
-
-
-def test_what_brings_an_rmw_is_named_by_its_distribution(monkeypatch):
-    worker = find.Worker("rclcpp/rmw_novel_cpp", None, {}, None)  # type: ignore[arg-type]
-    monkeypatch.setenv("ROS_DISTRO", "kilted")
-    lack = find.not_ready("rclcpp/rmw_connextdds", {worker.middleware: worker})
-    assert lack is not None and "apt-get install -y ros-kilted-rmw-connextdds" in (
-        lack.command or ""
     )
 
 

@@ -63,10 +63,6 @@ def test_limits_of_what_is_not_judged_are_refused(tmp_path, about):
     assert not done.stdout and "Traceback" not in done.stderr
 
 
-def test_without_limits_there_is_no_gate():
-    assert exit_code(typed(SuiteAnswer)) == 0
-
-
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("at_most_ns", "blocks", "minimum", "code"),
@@ -121,11 +117,3 @@ def test_show_is_a_gate_by_a_limits_file(tmp_path, most_ms, workload, code, word
     assert done.returncode == code
     assert words in (done.stderr or done.stdout) or code < 2
     assert "Traceback" not in done.stderr
-
-
-def test_a_search_needs_exactly_one_limit(tmp_path):
-    file = tmp_path / "limits.yaml"
-    file.write_text(LIMITS % ("5", "imu"))
-    for given in ((), ("--limit", "loss < 1 %", "--limits", str(file))):
-        done = rmwbench("capacity", "quick", "--workload", "imu", *given)
-        assert done.returncode == 2 and "one limit" in done.stderr

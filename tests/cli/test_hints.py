@@ -1,8 +1,5 @@
 """Hints that work when pasted, and a build that leaves out what cannot be built."""
 
-import re
-import sys
-
 import pytest
 from rich.table import Table
 from rich.text import Text
@@ -28,22 +25,6 @@ def test_a_hint_names_the_program_as_it_is_typed_here(monkeypatch):
         ".venv/bin/rmwbench run quick",
     ):
         assert as_typed(text) == text
-
-
-def test_what_was_typed_is_how_hints_name_the_program(monkeypatch, tmp_path):
-    program = tmp_path / "a place" / "rmwbench"
-    program.parent.mkdir()
-    program.write_text("#!/bin/sh\n")
-    program.chmod(0o755)
-    monkeypatch.setattr(sys, "argv", [str(program), "run"])
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert as_typed("rmwbench run quick") == f"'{program}' run quick"
-    monkeypatch.setenv("PATH", str(program.parent))
-    # the environment is activated: the name will do
-    assert as_typed("rmwbench run quick") == "rmwbench run quick"
-    monkeypatch.setattr(sys, "argv", [".venv/bin/pytest"])
-    monkeypatch.setenv("PATH", "/nonexistent")
-    assert as_typed("rmwbench run quick") == "rmwbench run quick"
 
 
 def test_every_text_of_a_console_names_it_so_also_where_it_is_wrapped(monkeypatch, capsys):
@@ -103,19 +84,3 @@ def test_a_worker_that_does_not_build_costs_its_own_arms_only(monkeypatch, capsy
     assert built(monkeypatch, capsys, "fastdds", options=())[0] == 1
     assert built(monkeypatch, capsys, "fastdds", "floor")[0] == 1
     assert built(monkeypatch, capsys, next(iter(tool.recipes())))[0] == 1
-
-
-def test_what_lacks_its_packages_is_left_out_before_the_build(monkeypatch, capsys):
-    monkeypatch.setattr(build, "check", lambda chosen: None)
-    monkeypatch.setattr(
-        build,
-        "build",
-        lambda chosen, announce: [build.Built(r.middleware, None) for r in chosen],
-    )
-    monkeypatch.setattr(build, "without_packages", lambda chosen: {"fastdds": ("libfastrtps-dev",)})
-    code = exit_code("middlewares", "build", "floor", "fastdds", "--partly")
-    output = capsys.readouterr().out
-    assert code == 0 and "fastdds: left out, it needs libfastrtps-dev: " in output
-    assert re.search(r"built in \d+ s: .*\bfloor\b", output) and not re.search(
-        "built in .*fastdds", output
-    )

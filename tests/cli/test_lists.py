@@ -7,10 +7,8 @@ import os
 import pytest
 
 from rmwbench.cli.machine import middlewares
-from rmwbench.cli.verbs import suites
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import load
-from rmwbench.suite.file.places import listed, shipped_suites
+from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.workload.message_type import message_type_names
 from tests.support import command
 
@@ -27,23 +25,6 @@ def test_every_suite_has_its_line():
     assert [one["suite"] for one in found] == shipped_suites() and all(
         one["title"] for one in found
     )
-
-
-def test_what_a_choice_begins_with_comes_first():
-    lines = rmwbench("suites").stdout.splitlines()
-    heads = [line.strip() for line in lines if line.strip() in suites.FOLDERS.values()]
-    assert heads == list(suites.FOLDERS.values())
-    assert {one.folder for one in listed()} == set(suites.FOLDERS)
-    place = {line.split()[0]: n for n, line in enumerate(lines) if line.startswith("  ")}
-    assert (
-        place["quick"] < place["degraded/wifi"] < place["features/security"] < place["gscam-2025"]
-    )
-
-
-def test_the_titles_are_those_of_the_suites():
-    titles = {one.name: one.title for one in listed()}
-    for name in ("quick", "degraded/lossy", "services"):
-        assert titles[name] == load(name).title
 
 
 def test_every_type_has_its_line_with_its_size():

@@ -1,7 +1,6 @@
 """What stands at the place of an output is never destroyed, and an output that cannot be written is
 one clear error."""
 
-import json
 import os
 import shutil
 import stat
@@ -85,21 +84,6 @@ def test_a_pipe_gets_the_page_and_stays_a_pipe(place, tmp_path, verb):
     assert [path.name for path in tmp_path.iterdir()] == ["fifo"]
 
 
-@pytest.mark.parametrize("verb", ["report", "claims", "figures", "community"])
-def test_a_device_node_stays_one(place, tmp_path, verb):
-    node = tmp_path / "null"
-    try:
-        os.mknod(node, 0o666 | stat.S_IFCHR, os.makedev(1, 3))
-        node.write_text("taken")
-    except PermissionError:
-        pytest.skip("no device nodes here: not root, or a file system without them")
-    done = rmwbench(place, *VERBS[verb], node)
-    assert done.returncode == 0, done.stderr
-    assert stat.S_ISCHR(node.lstat().st_mode) and [path.name for path in tmp_path.iterdir()] == [
-        "null"
-    ]
-
-
 def test_stdout_as_a_place_gets_the_page_alone(place, tmp_path):
     with open(tmp_path / "page.html", "w+b") as file:
         done = rmwbench(place, *VERBS["report"], "/dev/stdout", stdout=file.fileno())
@@ -113,17 +97,6 @@ def test_stdout_as_a_place_gets_the_page_alone(place, tmp_path):
 def test_a_format_that_is_not_made_is_refused(place, tmp_path, verb):
     error = is_refused(rmwbench(place, *VERBS[verb], tmp_path / "page.pdf"))
     assert "no PDF is made here" in error and not list(tmp_path.iterdir())
-
-
-@pytest.mark.long
-def test_the_name_of_a_report_agrees_with_its_format(place, tmp_path):
-    assert "--format markdown" in is_refused(
-        rmwbench(place, "report", "campaign", "--out", tmp_path / "a.md")
-    )
-    markdown = ["report", "campaign", "--format", "markdown", "--out"]
-    assert "--format html" in is_refused(rmwbench(place, *markdown, tmp_path / "a.html"))
-    assert "pictures beside it" in is_refused(rmwbench(place, *markdown, "/dev/null"))
-    assert rmwbench(place, *markdown, tmp_path / "a.md").returncode == 0
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -155,24 +128,6 @@ def test_a_full_file_system_is_one_error_in_every_verb_that_writes(place, tmp_pa
     words = [*private_mounts(), "sh", "-c", program, "sh", *COMMAND]
     done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240)
     assert done.stdout.splitlines() == ["2 1 0"] * 6, (done.stdout, done.stderr)
-
-
-@pytest.mark.long
-def test_a_folder_that_is_read_only_is_one_error(place, tmp_path):
-    (tmp_path / "work").mkdir()
-    program = """
-    mount -t tmpfs -o size=9m tmpfs work && cp -r "$1" work/campaign && mount -o remount,bind,ro work
-    shift
-    for verb in report resume clean show; do
-      "$@" $verb work/campaign >/dev/null 2>error; echo "$? $(grep -c ^error: error) $(grep -c Traceback error)"
-    done
-    """
-    words = [*private_mounts(), "sh", "-c", program, "sh", str(place / "campaign"), *COMMAND]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=240)
-    assert done.stdout.splitlines() == ["2 1 0", "2 1 0", "0 0 0", "0 0 0"], (
-        done.stdout,
-        done.stderr,
-    )
 
 
 @pytest.mark.parametrize(
@@ -224,18 +179,6 @@ def test_a_terminal_that_knows_ascii_only_gets_the_answer(place, verb):
     done = in_a_new_interpreter(place, *verb, env=ascii_only)
     assert done.returncode == 0, done.stderr
     assert done.stdout.isascii() and b"\\u2013" not in done.stdout and b"\\xd7" not in done.stdout
-
-
-@pytest.mark.long
-def test_json_for_a_terminal_that_knows_ascii_only_is_the_same_document(place):
-    show = ["show", "campaign", "--json"]
-    found = [
-        json.loads(
-            in_a_new_interpreter(place, *show, env={**os.environ, "PYTHONIOENCODING": name}).stdout
-        )
-        for name in ("ascii", "utf-8")
-    ]
-    assert found[0] == found[1] and not json.dumps(found[0], ensure_ascii=False).isascii()
 
 
 def test_the_mode_of_a_file_stays_and_a_new_one_has_that_of_any_other(tmp_path):

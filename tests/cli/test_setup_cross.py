@@ -90,52 +90,10 @@ def test_tools_and_then_workers_are_built_for_the_target(place):
     assert not old.exists()  # it would be packed in the place of what does not build
 
 
-def test_a_worker_that_does_not_build_is_said_and_a_tool_ends_it(place):
-    program(place, "cargo", 'case "$*" in *--keep-going*) exit 101 ;; esac')
-    done = cross(place)
-    assert done.returncode == 0 and "Going on without the workers" in done.stderr
-    program(place, "cargo", "exit 101")
-    assert cross(place).returncode == 101
-
-
 def test_an_unknown_target_and_the_machine_itself_are_refused(place):
     refused(place, "aarch64-unknown-linux-gnu alone", "make wheel", "riscv64gc-unknown-linux-gnu")
     program(place, "uname", "echo aarch64")
     refused(place, "of that kind itself", "make wheel")
-
-
-def test_a_system_without_the_architecture_is_told_how_to_add_it(place):
-    program(place, "dpkg", "")
-    refused(place, "arm64", "dpkg --add-architecture arm64")
-
-
-@pytest.mark.parametrize("name", COMPILERS)
-def test_a_missing_compiler_is_named_with_its_package(place, name):
-    (place / name).unlink()
-    refused(place, name, f"install -y {name.rpartition('-')[2]}-aarch64-linux-gnu")
-
-
-def test_packages_that_are_missing_are_shown_by_setup_apt(place):
-    program(place, "dpkg-query", "")
-    program(place, "id", "echo 0")
-    program(place, "cc", "")
-    program(place, "apt-get", "exit 100")
-    done = cross(place)
-    assert done.returncode == 0
-    (shown,) = [line for line in done.stdout.splitlines() if line.startswith("+ ")]
-    for package in ("gcc-aarch64-linux-gnu", "libacl1-dev:arm64", "libfastrtps-dev:arm64"):
-        assert package in shown
-    assert "cmake" not in shown  # of another group
-
-
-def test_the_standard_library_is_got_by_rustup_which_is_shown(place):
-    (place / "rustlib" / "libstd-0123.rlib").unlink()
-    refused(place, "standard library", f"rustup target add {TARGET}")
-    program(place, "rustup", "exit 1")
-    refused(place, "standard library", f"rustup target add {TARGET}")
-    program(place, "rustup", '[ "$1 $2" = "target add" ] && touch "$PLACE/rustlib/libstd-1.rlib"')
-    done = cross(place)
-    assert done.returncode == 0 and f"+ rustup target add {TARGET}" in done.stdout
 
 
 def test_make_takes_the_target_from_its_command_line():

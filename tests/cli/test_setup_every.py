@@ -68,12 +68,3 @@ def test_what_needs_a_part_that_failed_is_not_run_and_said(tmp_path):
         "parts: 4, of which failed: built",
         "7 passed, 0 failed, 0 skipped",
     ]
-
-
-def test_nothing_failed(tmp_path):
-    done = run(tmp_path, "quick", "built")
-    assert done.returncode == 0
-    assert done.stdout.splitlines()[-2:] == [
-        "parts: 2, of which failed: none",
-        "7 passed, 0 failed, 0 skipped",
-    ]

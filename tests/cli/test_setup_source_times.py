@@ -76,12 +76,3 @@ def test_a_directory_with_one_more_is_new(built):
 def test_nothing_is_restored_after_a_build_that_nobody_wrote_down(built, tmp_path):
     fingerprint(tmp_path, (tmp_path / "target" / "source-times.json").stat().st_mtime_ns + 1)
     assert not restored(clone(built))
-
-
-def test_another_place_is_none_of_this_list(built, tmp_path):
-    assert not restored(clone(tmp_path / "elsewhere"))
-
-
-def test_without_a_list_nothing_happens(built, tmp_path):
-    (tmp_path / "target" / "source-times.json").unlink()
-    assert not restored(clone(built))

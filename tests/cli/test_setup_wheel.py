@@ -107,17 +107,3 @@ def test_a_kind_that_no_wheel_is_made_for_is_refused(hook, built):
         elf(path, 243)
     with pytest.raises(SystemExit, match="another kind of machine\n  expected: x86_64 or aarch64"):
         build(hook)
-
-
-def test_a_missing_strip_is_named_with_its_package(hook, built, monkeypatch, tmp_path):
-    (tmp_path / "bin" / f"{OTHER}-linux-gnu-strip").unlink()
-    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    package = f"binutils-{OTHER.replace('_', '-')}-linux-gnu"
-    with pytest.raises(SystemExit, match=rf"strip: not on the PATH\n  do: .*{package}"):
-        build(hook)
-
-
-def test_a_missing_tool_ends_it(hook, built):
-    (built / "rmwbench-sampler").unlink()
-    with pytest.raises(SystemExit, match="rmwbench-sampler: not built\n  do: make workers"):
-        build(hook)

@@ -28,25 +28,12 @@ def test_machines_cost_as_long_as_they_are_held():
     ) and "beyond" not in text(found)
 
 
-def test_a_look_bounds_how_many_machines_are_of_use():
-    assert document(plan("{minimum: 5, maximum: 12}"), 3)["useful_machines"] == 10
-
-
 @pytest.mark.parametrize("machines", [1, 3, 7])
 @pytest.mark.parametrize("budget_s", [90.0, 200.0, 1000.0])
 def test_a_budget_of_the_cluster_is_kept_and_used(machines, budget_s):
     made = make(machine_budget_s(make, machines, budget_s))
     assert duration_s(made, machines) <= budget_s + 1e-6
     assert duration_s(make((made.blocks + machines) * made.block_s), machines) > budget_s
-
-
-def test_a_budget_of_a_suite_by_the_clock_is_kept_too():
-    """Its plan has room for what decided arms free, which no budget has to hold."""
-    by_clock = lambda machine_s: plan("{minimum: 5, maximum: 12, within_s: 60}", budget_s=machine_s)  # noqa: E731
-    machine_s = machine_budget_s(by_clock, 3, 40.0)
-    made = by_clock(machine_s)
-    assert made.blocks > machine_s / made.block_s >= 5
-    assert document(made, 3)["estimated_s"] <= 40.0
 
 
 def test_a_budget_that_is_too_small_says_what_so_many_machines_need():

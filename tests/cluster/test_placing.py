@@ -7,7 +7,6 @@ import pytest
 
 from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.trial import machines
-from rmwbench.cluster.duration import document, text
 from rmwbench.cluster.placed_fleet import PlacedFleet
 from rmwbench.cluster.placing import Placing, parse
 from rmwbench.codes import Code
@@ -119,38 +118,6 @@ def test_what_must_be_emulated_is_refused(more, network, problem):
         placed(made, "--place")
 
 
-def test_one_level_of_an_emulated_network_compares_nothing_and_is_left_out():
-    text = SUITE.format(
-        network="{}",
-        more="factors: {network.loss: [0, 0.1]}\nexclude: [{workload: alone}]",
-    )
-    made = cells(parse_suite(text, where="hosts.yaml"))
-    lossy = [cell for cell in made if cell.factors["network.loss"] == 0.1]
-    (found,) = placed(lossy, "--place")
-    assert found.real.left_out
-    with pytest.raises(UserError, match="compares emulated networks") as raised:
-        placed(made, "--place")
-    assert "--at network.loss=0" in raised.value.fix
-
-
-OTHER = """
-  - {{name: other, message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: {network},
-     against: pair}}
-"""
-
-
-def test_workloads_against_each_other_must_not_differ_in_what_is_emulated():
-    def beside(network):
-        text = SUITE.format(network="{links: {all: {both: {delay_ms: 5}}}}", more="")
-        return cells(parse_suite(text + OTHER.format(network=network), where="hosts.yaml"))
-
-    with pytest.raises(UserError, match="`other` and `pair` are put beside each other"):
-        placed(beside("{links: {all: {both: {loss: 0.2}}}}"), "--place")
-    assert placed(beside("{links: {all: {both: {delay_ms: 5}}}}"), "--place")[-1].real
-    alone = [cell for cell in beside("{}") if cell.workload.name == "other"]
-    assert placed(alone, "--place")[0].real  # nothing is held against it
-
-
 def test_a_suite_of_single_hosts_is_not_placed():
     with pytest.raises(UserError, match="no workload of this suite is over several hosts"):
         placed(suite_cells()[1:], "--gang")
@@ -170,16 +137,6 @@ def test_each_machine_is_judged_by_its_own_rows():
     (reason,) = machines.void_reasons(rows)
     assert reason.code is Code.STEAL and reason.text.endswith("(on the machine of host base)")
     assert list(machines.void_reasons(rows[:1])) == []
-
-
-def test_a_plan_on_gangs_counts_all_machines():
-    made = a_plan()
-    two, five = document(made, 2, 2), document(made, 5, 2)
-    assert two["estimated_s"] == pytest.approx(made.estimated_s, abs=1e-3) and two["busy"] == 1.0
-    assert five["machines_per_trial"] == 2 and five["estimated_s"] < 0.6 * two["estimated_s"]
-    assert "2 for each trial" in text(five) and five["useful_machines"] == 2 * 8
-    with pytest.raises(UserError, match="one trial takes 3 machines"):
-        document(made, 2, 3)
 
 
 @pytest.fixture

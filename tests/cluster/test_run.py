@@ -3,7 +3,6 @@ that is lost."""
 
 import io
 import json
-import pickle
 import random
 
 import pytest
@@ -19,9 +18,7 @@ from rmwbench.campaign.plan.plan import duration_text
 from rmwbench.campaign.run import Runner
 from rmwbench.campaign.start import resumed_course
 from rmwbench.campaign.stop import StopSignal
-from rmwbench.campaign.trial.outcome import TimeFacts, TrialOutcome
 from rmwbench.campaign.trial.trial_life import TrialResult
-from rmwbench.campaign.trial.void import kept, of_the_machine
 from rmwbench.cluster.batch_schedule import Schedule
 from rmwbench.cluster.filesystem import Copy
 from rmwbench.cluster.fleet import Fleet as RealFleet
@@ -274,15 +271,6 @@ def test_a_trial_that_its_machine_spoilt_runs_again_there_and_one_that_is_unsupp
     assert len(numbers(tmp_path / "out")) == 31 and Bundle(tmp_path / "out").journal.finished
 
 
-def test_nothing_is_fetched_while_a_trial_runs_on_the_drivers_own_machine(tmp_path):
-    fleet = Fleet(4, seed=3, here="m2")
-    run(tmp_path / "out", fleet)
-    assert fleet.running_here_while_fetching == 0 and numbers(tmp_path / "out") == list(
-        range(1, 37)
-    )
-    assert len({name for _, name in fleet.asked}) == 4
-
-
 def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
     fleet = Fleet(7)
     made = campaign(tmp_path / "out", fleet, made=plan("{minimum: 5, maximum: 12}"))
@@ -316,21 +304,6 @@ def test_a_look_waits_for_whole_blocks_and_may_end_the_campaign(tmp_path):
     )
 
 
-def test_blocks_for_which_there_is_no_time_are_left_out(tmp_path, monkeypatch):
-    clock = iter(range(0, 10**9, 5))
-    monkeypatch.setattr("rmwbench.cluster.machine_parts.time.monotonic", lambda: float(next(clock)))
-    ending, text = run(
-        tmp_path / "out", Fleet(2), made=plan("{planned: 40, minimum: 5}"), budget_s=300.0
-    )
-    blocks = {line["block"] for line in lines(tmp_path / "out", "trial")}
-    assert (
-        5 <= len(blocks) < 40
-        and blocks == set(range(len(blocks)))
-        and ending.done == 6 * len(blocks)
-    )
-    assert "blocks left out" in text
-
-
 def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, monkeypatch):
     clock = iter(range(0, 10**9, 5))
     monkeypatch.setattr("rmwbench.cluster.machine_parts.time.monotonic", lambda: float(next(clock)))
@@ -349,21 +322,6 @@ def test_a_campaign_by_the_clock_ends_when_its_suites_time_is_over(tmp_path, mon
     assert 5 <= len(blocks) < 40 and f"of {duration_text(150.0)} allowed" in text.getvalue()
 
 
-@pytest.mark.parametrize("asked", ["keep", ""])
-def test_who_ordered_a_trial_says_whether_a_spoilt_one_is_kept_and_not_the_machine(
-    tmp_path, monkeypatch, asked
-):
-    monkeypatch.setenv("RMWBENCH_SPOILT", asked)
-    fleet = Fleet(1)
-    _, text = run(tmp_path / "out", fleet)
-    assert ("are kept, with a flag" in text) == bool(asked)
-    monkeypatch.setenv("RMWBENCH_SPOILT", "" if asked else "keep")  # as it is on the machine
-    there = TrialOutcome(pickle.loads(pickle.dumps(fleet.orders[0])), TimeFacts("", 0))
-    window = {"steal": 0.12, "stolen": 0.12, "stolen_ticks": 12}
-    there.probes = [{"probe": n, "at": "window", "value": v} for n, v in window.items()]
-    assert bool(kept(there)) == bool(asked) and bool(of_the_machine(there)) == (not asked)
-
-
 def test_a_copy_is_a_valid_campaign_at_every_block_and_whole_at_the_end(tmp_path):
     address, counts = f"file://{tmp_path}/there", []
 
@@ -375,23 +333,3 @@ def test_a_copy_is_a_valid_campaign_at_every_block_and_whole_at_the_end(tmp_path
     run(tmp_path / "out", Fleet(2, before_wait=look), copy_to=address)
     assert len(set(counts)) > 3 and numbers(tmp_path / "there") == list(range(1, 37))
     Bundle(tmp_path / "there").check()
-
-
-def test_a_copy_that_cannot_be_written_for_a_while_does_not_stop_the_campaign(
-    tmp_path, monkeypatch
-):
-    made = campaign(tmp_path / "out", Fleet(2), copy_to=f"file://{tmp_path}/there")
-    update, failures = made.lab.copy.update, iter([True, True])
-
-    def sometimes():
-        if next(failures, False):
-            raise UserError(
-                "the copy of the campaign cannot be written", actual="the network is down"
-            )
-        return update()
-
-    monkeypatch.setattr(made.lab.copy, "update", sometimes)
-    with made.writer:
-        assert made.run(Console(file=io.StringIO())).done == 36
-    assert "the network is down" in lines(tmp_path / "out", "note")[0]["text"]
-    assert numbers(tmp_path / "there") == list(range(1, 37))

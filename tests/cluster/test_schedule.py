@@ -10,7 +10,6 @@ import pytest
 
 from rmwbench.bundle.journal import read_line
 from rmwbench.campaign.course import MOST_REPEATS, SpoiltBlock
-from rmwbench.campaign.pace import spread_s
 from rmwbench.cluster.batch_schedule import BegunBatch, BlockKey, Schedule, duration_s
 from rmwbench.cluster.machine_parts import PartSource
 from tests.campaign.test_course import plan
@@ -117,11 +116,6 @@ def test_while_there_are_untouched_blocks_a_machine_runs_whole_ones():
     assert sum(len(on) == 1 for on in by_block.values()) >= 10
 
 
-def test_one_machine_runs_the_plan_in_its_order():
-    walk = Walk(plan(FIXED), "a").to_the_end()
-    assert [line["trial"] for line in walk.journal] == list(range(1, 73))
-
-
 @pytest.mark.parametrize("seed", range(60))
 def test_whatever_is_lost_and_void_the_campaign_has_every_cell_once_per_block(seed):
     draw = random.Random(seed)
@@ -190,16 +184,6 @@ def test_cells_that_are_dropped_run_on_no_machine_but_for_trials_under_way():
     assert len(walk.journal) == 12 * (6 - len(dropped)) + len(under_way)
 
 
-def test_a_dropped_cell_does_not_come_back_with_the_part_of_a_lost_machine():
-    walk = Walk(plan(FIXED), "ab")
-    dropped = {walk.schedule.take("a").cell}
-    walk.schedule.drop(dropped)
-    walk.lose("a")
-    walk.to_the_end()
-    ran = {line["cell"] for line in walk.journal}
-    assert not ran & dropped and len(ran) == 5
-
-
 def test_a_look_waits_for_every_machine():
     walk = Walk(plan(), [f"m{n}" for n in range(40)]).to_the_end()
     assert walk.looks == [(5, 30), (8, 48), (12, 72)]
@@ -228,20 +212,6 @@ def test_a_spoilt_part_begins_again_on_the_same_machine_with_every_arm():
     assert walk.counted() == {(t.cell, 0): 1 for t in (first, second, third)}
 
 
-def test_a_part_that_may_not_begin_again_ends_at_once_and_counts_for_no_arm():
-    walk = Walk(plan(FIXED), "a")
-    walk.dispatch()
-    walk.step("a")
-    spoilt = walk.schedule.take("a")
-    part = walk.schedule.ended_on("a", "void", "machine", may_repeat=False)
-    assert [trial.trial for trial, _ in part.ended] == [1, 2] and part.spoilt[
-        spoilt.trial
-    ].again is False
-    walk.unwritten.append(part)
-    walk.write()
-    assert not walk.counted() and walk.schedule.take("a").trial == 4
-
-
 def test_a_part_that_the_bundle_has_in_part_begins_anew_once_the_campaign_is_resumed():
     made = plan(FIXED)
     first = made.trials[0]
@@ -257,18 +227,6 @@ def test_a_part_that_the_bundle_has_in_part_begins_anew_once_the_campaign_is_res
     assert all(len(machines) == 1 for machines in walk.ran_on.values())
 
 
-def test_blocks_that_are_left_out_are_not_begun():
-    walk = Walk(plan(FIXED), "abc")
-    assert walk.schedule.next_block("a") == 0
-    walk.schedule.end_before(7)
-    while walk.dispatch() or walk.running or walk.unwritten:
-        walk.step(next(iter(walk.running))) if walk.running else walk.write()
-    assert {line["block"] for line in walk.journal} == set(
-        range(7)
-    ) and walk.schedule.blocks_done == 7
-    assert not walk.schedule.finished and walk.schedule.next_block("a") is None
-
-
 @pytest.mark.parametrize("blocks", [FIXED, "{minimum: 5, maximum: 12}"])
 def test_more_machines_are_never_slower_and_never_faster_than_their_number(blocks):
     made = plan(blocks)
@@ -278,15 +236,6 @@ def test_more_machines_are_never_slower_and_never_faster_than_their_number(block
     assert all(
         time >= made.estimated_s / number - 1e-9
         for time, number in zip(times, numbers, strict=True)
-    )
-
-
-def test_time_left_is_until_the_last_machine_is_done():
-    assert spread_s([], 3) == 0 and spread_s([1, 1, 1, 1], 2) == 2 and spread_s([5, 1, 1], 2) == 5
-    assert (
-        spread_s([1], 2, [4.0]) == 4
-        and spread_s([1, 1], 2, [0.5, 4.0]) == 4
-        and spread_s([2], 1, [3.0]) == 5
     )
 
 

@@ -49,14 +49,6 @@ def test_a_program_that_arrives_damaged_is_refused(tmp_path):
     assert list(tmp_path.rglob("rmwbench*")) == []
 
 
-def test_two_versions_of_one_program_live_side_by_side(tmp_path):
-    store, old, new = Store(tmp_path), program(), program(content=CODE + b"new")
-    store.put(old, CODE)
-    store.put(new, CODE + b"new")
-    assert store.shelf([old]) != store.shelf([new])
-    assert (store.shelf([new]) / "rmwbench-x").read_bytes() == CODE + b"new"
-
-
 def test_the_archive_is_the_whole_package_and_its_hash_is_that_of_its_files():
     digest, archive = package()
     again, _ = package()

@@ -7,7 +7,6 @@ import pytest
 
 from rmwbench.lab.machine import card, machine_facts
 from rmwbench.lab.machine.checks import RULES, checks, warnings
-from rmwbench.lab.machine.finding import LEVELS
 from rmwbench.lab.machine.probe import EdgeReading, Ticks, edge_probes
 
 
@@ -200,15 +199,6 @@ def test_what_the_doctor_samples_are_the_probes_of_a_trial(monkeypatch):
     assert found["busy"] == pytest.approx(9 / 200)
 
 
-def test_the_worst_comes_first():
-    facts = changed("programs", [NODE])
-    facts["hardware"]["governor"] = None
-    facts["calibration"] = None
-    assert [f.level for f in checks(facts)[:4]] == ["red", "yellow", "unknown", "green"]
-    order = [LEVELS.index(f.level) for f in checks(facts)]
-    assert order == sorted(order)
-
-
 def test_what_nobody_looked_for_is_not_judged():
     facts = {key: GOOD[key] for key in ("hardware", "kernel", "sysctls", "state")}
     found = {f.check for f in checks(facts)}
@@ -219,25 +209,6 @@ def test_what_nobody_looked_for_is_not_judged():
         "running robots",
     }
     assert checks({}) == []
-
-
-def test_without_a_sample_the_load_average_speaks():
-    facts = {**GOOD, "state": {**GOOD["state"], "load_1min": 20.0}}
-    del facts["sampled"]
-    (finding,) = [f for f in checks(facts) if f.check == "load"]
-    assert finding.level == "red" and "load average 20.0 on 8 cores" in finding.found
-
-
-def test_a_report_repeats_what_spoils_trials_and_marks_what_is_red():
-    facts = changed("sysctls/net.core.rmem_max", "212992")
-    # worth knowing, but no trial suffers from it
-    facts["abilities"]["cgroup"] = "Read-only file system"
-    facts["hardware"]["governor"] = "powersave"
-    found = warnings(facts)
-    assert (
-        len(found) == 2 and found[0].startswith("RED receive buffer: ") and "sysctl -w" in found[0]
-    )
-    assert found[1].startswith("frequency governor: powersave")
 
 
 def test_leftovers_are_removed_by_name_and_not_by_guess():

@@ -6,24 +6,19 @@ import os
 import resource
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from rmwbench.campaign.plan.machine_limits import asked_bytes
 from rmwbench.cli.machine import fix as verb
 from rmwbench.errors import UserError
 from rmwbench.lab.machine import fixes
 from rmwbench.lab.machine.checks import checks
-from rmwbench.lab.machine.checks.network_rules import MOST_ASKED_BYTES
 from rmwbench.lab.machine.finding import FixChange
 from tests.lab.test_doctor_checks import GOOD, changed
-from tests.support.command import rmwbench
 
 RMEM = "proc/sys/net/core/rmem_max"
 GOVERNOR = "sys/devices/system/cpu/cpu{}/cpufreq/scaling_governor"
 HUGE = "sys/kernel/mm/transparent_hugepage/enabled"
-PROFILES = Path(__file__).parents[2] / "native" / "middlewares"
 
 
 @pytest.fixture
@@ -102,21 +97,6 @@ def test_values_are_set_in_every_place_and_set_back_to_what_each_was(kernel):
     assert not fixes.state_file().exists() and fixes.undo(kernel) == []
 
 
-def test_of_several_words_the_one_in_brackets_is_the_value(kernel):
-    (step,) = kernel.steps(FixChange("file", f"/{HUGE}", "madvise"))
-    assert step.before == "always" and step.is_needed
-    (kernel.root / HUGE).write_text("always [madvise] never\n")
-    assert not kernel.steps(FixChange("file", f"/{HUGE}", "madvise"))[0].is_needed
-
-
-def test_only_what_is_named_is_changed(kernel):
-    (step,) = steps(kernel, SMALL, SLOW, only=["receive buffer"])
-    assert step.target == f"/{RMEM}"
-    with pytest.raises(UserError) as caught:
-        steps(kernel, SMALL, only=["recieve buffer"])
-    assert caught.value.fix == "did you mean `receive buffer`?"
-
-
 def test_after_a_second_fix_the_oldest_value_comes_back(kernel):
     fixes.apply(steps(kernel, SMALL), kernel)
     (kernel.root / RMEM).write_text("16777216\n")
@@ -131,12 +111,6 @@ def test_what_somebody_else_changed_since_is_left_as_it_is(kernel):
     (outcome,) = fixes.undo(kernel)
     assert "somebody changed it since, to 50000000" in outcome.problem
     assert value(kernel, RMEM) == "50000000" and not fixes.state_file().exists()
-
-
-def test_after_a_restart_there_is_nothing_to_set_back(kernel):
-    fixes.apply(steps(kernel, SMALL), kernel)
-    (kernel.root / fixes.BOOT_ID).write_text("second\n")
-    assert fixes.kept_steps(kernel) == [] and fixes.undo(kernel) == []
 
 
 def test_what_was_not_set_is_said_and_not_kept(kernel):
@@ -172,14 +146,6 @@ def test_a_limit_is_set_in_the_shell_that_called_and_in_no_other(kernel):
         shell.kill()
         shell.communicate()
     assert fixes.undo(kernel) == [] and not fixes.state_file().exists()
-
-
-def test_only_who_may_raise_a_hard_limit_does_it(kernel, monkeypatch):
-    monkeypatch.setattr(fixes.machine_facts, "has_capability", lambda number: False)
-    step = fixes.FixStep("limit", "memlock", "65536:65536", "unlimited:unlimited", (1, 1))
-    assert not kernel.may(step)
-    monkeypatch.setattr(fixes.machine_facts, "has_capability", lambda number: number == 24)
-    assert kernel.may(step)
 
 
 class Terminal:
@@ -254,31 +220,6 @@ def test_the_document_says_what_was_changed(called, capsys):
             }
         ],
     }
-
-
-def test_where_all_is_well_nothing_is_done(called, capsys):
-    assert called(facts=(("sysctls/net.core.rmem_max", str(1 << 26)),)) == 0
-    assert "Nothing is to be changed" in capsys.readouterr().out
-    assert called("undo") == 0
-
-
-@pytest.mark.parametrize(
-    ("words", "what"),
-    [
-        (("--fix", "--undo"), "contradict"),
-        (("--only", "memory"), "--only says"),
-        (("--yes",), "--yes answers"),
-    ],
-)
-def test_options_that_do_not_go_together_are_refused(words, what):
-    done = rmwbench("doctor", *words)
-    assert done.returncode == 2 and what in done.stderr
-
-
-def test_the_doctor_asks_for_as_large_a_buffer_as_any_profile_of_ours():
-    """Else it is content with a machine on which that profile's arm is not what it says."""
-    texts = [path.read_text(encoding="utf-8") for path in PROFILES.glob("*/profiles/*")]
-    assert max(asked_bytes(text) or 0 for text in texts) == MOST_ASKED_BYTES
 
 
 def test_the_doctor_asks_for_as_much_locked_memory_as_a_loan_of_quick_takes():

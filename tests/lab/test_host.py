@@ -4,7 +4,6 @@ however their owner ends."""
 import os
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import textwrap
@@ -105,11 +104,6 @@ def test_shared_memory_and_temporary_files_are_private_and_limited(a_host):
     assert 0 < kilobytes <= total // 2, "half of what was available when the host was made"
 
 
-def test_processes_see_only_their_own_kind(a_host):
-    code, output = run("echo /proc/[0-9]*", a_host)
-    assert code == 0 and set(output.split()) <= {"/proc/1", "/proc/2", "/proc/3"}
-
-
 MULTICAST = """
 import socket, struct
 for group, port in (("239.255.0.1", 7400), ("224.0.0.224", 7446)):
@@ -139,24 +133,11 @@ def test_multicast_reaches_a_member_once_and_there_is_a_default_route(a_host):
     assert (code, output.strip()) == (0, "10.77.0.1"), output
 
 
-def test_the_machines_own_network_is_out_of_reach(a_host):
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        port = server.getsockname()[1]
-        script = f"import socket; socket.create_connection(('127.0.0.1', {port}), 1)"
-        code, output = run(script, a_host, INTERPRETER)
-    assert code != 0 and "ConnectionRefusedError" in output
-
-
 def test_two_hosts_do_not_see_each_other(a_host):
     with Host("other") as other:
         other.wait_ready()
         assert run("echo x > /dev/shm/mine", other)[0] == 0
         assert run("test -e /dev/shm/mine", a_host)[0] == 1
-
-
-def test_a_signal_and_an_exit_code_are_told_apart(a_host):
-    assert run("exit 7", a_host)[0] == 7
-    assert run("kill -SEGV $$", a_host)[0] == -signal.SIGSEGV
 
 
 def test_a_program_that_cannot_run_is_reported(a_host, tmp_path):

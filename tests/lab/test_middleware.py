@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build, catalogue, find, recipes, workspace
+from rmwbench.lab.middleware import build, find, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
-from rmwbench.lab.middleware.status import status
 from rmwbench.lab.middleware.worker_likeness import unlike
 from tests.lab import fake_worker
 
@@ -118,53 +117,12 @@ def test_an_unknown_profile_suggests_the_nearest(workers):
         find.find_workers()["fake"].profile("untuched")
 
 
-def test_every_crate_says_what_a_list_needs():
-    found = recipes()
-    assert {"floor", "synthetic"} <= set(found)
-    for name, recipe in found.items():
-        assert recipe.crate == find.program_of(name) and recipe.summary, name
-
-
 def recipe(**changes) -> Recipe:
     fields = {
         "middleware": "m", "crate": "rmwbench-m", "summary": "", "apt": (), "probe_headers": (), "prefix_env": None, 
         "first_set": True, "build_minutes": None,
     }  # fmt: skip
     return Recipe(**(fields | changes))
-
-
-def test_packages_are_missing_unless_installed_or_their_headers_are_there(monkeypatch, tmp_path):
-    monkeypatch.setattr(catalogue, "_installed", lambda package: package == "here")
-    assert recipe(apt=("here", "absent")).missing_packages() == ("absent",)
-    (tmp_path / "include" / "lib").mkdir(parents=True)
-    (tmp_path / "include" / "lib" / "a.h").touch()
-    own = recipe(apt=("absent",), probe_headers=("lib/a.h",), prefix_env="M_PREFIX")
-    assert own.missing_packages() == ("absent",)
-    monkeypatch.setenv("M_PREFIX", str(tmp_path))
-    assert own.missing_packages() == ()
-
-
-def test_all_that_is_missing_is_one_command(monkeypatch):
-    monkeypatch.setattr(catalogue, "_installed", lambda package: False)
-    with pytest.raises(UserError) as error:
-        build.check([recipe(apt=("a", "b")), recipe(middleware="n", apt=("b", "c"))])
-    assert error.value.fix.endswith("apt-get install -y --no-install-recommends a b c")
-    assert "m needs a, b; n needs b, c" in error.value.actual
-
-
-def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
-    monkeypatch.setenv("PATH", "/nonexistent")
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    with pytest.raises(UserError, match="Rust toolchain"):
-        build.check([recipe()])
-    entry = status("m", recipe(), None)
-    assert entry["reason"] == "there is no Rust toolchain" and Path(entry["command"]).is_file()
-    cargo = tmp_path / "rmwbench" / "rust" / "cargo" / "bin" / "cargo"
-    cargo.parent.mkdir(parents=True)
-    script(cargo, "")
-    # what setup/rust puts there is used, with the PATH as it was
-    assert workspace.cargo() == str(cargo)
-    assert status("m", recipe(), None)["reason"] == "not built yet"
 
 
 def test_a_build_that_fails_does_not_stop_the_others(monkeypatch, tmp_path):
@@ -247,13 +205,6 @@ def describing(path: Path, document: object) -> Path:
     return script(path, f"echo '{json.dumps(document)}'")
 
 
-def test_a_dot_in_a_name_is_a_dash_in_its_program(workers):
-    describing(workers / "rmwbench-old-0-10", fake_worker.DESCRIBE | {"middleware": "old-0.10"})
-    assert list(find.find_workers()) == ["old-0.10"]
-    describing(workers / "rmwbench-old-0-10", fake_worker.DESCRIBE | {"middleware": "old-0.11"})
-    assert "says that it is 'old-0.11'" in find.find_workers()["old-0-10"].problem
-
-
 def test_one_program_may_be_several_middlewares_each_with_its_environment(workers):
     each = [
         fake_worker.DESCRIBE
@@ -273,43 +224,6 @@ def test_one_program_may_be_several_middlewares_each_with_its_environment(worker
     assert found["ros/rmw_b"].environment == {"RMW_IMPLEMENTATION": "rmw_b"}
     with pytest.raises(UserError, match="ros/rmw_c"):
         find.require_workers(["ros/rmw_c"])
-
-
-@pytest.mark.parametrize(
-    ("document", "complaint"),
-    [
-        (
-            {"protocol": 1, "middlewares": [], "reason": "no ROS 2 is sourced"},
-            "no ROS 2 is sourced",
-        ),
-        ({"protocol": 1, "middlewares": []}, "it has no middleware here"),
-        ({"protocol": 1, "middlewares": [{"middleware": "ros/x"}]}, "KeyError"),
-        ({"protocol": 1, "middlewares": 3}, "TypeError"),
-        (
-            fake_worker.DESCRIBE | {"middleware": "ros", "environment": {"A": 1}},
-            "environment has values that are not texts",
-        ),
-        (
-            fake_worker.DESCRIBE | {"middleware": "ros", "inherit": [1]},
-            "inherit names no variables",
-        ),
-        (
-            fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}},
-            "modes has values",
-        ),
-        (
-            {
-                "protocol": 2,
-                "middlewares": [{**fake_worker.DESCRIBE, "middleware": "ros/x", "protocol": 2}],
-            },
-            "protocol 2",
-        ),
-    ],
-)
-def test_a_strange_description_is_told_and_not_believed(workers, document, complaint):
-    describing(workers / "rmwbench-ros", document)
-    found = find.find_workers()
-    assert list(found) == ["ros"] and complaint in found["ros"].problem
 
 
 def test_only_variables_that_a_description_names_are_inherited(monkeypatch):

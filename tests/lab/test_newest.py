@@ -11,13 +11,11 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.lab.middleware import build, find, workspace
-from rmwbench.lab.middleware.catalogue import Newest, Recipe, recipes
+from rmwbench.lab.middleware.catalogue import Newest, Recipe
 from rmwbench.lab.middleware.newest import apt, offer, place
 from rmwbench.lab.middleware.newest import source_build as newest_build
 from rmwbench.lab.middleware.newest.apt import SourcePackage
-from rmwbench.lab.middleware.newest.plan import PackageNeed, needs, plan
-from rmwbench.suite.file.load import parse
-from rmwbench.suite.side import bare
+from rmwbench.lab.middleware.newest.plan import needs, plan
 from tests.lab import fake_worker
 from tests.support.command import exit_code
 
@@ -135,15 +133,6 @@ def test_the_configuration_is_of_the_project_alone(tmp_path):
     assert 'APT::Get::AllowUnauthenticated "false"' in text
 
 
-def test_no_archive_is_named_in_the_project():
-    root = Path(apt.__file__).parents[4]
-    texts = [
-        *Path(apt.__file__).parent.glob("*.py"),
-        root / "native/middlewares/fastdds/Cargo.toml",
-    ]
-    assert not any("://" in path.read_text() for path in texts)
-
-
 def test_what_is_compiled_with_is_told_from_what_packages_and_tests(machine):
     [_, newer] = apt.paragraphs(SHOWSRC)
     assert [str(need) for need in needs(newer["Build-Depends"])] == [
@@ -179,17 +168,6 @@ def test_what_the_system_has_too_old_is_built_first_and_what_it_lacks_is_install
     assert plan(NEWEST, Archive(), could.__getitem__).missing == ["libcdr-dev", "json-dev"]
 
 
-def test_a_need_without_a_version_is_met_by_any_and_by_none_not():
-    assert PackageNeed("a").met_by("1") and not PackageNeed("a").met_by(None)
-    assert not PackageNeed("a", ">=", "2").met_by(None)
-
-
-def test_of_several_source_packages_the_newest_is_taken(machine):
-    if shutil.which("dpkg") is None:
-        pytest.skip("no dpkg here, which orders versions")
-    assert apt.AptArchive(machine.directory).source("dds").version == "3.10.0-1"
-
-
 def test_it_is_built_from_its_sources_in_order_into_one_prefix(machine):
     said: list[str] = []
     made = newest_build.prepare(recipe(), said.append)
@@ -215,16 +193,6 @@ def test_it_is_built_from_its_sources_in_order_into_one_prefix(machine):
     # asked again, nothing is compiled twice
     assert newest_build.build(recipe(), made, said.append).problem is None
     assert len([call for call in machine.calls("cmake") if " -S " in call]) == 2
-
-
-def test_the_compilers_get_debians_flags_and_the_packages_own(tmp_path, machine):
-    (tmp_path / "debian").mkdir()
-    (tmp_path / "debian" / "rules").write_text(
-        "export DEB_BUILD_MAINT_OPTIONS = hardening=+all\nexport DEB_X = $(shell date)\n"
-    )
-    found = newest_build.flags(tmp_path)
-    assert found["CXXFLAGS"] == "-O2 of CXXFLAGS hardening=+all -O2 of CPPFLAGS hardening=+all"
-    assert found["LDFLAGS"] == "-O2 of LDFLAGS hardening=+all" and "CPPFLAGS" not in found
 
 
 def test_one_that_does_not_compile_is_told_and_is_not_there(machine):
@@ -292,36 +260,10 @@ def test_what_keeps_it_from_being_built_is_one_error(machine, monkeypatch, capsy
     assert not machine.calls("cmake")
 
 
-@pytest.mark.parametrize("lack", [no_network, no_keyring, no_sources_to_get])
-def test_in_part_what_keeps_it_from_being_built_is_told_and_the_systems_is_built(
-    machine, monkeypatch, capsys, lack
-):
-    lack(machine)
-    asked = []
-    monkeypatch.setattr(build, "choose", lambda names: [recipe()])
-    monkeypatch.setattr(build, "check", lambda chosen: None)
-    monkeypatch.setattr(build, "build", lambda chosen, say: asked.extend(chosen) or [])
-    exit_code("middlewares", "build", "fastdds", "--newest", "--partly")
-    assert asked == [recipe()]
-    assert "fastdds: without its newest version: " in capsys.readouterr().out
-
-
-def test_in_part_one_that_is_there_is_not_looked_for_again(machine):
-    installed("3.3.0-1")
-    assert newest_build.build_all([recipe()], True, lambda text: None) == []
-    assert not machine.calls("apt-get")
-
-
 def test_only_what_has_a_newer_version_can_be_asked_for_it(machine, capsys):
     with pytest.raises(UserError, match="one of fastdds"):
         newest_build.of([recipe(newest=None)])
     assert newest_build.of([recipe(), recipe(newest=None)]) == [recipe()]
-
-
-def test_the_crate_says_what_the_newest_is():
-    found = recipes()["fastdds"].newest
-    assert found is not None and found.source == "fastdds" and found.minutes > 1
-    assert [name for name, one in recipes().items() if one.newest] == ["fastdds"]
 
 
 def installed(version: str) -> place.Installed:
@@ -401,24 +343,6 @@ def test_the_newest_has_the_name_and_the_systems_one_with_its_series(machine):
         find.require_workers(["fastdds-7.1"])
 
 
-def test_a_series_of_what_is_not_built_says_what_to_build(machine):
-    assert find.why_not_ready("fastdds-2.9", {}) == (
-        "fastdds-2.9 is not built: rmwbench middlewares build fastdds"
-    )
-
-
-def test_the_users_own_worker_comes_before_both(machine, monkeypatch):
-    worker_in(machine.directory / "own", "2.14.6")
-    worker_in(machine.directory / "target" / "newest" / "release", "3.3.0")
-    worker_in(machine.directory / "target" / "release", "2.9.1")
-    monkeypatch.setenv("RMWBENCH_WORKERS", str(machine.directory / "own"))
-    assert versions(find.find_workers()) == {
-        "fastdds": "2.14.6",
-        "fastdds-3.3": "3.3.0",
-        "fastdds-2.9": "2.9.1",
-    }
-
-
 def test_a_worker_whose_libraries_are_gone_no_longer_hides_the_systems(machine):
     program = worker_in(workspace.newest_directory() / "release", "3.3.0")
     worker_in(machine.directory / "target" / "release", "2.9.1")
@@ -446,25 +370,6 @@ def test_it_is_offered_where_the_systems_is_old_and_only_there(machine):
     assert offer.offer(recipe(), worker("2.9.1")) is None
 
 
-def test_it_is_not_offered_where_apt_or_debians_keys_are_not(machine):
-    assert newest_build.can_be_offered(recipe())
-    newest_build.KEYRING.unlink()
-    assert not newest_build.can_be_offered(recipe())
-
-
-def test_the_list_has_both_versions(machine, capsys):
-    worker_in(machine.directory / "target" / "release", "2.9.1")
-    worker_in(workspace.newest_directory() / "release", "3.3.0")
-    assert exit_code("middlewares", "--json") == 0
-    entries = json.loads(capsys.readouterr().out)["middlewares"]
-    found = {entry["middleware"]: entry for entry in entries if entry["built"]}
-    assert {name: entry["version"] for name, entry in found.items()} == {
-        "fastdds": "3.3.0",
-        "fastdds-2.9": "2.9.1",
-    }
-    assert found["fastdds-2.9"]["summary"] == found["fastdds"]["summary"] != ""
-
-
 def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
     if shutil.which("apt-get") is None:
         pytest.skip("no apt here, which checks signatures")
@@ -478,15 +383,3 @@ def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
     monkeypatch.setattr(apt, "archives", lambda: [f"file:{tmp_path}/debian"])
     with pytest.raises(UserError, match="is not signed"):
         apt.AptArchive(tmp_path / "home").update()
-
-
-def test_a_suite_may_name_a_series_and_a_misspelt_one_is_caught(tmp_path):
-    text = (
-        "suite: mine\ntitle: mine\narms: [{name: old, middleware: fastdds-2.9}]\n"
-        "workloads: [{name: small, message: Bytes(320), rate_hz: 100}]\n"
-    )
-    suite = parse(text, where="mine.yaml", directory=tmp_path)
-    assert [arm.middleware for arm in suite.arms] == ["fastdds-2.9"]
-    with pytest.raises(UserError, match="unknown middleware"):
-        parse(text.replace("fastdds-", "fasdds-"), where="mine.yaml", directory=tmp_path)
-    assert (bare("fastdds-2.9"), bare("fastdds"), bare("a-b")) == ("fastdds", "fastdds", "a-b")

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost, devices
+from rmwbench.lab.host import Host, HostBroken, Hosts, RemoteHost
 from rmwbench.lab.host.connection import Connection, Disconnected
 from rmwbench.lab.host.remote import Agent
 from rmwbench.lab.process import records
@@ -90,19 +90,6 @@ def test_a_good_worker_answers_and_leaves_its_logs_and_records(machine, tmp_path
         hosts.close()
         assert hosts["away"].lost is None and hosts.remote
     assert records.read(machine.files[-1], 7)[0].capacity == 100
-
-
-@pytest.mark.parametrize(
-    ("fault", "stage", "kind"), [("segfault", "open", "crashed"), ("garbage", "match", "protocol")]
-)
-def test_what_a_worker_does_wrong_is_told_the_same(machine, tmp_path, fault, stage, kind):
-    crew, hosts = crew_with(machine, tmp_path, fault, stage)
-    with crew:
-        found = failure(crew)
-        assert found.kind == kind
-        if fault == "segfault":
-            assert found.signal_name == "SIGSEGV" and "the last words" in found.stderr_tail
-        hosts.close()
 
 
 def test_a_worker_that_never_stops_talking_is_cut_off(machine, tmp_path):
@@ -194,16 +181,6 @@ def test_the_clock_is_told_and_a_late_answer_is_passed_over(machine):
         assert first[3] <= asked <= received <= answered <= heard
 
 
-def test_it_says_what_its_machine_is(machine):
-    with machine.start({}) as host:
-        host.wait_ready()
-        assert host.interface_of("127.0.0.1")["device"] == "lo"
-        assert host.interface_of("192.0.2.77")["device"] is None
-        probes = {row["probe"] for row in host.answer(host.post("idle_probe"))}
-        assert "sleep_overshoot_median" in probes
-        assert "lo" in host.answer(host.post("traffic"))["interfaces"]
-
-
 def test_a_host_in_the_machines_own_network_has_the_rest_to_itself():
     with Host("test", shared=True) as made:
         made.wait_ready()
@@ -230,8 +207,3 @@ def test_a_message_that_is_not_valid_ends_the_connection():
         with pytest.raises(Disconnected):
             list(connection.receive())
         connection.close()
-
-
-def test_interfaces_are_found_by_their_address():
-    assert ("lo", "127.0.0.1") in devices.addresses()
-    assert devices.of_address("127.0.0.1")["mtu_bytes"] > 1000

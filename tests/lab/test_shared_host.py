@@ -173,21 +173,6 @@ def test_the_port_files_of_fast_dds_in_its_domain_go_and_those_of_other_domains_
     other.unlink()
 
 
-def test_an_orchestrator_that_is_gone_at_once_leaves_no_directory():
-    """Its host's init cannot even say that it is ready."""
-    made = SharedHost("test")
-    directory = Path(made.directory)
-    made._socket.close()
-    made._init.wait(10)
-    assert not directory.exists()
-    made.close()
-
-
-def test_clean_leaves_a_living_host_alone(a_host):
-    assert Path(a_host.directory) not in sweep.remove_directories()
-    assert Path(a_host.directory).exists()
-
-
 def test_a_segment_that_somebody_else_holds_stays():
     """Also one that a process of the host held: a robot's, if a user's own worker opened it."""
     path = Path(f"/dev/shm/test-{os.getpid()}")
@@ -223,11 +208,6 @@ def test_hosts_at_the_same_time_have_nothing_in_common():
     finally:
         for made in hosts:
             made.close()
-
-
-def test_no_two_numbers_share_a_port_and_all_stay_below_the_ephemeral_ones():
-    ports = [port for number in shared.NUMBERS for port in shared._ports(number)]
-    assert len(ports) == len(set(ports)) and max(ports) < 32_768 and 0 not in shared.NUMBERS
 
 
 def test_a_number_whose_domain_or_ports_are_in_use_is_not_drawn(monkeypatch):

@@ -32,24 +32,6 @@ def test_the_worker_itself_says_that_it_is_built(line, crate):
     assert found is not None and found.is_program and found.crate == crate
 
 
-def test_a_library_is_on_the_way_to_a_worker():
-    found = together.artifact_of(artifact("zenoh", "lib"))
-    assert found is not None and not found.is_program
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        artifact("zenoh", "custom-build"),
-        '{"reason": "build-finished", "success": true}',
-        "[1]",
-        "warning: half a line of something else",
-    ],
-)
-def test_other_lines_are_no_artifacts(line):
-    assert together.artifact_of(line) is None
-
-
 def compiled(progress: together.CargoProgress, number: int, fresh: bool = False) -> None:
     for crate in range(number):
         progress.see(together.Artifact(f"{'old' if fresh else 'new'}-{crate}#0.1.0", False, fresh))
@@ -67,21 +49,6 @@ def test_the_time_left_is_what_this_machine_took_so_far_carried_on(monkeypatch):
     assert progress.left_s(500) == pytest.approx(300)
     compiled(progress, 101)  # more than cargo named
     assert progress.left_s(800) == 0
-
-
-def test_what_was_compiled_before_is_no_progress(monkeypatch):
-    monkeypatch.setattr(together, "WORK_DONE", {0.0: 0.0, 1.0: 1.0})
-    progress = together.CargoProgress(expected_s=480, needed=100)
-    compiled(progress, 60, fresh=True)
-    compiled(progress, 20)
-    assert progress.told == "crates compiled: 20 of 40"
-    assert progress.left_s(100) == pytest.approx(100)
-
-
-def test_where_cargo_does_not_say_what_is_needed_the_time_is_as_expected():
-    progress = together.CargoProgress(expected_s=480, needed=0)
-    compiled(progress, 50)
-    assert progress.left_s(100) == 380
 
 
 def test_what_is_built_together_takes_less_than_the_sum_and_no_less_than_the_longest(monkeypatch):

@@ -82,12 +82,6 @@ def test_a_crash_is_told_with_its_signal_and_last_words(crew, tmp_path, stage):
     )
 
 
-def test_an_early_end_is_told_with_its_exit_code(crew, tmp_path):
-    add(crew, tmp_path, "exit", "open")
-    found = failure(crew)
-    assert (found.kind, found.signal_name, found.exit_code) == ("crashed", None, 3)
-
-
 @pytest.mark.parametrize("stage", ["hello", "match"])
 def test_a_hang_ends_at_the_time_limit_and_names_the_step(crew, tmp_path, stage):
     add(crew, tmp_path, "hang", stage)
@@ -156,20 +150,6 @@ def test_the_time_in_which_we_stood_still_is_not_the_workers(crew, tmp_path, mon
 def test_a_flood_of_events_does_not_hold_the_time_limit_up(crew, tmp_path):
     add(crew, tmp_path, "flood", "open")
     assert failure(crew, lambda crew: life(crew, over="open")).kind == "timeout"
-
-
-def test_a_refusal_says_what_was_refused(crew, tmp_path):
-    add(crew, tmp_path, "refuse", "match")
-    found = failure(crew)
-    assert (
-        found.kind == "refused" and "refused match (unsupported): this: not here" in found.message
-    )
-
-
-def test_a_worker_that_died_is_noticed_though_a_child_keeps_its_socket_open(crew, tmp_path):
-    add(crew, tmp_path, "orphan", "open")
-    found = failure(crew)
-    assert (found.kind, found.exit_code) == ("crashed", 4)
 
 
 def test_one_bad_worker_among_good_ones_is_the_one_that_is_named(crew, tmp_path):

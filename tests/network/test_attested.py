@@ -68,16 +68,6 @@ def test_transports_share_by_what_they_sent_until_the_middleware_names_its_own()
     assert told(found) == {"tcp": (966, 1.0), "udp": (200, 0.0)}
 
 
-def test_what_stays_on_one_host_is_not_the_networks():
-    three = """nodes:
-      - {name: talker, host: robot, publishers: [{topic: t}]}
-      - {name: near, host: robot, subscriptions: [{topic: t}]}
-      - {name: far, host: base, subscriptions: [{topic: t}]}"""
-    sent = {"robot": document(1500, datagrams=10), "base": document(0)}
-    found = observed(received(2, 1, 10), received(3, 1, 10), workload=three, **sent)
-    assert told(found) == {"udp": (1500, 0.5), "other": (1000, 0.5)}
-
-
 def test_without_a_sampler_the_frame_log_counts():
     found = observed(received(2, 1, 10))
     found.network.frames = np.zeros(4, RECORD)

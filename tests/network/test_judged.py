@@ -1,6 +1,5 @@
 """What a probe and the frame log are held against: pure, on made-up observations."""
 
-import contextlib
 import json
 import marshal
 import re
@@ -14,14 +13,13 @@ from scipy import stats
 from rmwbench.campaign.record.tables import frames_columns
 from rmwbench.lab.network import netlink, plumbing
 from rmwbench.lab.network.emulation import _made_by
-from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, flows, judged
+from rmwbench.lab.network.network_probe import STOPPED, FlowArrivals, chance_bound, judged
 from rmwbench.lab.network.plumbing import NetworkBroken
 from rmwbench.lab.network.probe_program import BURST, SMALL
 from rmwbench.lab.network.promise import kept, lateness, woken
-from rmwbench.lab.network.switch import RECORD, Mark, Switch, log_records
+from rmwbench.lab.network.switch import RECORD, Mark, Switch
 from rmwbench.lab.sampling.sampler import merged
-from rmwbench.suite.network.link_trace import parsed
-from rmwbench.suite.network.network import Links, Network, NetworkChange
+from rmwbench.suite.network.network import NetworkChange
 from tests.network.laboratory import links
 
 NOTHING = {
@@ -76,11 +74,6 @@ def test_a_network_that_does_nothing_is_found_to_do_nothing():
     }
 
 
-def test_the_ring_crosses_every_direction_once():
-    ring = flows(links("{}", "[a, b, c]\n    subscribers: 2"))
-    assert [(flow.sender, flow.receiver) for flow in ring] == [("a", "b"), ("b", "c"), ("c", "a")]
-
-
 def test_loss_that_is_not_there_is_void():
     spec = "{links: {robot: {up: {loss: 0.2}}}}"
     rows, found = results(spec, seen(300), seen(300), robot_up={"frames": 300, "lost": 0})
@@ -123,13 +116,6 @@ def test_loss_that_nobody_asked_for_is_void_however_small():
     assert [one.void for one in found] == [True]
 
 
-def test_what_the_link_delivered_and_nobody_saw_is_a_finding():
-    _, found = results("{}", seen(), seen(missing=10))
-    assert [(one.void, one.machine) for one in found] == [(True, True)] and "vanished" in found[
-        0
-    ].text
-
-
 def test_a_probe_without_a_result_is_the_machines_fault():
     _, found = judged(links(), {"robot": seen()}, mark(), mark())
     assert found and all(one.void and one.machine for one in found)
@@ -161,13 +147,6 @@ def test_a_sender_that_is_not_faster_than_the_link_measures_nothing():
     assert found == [] and not any(row["probe"].startswith("network.rate") for row in rows)
 
 
-def test_no_burst_is_larger_than_the_queue():
-    (flow, _) = flows(links("{links: {robot: {up: {rate_mbps: 54, queue_frames: 40}}}}"))
-    assert flow.burst == 38
-    (flow, _) = flows(links("{links: {robot: {up: {rate_mbps: 54, queue_frames: 10}}}}"))
-    assert flow.burst == 0
-
-
 # --- chance ---
 
 
@@ -182,10 +161,6 @@ def test_the_bound_is_not_much_above_it():
     assert chance_bound(60, 300, 0.2) == 1
     assert chance_bound(30, 300, 0.2) < 1e-4 and chance_bound(0, 300, 0.2) < 1e-20
     assert chance_bound(0, 0, 0.2) == 1 and chance_bound(1, 10, 0.0) == 0
-
-
-def test_bursts_are_fewer_draws():
-    assert chance_bound(20, 300, 0.024, 0.8) > chance_bound(20, 300, 0.024)
 
 
 # --- promise ---
@@ -213,13 +188,6 @@ def test_lateness_is_of_delivered_frames_of_the_window():
     )
     assert lateness(frames, 50, 200) == {"p50": 7.0}
     assert lateness(frames, 0, 50) == {}
-
-
-def test_a_promise_that_was_kept_says_nothing():
-    assert (
-        kept(links(), document(), 0, {"p50": 20_000, "p99": 200_000}, {"robot": 0, "base": None})
-        == []
-    )
 
 
 @pytest.mark.parametrize(
@@ -272,11 +240,6 @@ def test_a_device_that_could_not_be_read_any_more_is_void():
     assert found.void and not found.machine and "device of robot could not be read" in found.text
     broken["devices"]["robot"]["read_errors"] = 0
     assert kept(links(), broken, 0, {}, {}) == []
-
-
-def test_a_device_that_was_down_as_asked_may_drop():
-    changing = links("{changes: [{at_s: 1, host: base, change: admin_down}]}")
-    assert kept(changing, document(), 0, {}, {"base": 2}) == []
 
 
 def test_realised_loss_is_checked_unless_the_spec_changed():
@@ -427,28 +390,6 @@ def test_a_link_that_has_something_else_in_force_is_found(says):
     opened(network)
     with pytest.raises(NetworkBroken, match=re.escape(says)):
         opened(network, SPOILT[says])
-
-
-def test_each_link_gets_its_own_trace_whatever_its_file_is_called():
-    lte, wifi = (parsed("up.csv", f"t_s,rate_mbps\n0,{rate}\n") for rate in (5, 500))
-    both = {"robot": {"up": {"trace": lte}}, "base": {"up": {"trace": wifi}}}
-    two = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
-    crew = Answering()
-    switch = Switch(crew, NoHosts(), two, 10)
-    # The answer of a link that gave both the first.
-    wrong = r"specs\.base\.up\.trace\.rows\.0\.1 is 5000000, expected 500000000"
-    with contextlib.closing(switch), pytest.raises(NetworkBroken, match=wrong):
-        switch.open(7)
-    given = {host: crew.asked["links"][host]["up"]["trace"]["fd"] for host in ("robot", "base")}
-    assert given["robot"] != given["base"]
-
-
-def test_the_log_has_room_for_more_than_the_data():
-    assert log_records(links(), [(1000, 320, 1)], 5) >= 3000
-    assert log_records(links(), [(10**9, 10**6, 10)], 5) <= 10**7
-    # 1 MB at 30 Hz for a minute over TCP: with small frames 3.44 million, and 1.72 that answer.
-    small = links("{links: {all: {both: {mtu_bytes: 576}}}}")
-    assert log_records(small, [(1800, 10**6, 1)], 60) >= 5_200_000
 
 
 def test_a_dump_that_says_something_else_is_found():

@@ -14,7 +14,7 @@ import pytest
 from rmwbench.analysis.stats.intervals import plain_t
 from tests.selfproof import proof
 
-pytestmark = [pytest.mark.timing, pytest.mark.smoke]
+pytestmark = pytest.mark.timing
 
 BLOCK_NS = 500_000
 PUBLISHER_BURN_NS, READER_BURN_NS = 300_000, 200_000

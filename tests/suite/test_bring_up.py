@@ -66,17 +66,6 @@ def test_a_workload_without_lifecycle_nodes_tells_workers_nothing():
     assert cell.create_command("a") == [{"name": "a", "endpoints": []}]
 
 
-def test_an_empty_node_that_joins_late_is_created_when_it_joins():
-    (cell,) = of("nodes: [{name: a}, {name: b, joins_s: 1}]", primary="rss")
-    assert cell.create_command("b") == [] and [change.node for change in cell.changes] == ["b"]
-
-
-@pytest.mark.parametrize("factor", ["bring_up.nodes: [2, 4]", "bring_up.service_timeout_s: [1, 5]"])
-def test_its_numbers_are_factors(factor):
-    found = of("bring_up: {nodes: 2}", more=f"factors: {{{factor}}}\n")
-    assert len(found) == 2 and managed_of(found[0]) != managed_of(found[1])
-
-
 @pytest.mark.parametrize(
     ("asked", "says"),
     [

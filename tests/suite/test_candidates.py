@@ -7,8 +7,6 @@ import pytest
 
 from rmwbench.campaign.plan.request import Planner, Request
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file import load
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.load import added, parse, plain
@@ -16,9 +14,6 @@ from rmwbench.suite.file.places import find, read, shipped_suites
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import INSTALLED, bare
 
-ARMS = Path(__file__).with_name("arms_of_suites.txt")
-"""Every shipped suite's arms. It changes where a suite's arms change, and with a candidate that
-joins a set."""
 SUITE = """\
 suite: mine
 title: two arms and what refers to them
@@ -66,11 +61,6 @@ def listed(suite: str) -> list[dict[str, Any]]:
     rest = text[begin:].split("\n")
     end = next(n for n, line in enumerate(rest[1:], start=1) if line and line[0] not in " #-")
     return plain("\n".join(rest[:end]), where=suite)["arms"]
-
-
-def test_every_shipped_suite_has_the_arms_it_had():
-    found = "".join(f"{name}: {', '.join(arms_of(name))}\n" for name in shipped_suites())
-    assert found == ARMS.read_text(encoding="utf-8")
 
 
 def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
@@ -137,11 +127,6 @@ def test_a_suite_names_candidates_and_sets():
         ("z", "block", "tuned"),
     ]
     assert made.arms[1].publish_mode == "sync"  # the candidate's own key stays
-
-
-def test_pairs_are_made_of_a_set():
-    found = arms(with_arms("{pairs: [{set: rmw_zenoh}, zenoh]}"))
-    assert len(found) == 9 and found[1] == "hiroz → rclcpp/rmw_zenoh_cpp"
 
 
 @pytest.mark.parametrize(
@@ -225,13 +210,6 @@ def test_an_unknown_name_on_the_command_line_is_one_error_with_the_nearest(choic
     assert fix in (error.fix or "")
 
 
-def test_a_candidate_that_is_another_arm_of_the_same_name_is_refused():
-    text = with_arms("{name: zenoh, middleware: zenoh, profile: tuned}")
-    error = failure(text, added=("zenoh",))
-    assert error.where == "--with" and "already" in error.what
-    assert "tuned" in (error.actual or "")
-
-
 def own_file(directory: Path, text: str) -> str:
     path = directory / "mine.yaml"
     path.write_text(text)
@@ -292,10 +270,6 @@ def test_a_mistake_in_a_file_of_candidates_has_its_line(tmp_path, text, line, wh
     assert what in caught.value.what
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path):
-    assert "cannot read" in failure(SUITE, candidates=(str(tmp_path / "none.yaml"),)).what
-
-
 def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_became(tmp_path):
     file = own_file(tmp_path, "candidates: [{name: mine, middleware: zenoh, profile: tuned}]\n")
     began = Planner(SUITE, "mine.yaml", Choice(added=(file,)))
@@ -305,17 +279,6 @@ def test_a_resumed_campaign_has_the_arms_it_began_with_whatever_the_candidates_b
     again = Planner(SUITE, "mine.yaml", Choice(written=request.written))
     assert again.chosen(request)[1] == before
     assert Planner(with_arms("{name: z, middleware: zenoh}"), "mine.yaml").written() is None
-
-
-def test_an_error_of_an_arm_that_no_line_names_points_to_the_arms():
-    assert load.line_of(SUITE, ("arms", 3, "options"), choice=Choice(added=("iceoryx2",))) == 3
-    assert load.line_of(SUITE, ("arms", 1)) == 5
-
-
-def test_excluding_an_arm_of_the_suite_still_excludes_it():
-    made = parse(SUITE, where="mine.yaml", choice=Choice(added=("iceoryx2",)))
-    found = [(cell.arm.name, cell.factors["message"]) for cell in cells(made)]
-    assert ("zenoh", "Array1k") not in found and ("zenoh", "Array4k") in found
 
 
 def test_an_arm_of_the_suites_own_that_is_in_a_set_comes_and_goes_with_it():

@@ -1,17 +1,13 @@
 """From files to cells: topology, numbering, counts, capacities, factors."""
 
 import json
-from typing import Annotated
 
 import pytest
-from pydantic import Field
 
 from rmwbench.suite import factors
-from rmwbench.suite.arm import Arm
 from rmwbench.suite.cells import cells, comparisons
 from rmwbench.suite.file.load import load
 from rmwbench.suite.file.places import shipped_suites
-from rmwbench.suite.suite import Suite
 from rmwbench.suite.workload.endpoints import RECEIVED, SENT
 from rmwbench.suite.workload.workload import Workload
 
@@ -179,14 +175,6 @@ def test_exclusions_remove_exactly_what_they_name():
     ]
 
 
-def test_an_excluded_contradiction_is_not_an_error():
-    crossed = "factors:\n  depth: [1, 10]\n  history: [keep_last, keep_all]\n"
-    found = error(more=crossed)
-    assert found.where == "f.yaml:14" and "depth" in found.what
-    rules = "exclude:\n  - {depth: 1, history: keep_all}\n  - {depth: 10, history: keep_all}\n"
-    assert len(cells(suite(more=crossed + rules))) == 4
-
-
 @pytest.mark.parametrize(
     ("more", "line", "words"),
     [
@@ -216,98 +204,12 @@ def test_a_factor_that_changes_nothing_is_refused():
     assert "changes nothing" in found.what
 
 
-def test_a_rate_factor_keeps_the_kind_of_arrival():
-    found = cells(
-        suite(
-            ("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}"),
-            more="factors: {rate_hz: [100, 200]}\n",
-        )
-    )
-    assert [asked(c, "talker")[1]["arrival"]["rate_hz"] for c in found if c.arm.name == "a"] == [
-        100,
-        200,
-    ]
-    assert {asked(c, "talker")[1]["arrival"]["kind"] for c in found} == {"poisson"}
-
-
-def test_saturation_has_no_number_of_messages_to_rely_on():
-    cell = only_cell(("rate_hz: 1000", "arrival: {kind: saturation, limit: 5000}\n    relays: 1"))
-    assert cell.saturating
-    assert cell.endpoints[-1].capacity == 5000 * 1.5 + 256
-
-
 @pytest.mark.parametrize("name", shipped_suites())
 def test_shipped_suites_load_and_explain_themselves(name):
     loaded = load(name)
     assert cells(loaded)
     for workload in loaded.workloads:
         assert workload.title and workload.description
-
-
-def test_quick_is_the_suite_of_the_readme():
-    loaded = load("quick")
-    found = cells(loaded)
-    assert len(found) == 45
-    assert (loaded.blocks.minimum, loaded.blocks.maximum, loaded.blocks.within_s) == (5, 20, 320)
-    assert {c.workload.name: c.steady_messages for c in found} == {
-        "imu": 250,
-        "camera": 21,
-        "pointcloud": 21,
-    }
-    assert {c.workload.name: c.endpoints[0].type.payload_bytes for c in found} == {
-        "imu": 320,
-        "camera": 6_220_800,
-        "pointcloud": 524_288,
-    }
-    assert [arm.name for arm in loaded.arms if arm.is_floor] == [
-        "floor futex",
-        "floor loan",
-    ]
-    qos = {json.dumps(e.qos.wire()) for c in found for e in c.endpoints}
-    assert [json.loads(one) for one in qos] == [
-        {"reliability": "reliable", "durability": "volatile", "history": "keep_last", "depth": 10}
-    ]
-    assert {e.touch for c in found for e in c.endpoints} == {"all"}
-    assert all(len(c.processes) == 2 for c in found)
-
-
-class Humming(Workload):
-    """A workload with a key more, as a change of this project would add it."""
-
-    hum_hz: float = 0.0
-
-
-class Polite(Arm):
-    polite: bool = False
-
-
-class Widened(Suite):
-    workloads: Annotated[tuple[Humming, ...], Field(strict=False)]
-    arms: Annotated[tuple[Polite, ...], Field(strict=False)]
-
-
-def widened(hum_hz=0.0, polite=False, factors=None):
-    """The suite of these tests with values for the new keys."""
-    given = suite(more="timeline: {steady_s: 2.0}\n").model_dump(exclude_unset=True, by_alias=True)
-    for workload in given["workloads"]:
-        workload["hum_hz"] = hum_hz
-    for arm in given["arms"]:
-        arm["polite"] = polite
-    return Widened.model_validate({**given, "factors": factors or {}})
-
-
-def test_a_new_key_is_kept_in_the_bundle_and_leaves_older_definitions_as_they_were():
-    before = cells(suite(more="timeline: {steady_s: 2.0}\n"))[0].definition()
-    assert cells(widened())[0].definition() == before
-    changed = cells(widened(hum_hz=50.0, polite=True))[0].definition()
-    assert changed["workload"] == before["workload"] | {"hum_hz": 50.0}
-    assert changed["arm"] == before["arm"] | {"polite": True}
-
-
-def test_a_factor_that_is_a_new_key_makes_cells_differ(monkeypatch):
-    monkeypatch.setattr(factors, "WORKLOAD_FACTORS", (*factors.WORKLOAD_FACTORS, "hum_hz"))
-    found = cells(widened(factors={"hum_hz": [50.0, 60.0]}))
-    assert [cell.workload.hum_hz for cell in found if cell.arm.name == "a"] == [50.0, 60.0]
 
 
 def test_every_key_of_a_workload_is_a_factor_unless_it_is_said_not_to_be():

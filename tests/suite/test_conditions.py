@@ -48,13 +48,6 @@ def test_as_factors_they_cross():
     ]  # fmt: skip
 
 
-def test_a_cell_stores_them():
-    (cell, *_) = cells(
-        parse(SUITE.format(arm=", wait: poll", workload=", background: membw", more=""), where="m")
-    )
-    assert cell.definition()["conditions"] == {"background": "membw", "host_idle": "as_found"}
-
-
 def test_every_level_is_known():
     for level in BACKGROUNDS:
         assert conditions(arm=", wait: poll", workload=f", background: {level}")[0][1] == level

@@ -6,10 +6,7 @@ import re
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import load
 from rmwbench.suite.network.backend import lacking
-from rmwbench.suite.network.network_words import told
 from rmwbench.suite.placement import placed
 from tests.network.laboratory import cell, links
 
@@ -51,15 +48,6 @@ def test_a_network_without_it_says_nothing_of_it():
     assert alone.all_hosts == alone.hosts and "cross_traffic" not in alone.definition()["network"]
 
 
-def test_it_is_told_in_words():
-    lines = told(
-        made(
-            "[{from: server, to: tv, flows: 3, piece_mb: 2, every_s: 4, congestion_control: bbr}]"
-        ).links
-    )
-    assert "cross traffic: 3 flows of TCP from server to tv, 2 MB every 4 s in each, bbr" in lines
-
-
 @pytest.mark.parametrize(
     ("traffic", "what"),
     [
@@ -96,22 +84,6 @@ def test_machines_have_no_hosts_for_it():
         placed([made()], "--place")
 
 
-def test_the_suite_holds_the_same_robot_against_itself_alone():
-    found = {one.workload.name: one for one in cells(load("degraded/wifi-traffic"))}
-    assert not found["alone"].links.others
-    for name in ("beside_downloads", "beside_video"):
-        assert found[name].workload.against == "alone" and found[name].links.others == (
-            "server",
-            "laptop",
-        )
-        assert [e.wire(found[name].arm, 0) for e in found[name].endpoints] == [
-            e.wire(found[name].arm, 0) for e in found["alone"].endpoints
-        ]
-        for host in ("robot", "laptop"):
-            assert found[name].links.network.up(host).medium == "wifi"
-        assert found[name].links.network.down("server").medium is None
-
-
 # --- policers ---
 
 
@@ -137,13 +109,6 @@ def police(text: str) -> dict:
 )
 def test_a_policer_is_in_the_units_of_the_link(text, wire):
     assert police(text) == wire
-
-
-def test_a_policer_is_told_in_words():
-    lines = told(policed("{packets_per_s: 500, burst_packets: 100, protocol: udp}"))
-    assert any(
-        "UDP above 500 packets/s and 100 at once dropped, flow by flow" in line for line in lines
-    ), lines
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.workload.camera import PixelFormat, element, frame_format
+from rmwbench.suite.workload.camera import PixelFormat, frame_format
 
 from . import suite_text
 
@@ -36,23 +36,6 @@ def test_the_format_is_that_of_type_and_rate():
     found = frame_format(end.frames, end.type, end.arrival)
     assert found == PixelFormat(1280, 720, Fraction(60000, 1001))
     assert found.frame_bytes == end.type.payload_bytes == 2764800
-
-
-def test_another_element_is_another_source():
-    first, second = cells_of(
-        factors="factors: {frames: [gstreamer, gstreamer videotestsrc pattern=snow]}"
-    )
-    assert element(publisher(first).frames) == "videotestsrc pattern=smpte"
-    assert element(publisher(second).frames) == "videotestsrc pattern=snow"
-
-
-def test_what_is_drawn_here_has_rows_of_any_width():
-    photo, rendered = cells_of("Image(641x480)", factors="factors: {frames: [photo, rendered]}")
-    assert [publisher(cell).frames for cell in (photo, rendered)] == ["photo", "rendered"]
-    assert (
-        frame_format("photo", publisher(photo).type, publisher(photo).arrival).frame_bytes
-        == 3 * 641 * 480
-    )
 
 
 def test_of_a_mixed_graph_the_workloads_source_is_for_its_images_alone():

@@ -131,12 +131,6 @@ def test_a_process_that_holds_several_nodes_dies_as_a_whole():
     assert "process `p` is killed as a whole" in found.what and found.where == "f.yaml:17"
 
 
-def test_who_never_meets_is_not_a_peer():
-    leaver = "{name: c, publishers: [{topic: x}], leaves_s: 0.3}"
-    cell = only_cell(nodes(TALKER, leaver, "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}"))
-    assert of(cell, "d")[0].peers == (1,) and of(cell, "c")[0].peers == ()
-
-
 def test_who_joins_together_is_there_for_each_other():
     late = [
         "{name: c, publishers: [{topic: x}], joins_s: 0.3}",
@@ -162,25 +156,6 @@ def test_a_graph_deals_topics_and_processes_out_in_turn():
     assert len(writers) == 10 and all(e.node != writers[e.topic] for e in cell.endpoints if e.reads)
     assert {len(of(cell, f"node_{n}")) for n in range(1, 6)} == {6}
     assert all(len(e.peers) == (2 if e.kind == "publisher" else 1) for e in cell.endpoints)
-
-
-def test_a_graph_of_two_hundred_nodes_is_laid_out_at_once():
-    cell = only_cell(graph("{nodes: 200}"))
-    assert len(cell.endpoints) == 400 and len(cell.processes) == 200
-    assert all(e.peers for e in cell.endpoints)
-
-
-def test_the_size_of_a_graph_is_a_factor():
-    slow = ("rate_hz: 1000", "rate_hz: 100")
-    found = cells(suite(slow, graph("{nodes: 2}"), more="factors: {graph.nodes: [2, 4, 8]}\n"))
-    assert sorted({len(cell.endpoints) for cell in found}) == [4, 8, 16]
-
-
-def test_a_storm_is_everybody_at_once_and_stagger_spreads_it():
-    storm = only_cell(graph("{nodes: 3, joins_s: 0.1}"))
-    assert {c.at_s for c in storm.changes} == {0.1} and storm.pairs == {}
-    spread = only_cell(graph("{nodes: 3, joins_s: 0.1, stagger_s: 0.1}"))
-    assert [c.at_s for c in spread.changes] == [0.1, 0.2, 0.3]
 
 
 @pytest.mark.parametrize(

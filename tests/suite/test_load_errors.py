@@ -5,7 +5,6 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.file.load import load, parse
-from rmwbench.suite.file.places import find
 
 from .suite_text import GOOD, edited, error, nodes, suite
 
@@ -210,14 +209,6 @@ def test_an_unknown_suite_suggests_the_nearest():
     assert "`quick`" in caught.value.fix
 
 
-def test_a_path_without_suffix_says_how_suite_files_are_named(tmp_path):
-    path = tmp_path / "mine"
-    path.write_text(GOOD)
-    with pytest.raises(UserError) as caught:
-        find(str(path))
-    assert ".yaml" in caught.value.fix
-
-
 @pytest.mark.parametrize("kind", ["missing", "directory", "binary"])
 def test_an_unreadable_file_is_a_user_error(tmp_path, kind):
     path = tmp_path / "mine.yaml"
@@ -234,13 +225,6 @@ def test_a_profile_file_is_read_relative_to_the_suite(tmp_path):
     (tmp_path / "suite.yaml").write_text(edited(("zenoh}", "cyclonedds, profile: mine.xml}")))
     profile = load(str(tmp_path / "suite.yaml")).arms[1].profile
     assert profile.definition() == {"name": "mine", "format": "xml", "text": "<CycloneDDS/>"}
-
-
-def test_middlewares_that_were_found_are_known_besides_the_shipped_ones():
-    text = edited(("zenoh}", "mine}"))
-    with pytest.raises(UserError):
-        parse(text, where="f.yaml")
-    assert parse(text, where="f.yaml", middlewares=["mine"]).arms[1].middleware == "mine"
 
 
 def test_a_wrong_value_that_came_by_a_merge_is_told_at_the_entry_that_merges_it():

@@ -62,14 +62,6 @@ def test_lists_are_factors_and_single_values_hold_everywhere(indent):
     assert len(cells(suite)) == 2 * 3 * 3 * 2 * len(suite.arms)
 
 
-def test_a_second_value_of_a_quality_makes_it_a_factor():
-    suite = read(
-        configuration(history_depth=[1, 100], process_mode=["inter-process", "intra-process"])
-    )
-    assert suite.factors["depth"] == (1, 100) and suite.factors["processes"] == ("per_node", "one")
-    assert {cell.workload.qos.depth for cell in cells(suite)} == {1, 100}
-
-
 def test_within_one_process_the_arms_are_those_of_the_other_matrix():
     suite = read(
         configuration(
@@ -78,13 +70,6 @@ def test_within_one_process_the_arms_are_those_of_the_other_matrix():
     )
     assert suite.arms == load("fastdds-2021/intraprocess").arms
     assert suite.workloads[0].processes == "one"
-
-
-def test_the_short_version_has_the_two_lowest_rates_and_numbers_of_subscriptions():
-    whole, short = read(configuration()), read(configuration(), shortened=True)
-    assert (short.factors["rate_hz"], short.factors["subscribers"]) == ((20, 30), (2, 4))
-    assert short.factors["message"] == whole.factors["message"]
-    assert short.timeline.steady_s < 5 < whole.timeline.steady_s
 
 
 @pytest.mark.parametrize(
@@ -130,16 +115,6 @@ def test_what_no_arm_does_is_one_error_at_its_line(changes, key, words):
     mark = '"HERE"' if isinstance(inside, list) else f'"{key[-1]}":'
     (line,) = [number for number, found in enumerate(lines, 1) if mark in found]
     assert caught.value.where == f"m.json:{line}"
-
-
-@pytest.mark.parametrize(
-    "key", ["rates", "topics", "process_mode", "communication", "roundtrip_mode"]
-)
-def test_a_missing_list_is_named(key):
-    document = configuration()
-    del document[key]
-    with pytest.raises(UserError, match=f"missing key `{key}`"):
-        read(document)
 
 
 @pytest.mark.parametrize("text", ["{}", "[1, 2]", '{"rates": [1]}', "3"])

@@ -5,7 +5,7 @@ import struct
 import pytest
 
 from rmwbench.suite.fault import Fault
-from rmwbench.suite.workload.message_type import message_type, message_type_names
+from rmwbench.suite.workload.message_type import message_type
 from rmwbench.suite.workload.sensor_types import CdrLayout
 
 KIB, MIB = 1024, 1024 * 1024
@@ -45,19 +45,6 @@ def test_sizes_are_the_published_ones(name):
     found = message_type(name)
     assert (found.payload_bytes, found.cdr_bytes) == PUBLISHED[name]
     assert found.cdr_prefix[:4] == bytes([0, 1, 0, 0])
-
-
-def test_every_named_type_is_in_the_table():
-    assert set(message_type_names()) == {*PUBLISHED, "Imu"}
-
-
-@pytest.mark.parametrize("payload_bytes", [64, 65, 320, 1 << 20])
-def test_bytes_is_a_multi_array_without_dimensions(payload_bytes):
-    found = message_type(f"Bytes({payload_bytes})")
-    encapsulation, dimensions, data_offset, length = struct.unpack("<4sIII", found.cdr_prefix)
-    assert (encapsulation, dimensions, data_offset, length) == (b"\0\1\0\0", 0, 0, payload_bytes)
-    assert found.ros_type == "std_msgs/msg/UInt8MultiArray"
-    assert found.cdr_suffix == b""
 
 
 def test_image_prefix_reads_back_as_an_image():

@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.link_trace import parsed
-from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Links, Network
+from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 
 SUITE = """\
@@ -92,11 +92,6 @@ def test_a_rate_at_the_nic_is_the_hosts_and_not_the_links():
     assert found["links"]["robot"]["down"] == {"rate_bps": 20_000_000, "queue_frames": 50}
 
 
-def test_jitter_without_memory_is_independent():
-    found = network("{links: {all: {up: {jitter_ms: 2, jitter_correlation_ms: 0}}}}")
-    assert found["links"]["base"]["up"]["jitter"] == {"kind": "independent", "sd_ns": 2_000_000}
-
-
 @pytest.mark.parametrize(("rate", "quantum"), [(200, 0), (201, 100_000)])
 def test_fast_links_deliver_in_batches(rate, quantum):
     assert network(f"{{links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"] == quantum
@@ -104,32 +99,6 @@ def test_fast_links_deliver_in_batches(rate, quantum):
         network(f"{{quantum_us: 7, links: {{all: {{both: {{rate_mbps: {rate}}}}}}}}}")["quantum_ns"]
         == 7000
     )
-
-
-def test_a_link_that_becomes_fast_delivers_in_batches_too():
-    becomes = "{at_s: 0.2, host: robot, up: {rate_mbps: 1000}}"
-    assert network(f"{{changes: [{becomes}]}}")["quantum_ns"] == 100_000
-
-
-@pytest.mark.parametrize(
-    ("text", "rate_bps", "quantum_ns"),
-    [
-        ("t_s,rate_mbps\n0,5\n1,300\n2,20\n", 300_000_000, 100_000),
-        ("t_s,delay_ms\n0,5\n", 0, 0),
-        ("\n".join(str(ms) for ms in range(1, 101)), 12_032_000, 0),
-        ("\n".join(str(1 + k // 20) for k in range(200)), 240_640_000, 100_000),
-    ],
-)
-def test_a_trace_that_is_fast_delivers_in_batches_too(text, rate_bps, quantum_ns):
-    trace = parsed("t", text)
-    both = {"robot": {"both": {"trace": trace}}}
-    links = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
-    assert (trace.largest_rate_bps, links.quantum_ns) == (rate_bps, quantum_ns)
-
-
-def test_a_network_may_stand_in_the_workload():
-    (cell,) = made(f"{TWO}\n    network: {{links: {{robot: {{up: {{loss: 0.5}}}}}}}}")
-    assert cell.links.network.up("robot").loss.mean == 0.5
 
 
 # --- hosts ---
@@ -153,14 +122,6 @@ def hosts_of(workload: str) -> list[str]:
 )
 def test_a_shorthand_is_dealt_out_to_hosts(shape, places):
     assert hosts_of(shape) == places
-
-
-def test_a_service_is_on_the_first_host():
-    text = SUITE.replace("message: Bytes(100)", "request: Bytes(64)\n    reply: Bytes(64)")
-    text = text.format(workload="clients: 3\n    hosts: [a, b, c]", more="")
-    (cell,) = cells(parse(text, where="net.yaml"))
-    assert [node.host for node in cell.workload.written_out] == ["a", "b", "c", "b"]
-    assert cell.hosts == ("a", "b", "c") and cell.daemons_host == "a"
 
 
 # --- what is refused ---
@@ -373,35 +334,6 @@ def test_a_mistake_in_a_spec_has_its_line(spec, what):
     assert what in found.what and found.where == "net.yaml:15", found
 
 
-def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
-    links = "networks:\n  thin:\n    links: {robot: {down: {rate_mbps: 5, bottleneck: nic}}}"
-    assert "does not pass its own device" in refused(f"{TWO}\n    network: thin", links).what
-    found = in_network("changes: [{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic}}]")
-    assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
-
-
-def test_a_device_of_a_host_knows_no_priority():
-    nic = "links: {all: {both: {rate_mbps: 5, bottleneck: nic}}}"
-    text = f"networks:\n  thin:\n    {nic}\n    priority: [{{dscp: 46}}]"
-    found = refused(f"{TWO}\n    network: thin", text)
-    assert "knows no `priority`" in found.what and found.where == "net.yaml:14"
-    path = text.replace("bottleneck: nic", "bottleneck: path")
-    assert made(f"{TWO}\n    network: thin", path)
-
-
-def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
-    first = "{robot: {up: {rate_mbps: 20, bottleneck: nic}}}"
-    change = "{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic, queue_ms: 50}}"
-    text = f"networks:\n  thin:\n    links: {first}\n    changes: [{change}]"
-    found = refused(f"{TWO}\n    network: thin", text)
-    assert "cannot count something else" in found.what and found.actual == "bytes"
-
-
-def test_percent_is_answered_with_the_chance():
-    found = refused(f"{TWO}\n    network: {{links: {{all: {{both: {{loss: 10}}}}}}}}")
-    assert found.fix == "0.1 for 10 %" and found.where == "net.yaml:10"
-
-
 # --- factors ---
 
 
@@ -460,13 +392,6 @@ def test_a_factor_of_a_network_that_is_not_there_changes_nothing_and_is_refused(
     assert "did you mean `network.loss`?" in refused(TWO, "factors: {network.los: [0.1]}").fix
 
 
-def test_a_level_that_does_not_fit_is_told_at_the_level():
-    more = "networks: {n: {media: {m: {rate_mbps: 9}}, links: {all: {both: {medium: m}}}}}\n"
-    more += "factors:\n  network.rate_mbps:\n    - 5"
-    error = refused(f"{TWO}\n    network: n", more)
-    assert "no `rate_mbps` of its own" in error.what and error.where == "net.yaml:14"
-
-
 # --- laws ---
 
 
@@ -474,11 +399,6 @@ def test_a_level_that_does_not_fit_is_told_at_the_level():
 def test_the_mean_loss_of_bursts_lies_between_that_of_its_states(p, r, good, bad):
     law = GilbertElliott(kind="gilbert_elliott", p=p, r=r, good=good, bad=bad)
     assert good - 1e-9 <= law.mean <= bad + 1e-9 and 0 <= law.correlation <= 1
-
-
-def test_bursts_of_five_are_as_correlated_as_theory_has_them():
-    law = GilbertElliott(kind="gilbert_elliott", p=0.005, r=0.2)
-    assert law.mean == pytest.approx(0.005 / 0.205) and law.correlation == pytest.approx(1 - 0.205)
 
 
 @given(st.floats(0.001, 1e4), st.floats(0, 1e4))
@@ -489,13 +409,6 @@ def test_units_lose_nothing(rate, delay):
 
 
 # --- traces ---
-
-
-def test_our_own_traces_leave_what_is_empty():
-    trace = parsed("t.csv", "t_s,rate_mbps,delay_ms,loss\n0,54,,0\n1.5,,20,\n")
-    assert trace.rows == ((0, 54_000_000, None, 0.0), (1_500_000_000, None, 20_000_000, None))
-    assert trace.wire()["repeat"] is True
-    assert parsed("t.csv", "t_s,delay_ms\n0,1\n").rows == ((0, None, 1_000_000, None),)
 
 
 def test_mahimahi_is_a_time_per_line():
@@ -530,19 +443,6 @@ def test_a_trace_is_found_beside_the_suite_and_its_text_stays_out_of_the_cell(tm
     found = cell.definition()["network"]["links"]["robot"]["up"]["trace"]
     (sha256,) = cell.links.traces
     assert found == {"file": "walk.csv", "sha256": sha256, "lines": 2}
-
-
-def test_two_traces_of_one_name_stay_two(tmp_path):
-    for place, rates in (("lte", "5"), ("wifi", "500")):
-        (tmp_path / place).mkdir()
-        (tmp_path / place / "up.csv").write_text(f"t_s,rate_mbps\n0,{rates}\n")
-    network = "{links: {robot: {up: {trace: lte/up.csv}}, base: {up: {trace: wifi/up.csv}}}}"
-    text = SUITE.format(workload=f"{TWO}\n    network: thin", more=f"networks: {{thin: {network}}}")
-    (cell,) = cells(parse(text, where="net.yaml", directory=tmp_path))
-    assert [trace.rows[0][1] for trace in cell.links.traces.values()] == [5_000_000, 500_000_000]
-    for host in ("robot", "base"):
-        trace = cell.links.spec(host, "up").trace
-        assert cell.links.traces[trace.sha256] == trace
 
 
 def test_the_page_lists_the_vocabulary():

@@ -1,14 +1,10 @@
 """`outcomes:` of a suite file: limits with units, mistakes with their line, and the plan's words
 for them."""
 
-from dataclasses import replace
-
 import pytest
 
-from rmwbench.analysis.verdicts.limit_outcomes import AtMost, NothingArrives, of_arm
-from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.file.load import parse
 from rmwbench.suite.limits import Limits
-from tests.analysis.test_outcomes import arm, interval
 
 from .suite_text import edited, error, suite
 
@@ -106,33 +102,3 @@ def test_a_short_version_may_have_limits_that_its_trials_can_tell():
     short = parse(text, where="f.yaml", shortened=True)
     assert short.outcomes == Limits(acceptable={"undelivered": 0.05})
     assert parse(text, where="f.yaml").outcomes.acceptable["undelivered"] == 0.01
-
-
-OF_LOSSY_LINKS = {"undelivered": 0.01, "service_latency_p50_ms": 30}
-
-
-def test_the_suite_of_lossy_links_says_what_is_acceptable():
-    assert load("degraded/lossy").outcomes.acceptable == OF_LOSSY_LINKS
-
-
-@pytest.mark.parametrize("name", ["galactic-2020/mininet", "galactic-2020/mininet-one-way"])
-def test_where_discovery_counts_it_has_the_limit_of_the_loss(name):
-    """Theirs is of all that was sent, and `undelivered` begins at the match."""
-    for shortened in (False, True):
-        suite = load(name, shortened=shortened)
-        window_s = suite.timeline.steady_s
-        acceptable = suite.outcomes.acceptable
-        assert acceptable["late_match_time_ms"] == 1e3 * window_s * acceptable["undelivered"]
-        assert acceptable.keys() == {*OF_LOSSY_LINKS, "late_match_time_ms"}
-    assert load(name).outcomes.acceptable.items() >= OF_LOSSY_LINKS.items()
-
-
-@pytest.mark.parametrize(("match_ms", "outcome"), [(100.0, "meets"), (300.0, "misses")])
-def test_a_reader_that_matches_late_misses_mininets_limits(match_ms, outcome):
-    """0.3 of 15 s are 2 % of what was sent, though nothing is lost from the match on."""
-    limits = load("galactic-2020/mininet").outcomes.document()
-    found = arm(lost=(0.0, 0.0))
-    late = {"late_match_time": interval(0.95e6 * match_ms, 1.05e6 * match_ms)}
-    found = replace(found, metrics={**found.metrics, **late})
-    acceptable = [AtMost(**one) for one in limits["acceptable"]]
-    assert of_arm(acceptable, NothingArrives(**limits["none"]), found, 5).outcome == outcome

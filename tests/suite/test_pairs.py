@@ -3,9 +3,8 @@
 import pytest
 
 from rmwbench.suite.cells import cells
-from rmwbench.suite.file.load import line_of
 
-from .suite_text import edited, error, suite
+from .suite_text import error, suite
 
 LAST = "  - {name: b, middleware: zenoh}\n"
 
@@ -28,29 +27,6 @@ def test_an_override_takes_the_processes_it_names():
     }
     assert cell.mixed and cell.middlewares == ("zenoh", "fastdds")
     assert not cells(loaded)[0].mixed
-
-
-def test_without_another_middleware_an_override_keeps_what_it_does_not_say():
-    arm = (
-        "{name: b, middleware: zenoh, profile: tuned, options: {a: 1}, processes: {listener: "
-        "{modes: {threads: 2}}}}"
-    )
-    side = cells(suite(with_arm(arm)))[1].sides["listener"]
-    assert (side.middleware, side.profile.name, side.options, side.modes) == (
-        "zenoh",
-        "tuned",
-        {"a": 1},
-        {"threads": 2},
-    )
-
-
-def test_an_exact_name_comes_before_the_name_without_number():
-    arm = (
-        "{name: b, middleware: zenoh, processes: {listener: {middleware: fastdds}, listener_2: "
-        "{middleware: floor}}}"
-    )
-    cell = cells(suite(with_arm(arm), ("rate_hz: 1000", "rate_hz: 1000\n    subscribers: 2")))[1]
-    assert [side.middleware for side in cell.sides.values()] == ["zenoh", "fastdds", "floor"]
 
 
 def test_pairs_are_every_ordered_pair_with_what_belongs_to_each():
@@ -103,16 +79,6 @@ def test_the_second_of_a_pair_serves():
     assert {name: side.middleware for name, side in sides.items()} == {
         "service": "fastdds", "client_1": "cyclonedds", "client_2": "cyclonedds",
     }  # fmt: skip
-
-
-def test_arms_behind_pairs_keep_their_lines():
-    text = edited(
-        with_arm("{pairs: [floor, zenoh]}\n  - {name: c, middleware: zenoh, options: {a: 1}}")
-    )
-    assert line_of(text, ("arms", 1)) == line_of(text, ("arms", 4, "processes")) == 6
-    assert line_of(text, ("arms", 5, "options", "a")) == 7
-    found = error(with_arm("{pairs: [floor, zenoh]}\n  - {name: c, middleware: zenho}"))
-    assert found.where == "f.yaml:7" and "`zenho`" in found.what
 
 
 def test_names_of_an_installed_ros_are_known_whatever_it_brings():

@@ -20,7 +20,6 @@ from rmwbench.campaign.plan.plan import make_plan
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.campaign.trial.outcome import Order
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import SHARED, HostKind
 from rmwbench.suite.cells import cells
 
 from .suite_text import one_arm
@@ -114,11 +113,6 @@ def test_what_contradicts_itself_is_refused_at_its_line(asked, more, what, line)
     assert f"f.yaml:{line}" in str(refused.value)
 
 
-def test_a_process_of_the_workload_has_another_name_than_rosbag2s():
-    with pytest.raises(UserError, match="a process of the workload is called `recorder`"):
-        cells(suite(cameras=CAMERAS.replace("name: eyes", "name: recorder")))
-
-
 def reason_of(cell, *kind):
     return described([cell], {}, *kind).get(cell.number)
 
@@ -142,20 +136,9 @@ def test_without_rosbag2_a_cell_is_not_supported_and_says_what_brings_it(tmp_pat
     assert process.find().executable == program
 
 
-def test_a_recorder_joins_no_robots_domain():
-    assert "namespaces alone" in reason_of(cell_of(), HostKind(SHARED, "denied"))
-
-
 def planned(asked):
     made = suite(asked)
     return make_plan(made, cells(made), seed=1)
-
-
-def test_a_plan_counts_the_largest_bag_and_every_one_that_is_kept():
-    (cell,) = planned("{place: disk}").cells
-    assert plan.disk_bytes(planned("{place: disk}")) == bag_bytes(cell) > recorded_bytes(cell)
-    assert plan.disk_bytes(planned("{place: disk, keep: true}")) == 2 * bag_bytes(cell)
-    assert plan.disk_bytes(planned("{place: tmpfs}")) == 0
 
 
 def test_a_disk_without_room_for_the_bag_is_refused(tmp_path, monkeypatch):
@@ -189,12 +172,6 @@ def test_a_bag_on_a_disk_is_deleted_unless_it_is_to_be_kept(tmp_path, asked, lef
     assert [path.read_bytes() for path in tmp_path.glob("*/*.mcap")] == [b"a bag"] * len(left)
 
 
-def test_what_a_killed_campaign_was_recording_makes_way(tmp_path):
-    order = order_of("{place: disk}", tmp_path)
-    (recording._make_directory(order) / "rest").write_bytes(b"old")
-    assert list(recording._make_directory(order).iterdir()) == []
-
-
 def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
     tmp_path, monkeypatch
 ):
@@ -206,13 +183,3 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
     with pytest.raises(RecorderBroken, match=r"MiB free, and its bag may take 1\d+ MiB"):
         recording._make_directory(order)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
-    made = planned("{place: tmpfs}")
-    room = 4 * bag_bytes(made.cells[0])
-    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room - 8)
-    with pytest.raises(UserError, match="does not fit into memory"):
-        preflight.check_memory(made)
-    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room)
-    plan.check_memory(made)

@@ -9,7 +9,7 @@ from rmwbench.beside.recorder import bag
 from rmwbench.beside.recorder.account import Recording
 from rmwbench.beside.recorder.bag import Kept, Metadata, identity
 from rmwbench.beside.recorder.log import parse
-from rmwbench.beside.recorder.process import variables, version_of
+from rmwbench.beside.recorder.process import variables
 from tests.support import made_bag
 from tests.support.made_bag import NONCE, PROBE, WARMUP, message
 
@@ -29,13 +29,6 @@ def test_a_message_says_whose_it_is_wherever_its_header_lies():
     assert identity(b"RMWB" + bytes(10) + message(1, 0), NONCE) == (1, 0, 2), (
         "its first bytes alone are not a header"
     )
-
-
-@pytest.mark.parametrize(
-    "data", [b"", b"RMWB", bytes(1000), message(1, 1, nonce=5), message(1, 1)[:100]]
-)
-def test_what_is_not_a_message_of_the_trial_has_no_identity(data):
-    assert identity(data, NONCE) is None
 
 
 def test_a_changed_bit_of_a_header_is_not_a_message_of_the_trial():
@@ -75,11 +68,6 @@ def test_of_a_file_that_was_not_finished_everything_before_its_end_counts(tmp_pa
     assert kept.damaged and kept.damaged.startswith("bag_0.mcap: ")
 
 
-def test_an_empty_directory_holds_no_messages(tmp_path):
-    assert bag.read(tmp_path, NONCE) == Kept()
-    assert bag.metadata(tmp_path, cached=True) is None
-
-
 def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path):
     made_bag.metadata(tmp_path, handed=90, reached=97)
     assert bag.metadata(tmp_path, cached=True) == Metadata({"/image_1": 90}, 97)
@@ -88,25 +76,11 @@ def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path)
     )
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "a: [", "rosbag2_bagfile_information: 3", "rosbag2_bagfile_information: {files: []}"],
-)
-def test_metadata_of_another_kind_is_none(tmp_path, text):
-    (tmp_path / "metadata.yaml").write_text(text)
-    assert bag.metadata(tmp_path, cached=True) is None
-
-
 def test_rosbag2_says_what_its_cache_and_its_rmw_lost():
     found = parse(SUBSCRIBED + CACHE + STOPPED + TRANSPORT, JAZZY)
     assert found.subscribed == {"/image_1"}
     assert found.cache_lost == {"/image_1": 17, "/image_2": 4}
     assert (found.stopped, found.transport_lost, found.unflushed) == (True, 5, 0)
-
-
-def test_a_split_bag_tells_its_cache_twice_and_the_last_word_counts():
-    first = CACHE.replace("17", "3").replace("21", "7")
-    assert parse(first + CACHE + STOPPED, JAZZY).cache_lost == {"/image_1": 17, "/image_2": 4}
 
 
 def test_no_word_of_a_loss_is_zero_only_where_the_recorder_ended_in_order():
@@ -173,12 +147,3 @@ def test_the_recorder_gets_the_variables_that_a_worker_beside_it_says_it_set():
         "RMW_IMPLEMENTATION": "rmw_fastrtps_cpp",
         "FASTRTPS_DEFAULT_PROFILES_FILE": "/tmp/a.xml",
     }
-
-
-def test_a_version_is_read_from_the_package_and_absent_without_one(tmp_path):
-    (tmp_path / "share" / "p").mkdir(parents=True)
-    (tmp_path / "share" / "p" / "package.xml").write_text(
-        '<package><version compatibility="0.1">0.26.10</version>'
-    )
-    assert version_of(tmp_path, "p") == (0, 26, 10)
-    assert version_of(tmp_path, "q") == ()

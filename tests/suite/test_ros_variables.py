@@ -15,14 +15,11 @@ from rmwbench.beside.ros_variables.keys import (
 from rmwbench.beside.ros_variables.plan import said_variables
 from rmwbench.campaign.plan.unsupported import described
 from rmwbench.errors import UserError
-from rmwbench.lab.host.host_choice import SHARED, HostKind
 
 from .suite_text import cells_of
 
 ON_TWO = "hosts: [robot, base]"
 RMW = "rclcpp/rmw_zenoh_cpp"
-NO_DOMAIN_SAFE_FROM = 102
-"""From this domain on the ports of DDS lie among Linux's ephemeral ones."""
 
 
 def cell_of(case, more="subscribers: 1", middleware=RMW):
@@ -52,13 +49,6 @@ def test_the_control_sets_nothing_and_is_heard_everywhere():
         HEARD,
     )
     assert CASES[LOANS].one_host == LENT
-
-
-def test_domains_differ_from_the_trials_own_and_from_each_other():
-    case = CASES["other_domain"]
-    writer, reader = int(case.writer["ROS_DOMAIN_ID"]), int(case.reader["ROS_DOMAIN_ID"])
-    assert writer != reader
-    assert min(writer, reader) > 0 and max(writer, reader) < NO_DOMAIN_SAFE_FROM
 
 
 def test_each_process_gets_the_variables_of_its_side():
@@ -105,8 +95,3 @@ def test_only_the_worker_of_rclcpp_sets_ros_variables():
     (reason,) = described([cell_of("off", middleware="floor")], {}).values()
     assert reason == "floor has no ROS variables that its worker could set: only rclcpp has"
     assert described([cell_of("off")], {}) == {}
-
-
-def test_where_there_are_no_namespaces_no_variable_is_tried():
-    (reason,) = described([cell_of("off")], {}, HostKind(SHARED, "denied")).values()
-    assert "namespaces alone" in reason

@@ -84,23 +84,6 @@ def test_nodes_spelled_out_mix_topics_and_services():
     assert {e.node: e.sent for e in cell.endpoints if e.kind == "client"} == {"k": 75, "l": 30}
 
 
-def test_two_services_of_a_name_answer_twice():
-    cell = only_cell(
-        nodes(SERVED, SERVED.replace("name: s", "name: t"), "{name: k, clients: [{service: add}]}")
-    )
-    client = cell.endpoints[-1]
-    assert client.peers == (1, 2) and client.received == 2 * client.sent
-
-
-def test_levels_of_clients_and_types_are_factors():
-    found = cells(
-        suite(CALLS, more="factors: {clients: [1, 5], reply: [Bytes(64), Bytes(4096)]}\n")
-    )
-    assert {(len(by_kind(c)["client"]), c.endpoints[0].reply_type.payload_bytes) for c in found} == {
-        (1, 64), (1, 4096), (5, 64), (5, 4096),
-    }  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("change", "what", "line"),
     [

@@ -3,7 +3,7 @@
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.suite.file.load import line_of, load, parse
+from rmwbench.suite.file.load import load, parse
 from rmwbench.suite.file.places import shipped_suites
 from rmwbench.suite.file.shipped import shipped_middlewares
 
@@ -49,15 +49,6 @@ def test_a_shorter_trial_may_be_judged_by_a_lower_percentile():
         parsed(text.replace("service_latency_p50", "service_latency_p42"))
 
 
-def test_lines_of_the_short_version_are_those_of_the_file():
-    text = edited(more=FACTORS + SHORT)
-    assert line_of(text, ("arms", 0), shortened=True) == line_of(text, ("arms", 1)) == 6
-    broken = edited(("middleware: zenoh}", "middleware: zenoh, waitt: poll}"), more=FACTORS + SHORT)
-    with pytest.raises(UserError) as caught:
-        parsed(broken)
-    assert caught.value.where == "f.yaml:6"
-
-
 @pytest.mark.parametrize(
     ("short", "line", "words"),
     [
@@ -74,13 +65,6 @@ def test_a_wrong_short_version_is_one_error_wanted_or_not(short, line, words, sh
     with pytest.raises(UserError) as caught:
         parsed(edited(more=FACTORS + short), shortened)
     assert caught.value.where == f"f.yaml:{line}" and words in str(caught.value)
-
-
-def test_without_a_short_version_there_is_none_to_run():
-    with pytest.raises(
-        UserError, match=r"no short version[\s\S]*do: leave `--short` out[\s\S]*--budget"
-    ):
-        parsed(edited())
 
 
 def test_a_level_that_a_workload_refuses_is_found_in_the_short_version_too():

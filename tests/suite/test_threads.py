@@ -55,23 +55,6 @@ def test_relays_floods_and_late_nodes_share_no_thread_with_a_publisher():
     assert cell.sharing == frozenset() and schedule_of(cell.definition()) is None
 
 
-def test_clients_of_one_process_share_too():
-    nodes = """    request: Bytes(64)
-    reply: Bytes(64)
-    nodes:
-      - {name: asks, clients: [{service: s}, {service: s}]}
-      - {name: answers, services: [{service: s}]}"""
-    (cell,) = made(nodes=nodes)
-    assert cell.sharing == {1, 2}
-
-
-def test_it_is_a_factor_that_must_make_a_difference():
-    factors = "factors: {schedule: [own, shared]}\n"
-    assert [cell.schedule for cell in made(factors=factors)] == ["own", "shared"]
-    with pytest.raises(UserError, match="`schedule` changes nothing"):
-        made(nodes="", factors=factors)
-
-
 def test_more_publishers_of_a_process_than_it_should_have_threads():
     topics = ", ".join(f"{{topic: t{n}}}" for n in range(MOST_THREADS + 1))
     nodes = f"""    nodes:
