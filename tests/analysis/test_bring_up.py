@@ -104,11 +104,6 @@ def test_a_workload_without_lifecycle_nodes_has_none_and_says_so():
     )
 
 
-def test_where_nothing_was_launched_there_is_no_time_to_count_from():
-    definition = {"bring_up": {"manager": "m", "nodes": ["a"], "service_timeout_s": 5.0}}
-    assert bring_up(all_of("a", 0), definition, None) is None
-
-
 def test_metrics_share_costs_among_the_nodes_and_count_who_never_was_active():
     one = found(*all_of("a", 0), *all_of("b", 1), step("c", "service.timed_out", 0, 5))
     values, fractions, reasons = metrics(one, {"pss": 30.0, "cpu_cores": 0.5}, 60 * S)
@@ -121,9 +116,3 @@ def test_metrics_share_costs_among_the_nodes_and_count_who_never_was_active():
     assert fractions["never_active"] == fractions["stopped_at_service"] == (1, 3)
     assert fractions["stopped_at_configure"] == fractions["stopped_at_activate"] == (0, 3)
     assert not reasons
-
-
-def test_a_cost_that_was_not_read_is_absent_with_its_reason():
-    values, _, reasons = metrics(found(step("a", "service.timed_out", 0, 5)), {}, 60 * S)
-    assert {"pss_per_node", "cpu_per_node", "longest_change"} == reasons.keys()
-    assert not reasons.keys() & values.keys()

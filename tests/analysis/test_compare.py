@@ -123,19 +123,6 @@ def test_equivalent_within_the_margin():
     assert {v.verdict for v in verdicts.values()} == {"equivalent"}
 
 
-def test_an_equivalent_arm_is_not_said_to_be_as_fast_as_one_that_loses_more():
-    """It was said not to be slower than any other arm, beside one that is twice as fast."""
-    alike = [arm("a", noisy(100, 0.005, 1)), arm("b", noisy(101, 0.005, 2))]
-    lossy = arm("lossy", noisy(50, 0.005, 3), [300] * 6)
-    verdicts = judge({"w": [*alike, lossy]}, RULES)["w"]
-    for name in "ab":
-        assert verdicts[name].verdict == "equivalent"
-        assert "slower than any other arm that delivers as much" in verdicts[name].reason
-    assert "30 percentage points less delivered than by a" in verdicts["lossy"].reason
-    verdicts = judge({"w": alike}, RULES)["w"]
-    assert "slower than any other arm by more" in verdicts["a"].reason
-
-
 def test_a_difference_below_the_margin_is_not_claimed():
     values = [arm("a", noisy(100, 0.002, 1)), arm("b", noisy(108, 0.002, 2))]
     assert judge({"w": values}, Rules(margin=0.05))["w"]["b"].verdict == "worse"
@@ -158,14 +145,6 @@ def test_a_calibration_takes_no_verdict_away_and_warns(noise):
     assert warned["b"].verdict == "worse"
     assert "the calibration saw identical arms differ by up to" in warned["b"].reason
     assert "calibration" not in quiet["b"].reason
-
-
-def test_the_noise_that_is_mentioned_shrinks_with_the_number_of_blocks():
-    rules = Rules(noise=0.5)
-    assert rules.noise_at(5) == pytest.approx(0.5) and rules.noise_at(20) == pytest.approx(
-        math.sqrt(1.5) - 1
-    )
-    assert rules.least() == rules.margin
 
 
 def test_fewer_blocks_than_the_minimum_decide_nothing():
@@ -213,11 +192,6 @@ def test_the_floor_is_a_reference_and_beats_nobody():
     assert verdicts["a"].verdict == "best"
 
 
-def test_a_lone_contender_is_not_praised():
-    verdict = judge({"w": [arm("a", noisy(100, 0.05, 2))]}, RULES)["w"]["a"]
-    assert "nothing to compare" in verdict.reason
-
-
 def test_a_fast_arm_that_loses_messages_is_worse():
     verdicts = judge(
         {
@@ -260,14 +234,6 @@ def test_a_single_lost_message_does_not_decide():
     )["w"]
     assert verdicts["a"].verdict == "best"
     assert verdicts["b"].verdict == "worse"
-
-
-def test_equal_small_counts_are_not_taken_for_certainty():
-    """One of 1000 in each block has no variance to see; a t test alone would call it certain."""
-    verdicts = judge(
-        {"w": [arm("a", noisy(50, 0.05, 1), [1] * 6), arm("b", noisy(100, 0.05, 2))]}, RULES
-    )["w"]
-    assert verdicts["a"].verdict == "best"
 
 
 def test_best_effort_may_lose_within_its_margin():

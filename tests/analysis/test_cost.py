@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.cost import cost, setup, unread
-from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import measure
 from rmwbench.analysis.records.columns import EndpointRow, SteadyWindow
 from tests.support.columns import Columns
@@ -94,11 +93,6 @@ def test_a_middleware_costs_what_its_workers_daemons_and_children_use_and_we_are
     )
 
 
-def test_cpu_per_gigabyte_is_in_seconds():
-    values, _ = measured(SAMPLED, delivered_bytes=500_000_000)
-    assert values["cpu_per_gigabyte"] == pytest.approx(4_800_000e-9 / 0.5)
-
-
 def test_bytes_on_the_wire_are_counted_by_interface():
     values, _ = measured(SAMPLED)
     assert values["wire_bytes_per_payload_byte"] == 3.5 and values["packets_per_message"] == 0.35
@@ -120,16 +114,6 @@ def test_what_an_old_bundle_did_not_sample_is_absent_with_its_reason():
     ):
         assert reasons[name] == "no sampler read this trial"
     assert "interfaces" in reasons["wire_bytes_per_payload_byte"] and "power" in reasons
-
-
-def test_a_worker_called_sampler_hides_nothing():
-    rows = [
-        row | {"process": "sampler#2"} if row["process"] == "sampler" else row for row in SAMPLED
-    ]
-    rows += worker("sampler", "subscription", 7_000_000)
-    values, _ = measured(rows)
-    assert values["cpu_cores_sampler"] == pytest.approx(4_000_000 / WINDOW_NS)
-    assert values["cpu_per_message_subscription"] == 80_000
 
 
 def test_no_daemon_is_not_zero_but_no_child_is():
@@ -309,17 +293,6 @@ def test_packages_and_their_memory_are_added_and_their_parts_are_not():
     board = at("machine", "machine", "energy.hwmon:ina3221/VDD_IN", 8.0, "window")
     board += at("machine", "machine", "energy.hwmon:ina3221/VDD_CPU", 3.0, "window")
     assert measured(SAMPLED + board)[0]["power"] == 4.0
-
-
-def test_every_metric_is_explained():
-    values, reasons = measured(SAMPLED)
-    assert values.keys() | reasons.keys() <= GLOSSARY.keys()
-
-
-def test_nothing_delivered_is_not_a_division():
-    values, reasons = measured(SAMPLED, delivered=0, delivered_bytes=0)
-    assert reasons["cpu_per_message"] == reasons["cpu_per_gigabyte"] == "no message to divide by"
-    assert "cpu_cores" in values
 
 
 def test_allocations_are_of_each_side_and_only_where_somebody_counted():

@@ -8,14 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rmwbench.analysis.metrics.glossary import MetricScope, names_of
 from rmwbench.analysis.metrics.network.delivery import (
     AFTER_FIRST,
     DELIVERY,
     DISCOVERY,
     TAIL,
     UNMATCHED,
-    bin_of,
     edges_ns,
     per_bin,
     split,
@@ -111,12 +109,6 @@ def test_what_a_content_filter_keeps_back_was_not_published_for_the_reader():
     assert counts[DISCOVERY] == counts[DELIVERY] == counts[TAIL] == (0, wanted)
 
 
-def test_a_trial_that_waited_says_so():
-    found, reasons = split([pair([None, 105])], matched(0))
-    assert found == {}
-    assert set(reasons) == set(names_of(MetricScope.JOINERS))
-
-
 @PATIENT
 @given(
     st.lists(
@@ -136,16 +128,6 @@ def test_the_parts_add_up_to_what_is_missing(streams):
     assert found[UNMATCHED][0] <= found[DISCOVERY][0]
     assert found[AFTER_FIRST][0] == found[DELIVERY][0] + found[TAIL][0]
     assert {found[name][1] for name in (DISCOVERY, DELIVERY, TAIL)} == {sum(map(len, streams))}
-
-
-@pytest.mark.parametrize(
-    ("length_ns", "messages"), [(4_000_000_000, 200), (10**9, 3), (60_000_000_000, 10**6), (1, 0)]
-)
-def test_bins_are_few_and_have_messages(length_ns, messages):
-    bin_ns = bin_of(length_ns, messages)
-    bins = len(edges_ns(SteadyWindow(7, 7 + length_ns), bin_ns)) - 1
-    assert 1 <= bins <= 60
-    assert bins == 1 or messages / bins >= 3.9
 
 
 @PATIENT

@@ -69,14 +69,6 @@ def test_the_wire_is_counted_between_the_first_session_and_the_complete_graph():
     assert "discovery_packets" in reasons
 
 
-def test_a_host_that_was_read_at_one_end_alone_has_not_sent_nothing():
-    both = [counter(at, "tx_bytes", n) for at, n in (("before_open", 10.0), ("complete", 110.0))]
-    for at in ("before_open", "complete"):
-        lone = counter(at, "tx_bytes", 60.0, host="machine@robot")
-        values, reasons = graph([], [*both, lone])
-        assert "discovery_bytes" not in values and "were not read" in reasons["discovery_bytes"]
-
-
 def test_the_time_to_be_ready_is_the_sum_of_its_steps():
     events = [event("created", 1, 100), event("matched", 1, 900)]
     steps = [

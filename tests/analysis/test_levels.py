@@ -29,12 +29,6 @@ def test_a_factor_has_its_levels_in_their_order_at_each_level_of_the_others():
     assert ("network", (1000,)) not in found
 
 
-def test_a_level_without_trials_leaves_the_others():
-    (one,) = ladders([rung(n, {"rate_hz": rate}) for n, rate in enumerate((1, 2, 3))])
-    kept = one.only(lambda cell: cell != 0)
-    assert (kept.levels, kept.cells) == ((2, 3), (1, 2))
-
-
 QUICK = [endpoint("talker", kind="publisher"), endpoint("control"), endpoint("logger")]
 SLOW = [*QUICK[:2], endpoint("logger", hold_ns=50)]
 
@@ -54,13 +48,6 @@ def test_two_workloads_that_differ_in_one_key_of_all_are_levels():
     deep = [one | {"qos": {"depth": 1}} for one in QUICK]
     (found,) = of_workloads(QUICK, deep)
     assert found.changed is None
-
-
-def test_a_topic_that_is_called_after_its_workload_is_the_same():
-    one, other = ([endpoint("control", topic=name)] for name in ("one", "other"))
-    assert not of_workloads(one, other), "they are the same"
-    (found,) = of_workloads(one, [other[0] | {"hold_ns": 1}])
-    assert found.changed == "control"
 
 
 @pytest.mark.parametrize(

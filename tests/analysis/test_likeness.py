@@ -25,14 +25,6 @@ def test_a_workload_whose_blocks_are_independent_is_not_inflated_by_the_drift_of
     assert of_imu.used < of_camera.used / 2 and of_imu.variance_factor(11) < 1.2
 
 
-def test_a_workload_with_few_blocks_and_arms_has_the_likeness_of_the_report():
-    rng = np.random.default_rng(4)
-    few, many = independent(rng, 3, 5), drifting(rng, 7, 11)
-    assert not likeness([few]).told
-    of_few, of_many = likenesses([few, many], likeness([few, many]))
-    assert of_few == likeness([few, many]) and of_few.inflates and of_many.inflates
-
-
 def test_what_all_workloads_share_is_used_in_each():
     rng = np.random.default_rng(5)
     found = [drifting(rng, 7, 10) for _ in range(3)]

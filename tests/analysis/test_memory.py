@@ -63,16 +63,6 @@ def test_what_fills_in_the_first_half_is_not_a_leak():
     assert values["pss_growth_per_message_subscription"] == 0
 
 
-def test_one_step_of_an_allocator_makes_no_slope():
-    values, _ = measured(readings("listener", lambda s: 1e6 + (132_000 if s > 9 else 0)))
-    assert values["pss_growth_per_message_subscription"] == 0
-
-
-def test_libraries_that_others_map_are_left_out():
-    found = readings("listener", lambda s: 1e6, files=lambda s: 5e5 / (1 + s))
-    assert measured(found)[0]["pss_growth_per_message_subscription"] == pytest.approx(0, abs=1e-6)
-
-
 def test_nothing_is_made_of_nothing():
     values, reasons = measured([])
     assert not values and "series_hz" in reasons["pss_growth_per_message_publisher"]

@@ -249,11 +249,6 @@ def test_a_daemon_that_was_to_come_back_and_never_served_is_not_the_fastest_to_r
     assert [one.up_ns for one in outages(back, [], WINDOW, daemons_return=True)] == [500]
 
 
-def test_three_messages_that_two_daemons_cost_are_three():
-    taken = [5, 105, 205, None, None, None, 606, 705, 805, 905]
-    assert told([pair(taken)], ROUTERS)[0]["lost_in_outage"] == 3
-
-
 def test_bytes_of_two_recoveries_at_once_are_counted_once():
     frames = log(
         (0, "robot", "base", "delivered", "discovery", 70, {"in_ns": 603}),
@@ -261,12 +256,6 @@ def test_bytes_of_two_recoveries_at_once_are_counted_once():
     )
     taken = [5, 105, 205, None, None, None, 606, 705, 805, 905]
     assert told([pair(taken)], ROUTERS, frames)[0]["recovery_bytes"] == 120
-
-
-def test_what_is_under_way_is_not_lost_in_an_outage():
-    taken = [5, 105, 205, None, None, None, 606, None, None, None]
-    values, _ = told([pair(taken, under_way=(5, 8, 9))], [OUTAGE])
-    assert (values["lost_in_outage"], values["lost_after_recovery"]) == (2, 1)
 
 
 def test_a_stream_whose_reader_left_before_its_writer_came_has_no_stall():
@@ -289,17 +278,6 @@ def test_bytes_to_recover_are_all_but_new_data_and_only_until_then():
         [pair([5, 105, 205, None, None, None, 650, 705, 805, 905])], [OUTAGE], log(*rows)
     )
     assert values["recovery_bytes"] == 170
-
-
-def test_duplicates_count_from_the_return_on():
-    taken = [t * 100 + 5 for t in range(10)]
-    assert told([pair(taken, again=[105, 700, 720])], [OUTAGE])[0]["duplicates_after_outage"] == 2
-
-
-def test_without_an_outage_there_is_a_reason_for_everything():
-    values, reasons = told([pair([5, 105])], [])
-    assert set(reasons) == set(names_of(MetricScope.OUTAGES))
-    assert set(values) == {"stall_outside_outages"}
 
 
 @PATIENT

@@ -143,25 +143,6 @@ def test_a_limit_on_what_late_nodes_lost_has_room_for_what_is_under_way(count, o
     assert of_arm([limit], NOTHING, one, 5).outcome == outcome
 
 
-def test_what_no_metric_says_has_a_reason():
-    assert of_arm(ACCEPTED, NOTHING, arm(done=0), 5).reason == "no trial was run"
-    assert (
-        of_arm(ACCEPTED, NOTHING, arm(done=0, failures=[failed()]), 5).reason
-        == "trial 7 failed: it died"
-    )
-    assert of_arm(ACCEPTED, NOTHING, arm(not_supported="no hosts"), 5).reason == "no hosts"
-    bound = of_arm(ACCEPTED, NOTHING, arm(lost=(0.02, 0.2), machine_bound=BOUND), 5)
-    assert (bound.metric, bound.why, bound.brief) == (None, Why.MACHINE_BOUND, "machine-bound")
-    assert "5 of 5 trials" in bound.reason
-    assert of_arm(ACCEPTED, NOTHING, arm(lost=(0.0, 0.02)), 5).metric == "undelivered"
-
-
-def test_a_suite_may_ask_for_more_blocks_than_a_verdict_needs():
-    found = of_arm(ACCEPTED, NOTHING, arm(done=5), 8)
-    assert (found.outcome, found.why) == (OPEN, Why.TOO_FEW_BLOCKS)
-    assert found.brief == "5 of 8 blocks" and "`rmwbench resume`" in found.reason
-
-
 NAMES = {"a": MEETS, "d": MISSES, "n": NONE}
 
 

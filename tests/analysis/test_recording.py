@@ -78,16 +78,6 @@ def test_an_account_that_does_not_add_up_places_nothing():
     assert "image_1: 5 lost, but 9 in the cache" in found.contradiction
 
 
-def test_an_empty_bag_is_not_a_late_discovery():
-    found = of_one([], account(1, handed=0, in_bag=0, cache=0))
-    assert (found.kept, found.unheard, found.before) == (0, 0, 100)
-
-
-def test_what_is_twice_in_the_bag_is_kept_once():
-    found = of_one([*range(100), 7, 7], account(1, handed=102, in_bag=102, cache=0))
-    assert (found.kept, found.twice, found.lost, found.disk) == (100, 2, 0, 0)
-
-
 def test_what_was_never_sent_or_failed_cannot_be_lost():
     published = sent(
         (1, 0, 0), (1, 1, FAILED), (1, 2, 0), (1, 3, 0), called=[True, True, True, False]
@@ -124,12 +114,6 @@ def test_a_place_that_one_part_does_not_know_is_not_known_of_the_whole():
     unknown = of_one([*range(99)], [])
     assert total([known, unknown]).cache is None
     assert total([known, unknown]).unplaced == 1
-
-
-def test_what_was_not_read_is_absent_and_never_zero():
-    assert of_topic_1([], []) is None
-    found = of_topic_1([], [SIZE])
-    assert found.transport is found.cpu_ns is found.peak_rss_bytes is found.stop_ns is None
 
 
 @pytest.mark.parametrize("role", ["publisher", "machine"])

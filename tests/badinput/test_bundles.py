@@ -2,7 +2,6 @@
 nothing is changed."""
 
 import json
-import shutil
 import signal
 import subprocess
 
@@ -111,16 +110,6 @@ def test_a_journal_damaged_in_the_middle_is_named_with_its_line(user, campaign):
     assert "has no journal" in user.is_refused("show", "campaign")
 
 
-def test_a_second_campaign_in_the_same_directory_is_refused(user, campaign):
-    error = user.is_refused("run", "mini.yaml", "--out", "campaign")
-    assert "holds a campaign already" in error and "rmwbench resume campaign" in error
-    (user.path / "mine").mkdir()
-    (user.path / "mine" / "thesis.txt").write_text("precious")
-    error = user.is_refused("run", "mini.yaml", "--out", "mine")
-    assert "not empty" in error and "thesis.txt" in error
-    assert "cannot be written here" in user.is_refused("run", "mini.yaml", "--out", "mini.yaml")
-
-
 def test_resuming_what_is_not_a_campaign_is_refused(user):
     (user.path / "empty").mkdir()
     assert "no campaign here" in user.is_refused("resume", "empty")
@@ -184,19 +173,3 @@ def test_resuming_with_an_edited_profile_is_refused_and_the_suite_may_change(use
 )
 def test_sql_that_is_wrong_or_reaches_elsewhere_is_refused(user, campaign, sql, complaint):
     assert complaint in user.is_refused("query", sql, "campaign")
-
-
-def test_two_output_formats_at_once_are_refused(user, campaign):
-    assert "two output formats" in user.is_refused(
-        "query", "select 1", "campaign", "--json", "--csv"
-    )
-
-
-@pytest.mark.parametrize("arguments", [("show",), ("report",), ("query", "select 1")])
-def test_asking_without_any_campaign_says_how_to_make_one(user, arguments):
-    assert "rmwbench run" in user.is_refused(*arguments)
-
-
-def test_a_stored_file_that_is_gone_does_not_hide_the_answer(user, campaign):
-    shutil.rmtree(campaign / "files")
-    assert user.types("show", "campaign").returncode == 0

@@ -11,10 +11,9 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_input
-from rmwbench.suite.file.load import parse
 from tests.badinput.conftest import SUITE
 from tests.support import synthetic_bundle
-from tests.support.command import COMMAND, rmwbench
+from tests.support.command import rmwbench
 
 ESCAPE = "\x1b]0;owned\x07\x1b[2J\x9b31m"
 
@@ -179,21 +178,6 @@ def test_more_arms_than_any_campaign_has_are_refused_at_once(user):
         assert says in user.is_refused("plan", "mini.yaml")
 
 
-def test_more_cells_than_any_campaign_has_are_refused_at_once(user):
-    levels = ", ".join(map(str, range(1, 200)))
-    user.edit(
-        "workloads:",
-        f"factors: {{rate_hz: [{levels}], depth: [{levels}], subscribers: [{levels}]}}\nworkloads:",
-    )
-    assert "too many cells" in user.is_refused("plan", "mini.yaml")
-
-
-@pytest.mark.parametrize("text", ['title: "\\ud800 half"', 'title: "\\uDC80"'])
-def test_half_a_character_in_a_suite_is_refused(text):
-    with pytest.raises(UserError, match=r"no file can hold"):
-        parse(SUITE.replace("title: a test", text), where="mini.yaml", middlewares=["fake"])
-
-
 def test_control_codes_of_others_do_not_reach_the_terminal(user, damaged):
     user.suite.write_text(SUITE.replace("title: a test", f"title: {json.dumps(ESCAPE)}"))
     path = damaged / "campaign.json"
@@ -233,26 +217,6 @@ def test_a_directory_whose_name_is_not_text_is_refused_with_the_reason(damaged, 
         )
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("value", ["x", "-5", "1e99", "99999999999999999999"])
-def test_a_date_of_a_build_that_is_not_valid_keeps_nothing_from_working(damaged, value):
-    done = subprocess.run(
-        [
-            *COMMAND,
-            "published",
-            "claims",
-            "gscam-2025",
-            "--no-shipped",
-            "--json",
-        ],  # a short way to NumPy
-        capture_output=True,
-        text=True,
-        timeout=120,
-        env={**os.environ, "SOURCE_DATE_EPOCH": value},
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-
-
 def test_a_table_shows_what_a_person_can_read_and_says_how_many_rows_there_are(damaged):
     done = rmwbench("query", "from range(250_000)", damaged)
     assert done.returncode == 0 and len(done.stdout.splitlines()) < 110
@@ -278,10 +242,6 @@ def test_an_interrupt_ends_a_query_while_it_is_worked_on(damaged):
         [sys.executable, "-c", program], capture_output=True, text=True, timeout=300
     )
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
-
-
-def test_a_cluster_of_more_machines_than_there_are_is_refused(user):
-    assert "--cluster" in user.types("plan", "mini.yaml", "--cluster", "99999999999").stderr
 
 
 def test_a_mistake_of_ours_ends_with_2_and_a_file_with_its_details(tmp_path):

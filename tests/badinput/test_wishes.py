@@ -2,7 +2,6 @@
 
 import pytest
 
-from tests.badinput.conftest import SUITE
 from tests.lab import fake_worker
 
 ARM, RATE = "middleware: fake}", "rate_hz: 400}"
@@ -141,11 +140,6 @@ def test_a_part_of_an_evaluation_without_a_suite_is_refused_with_the_verb_that_i
     assert f"do: {does}" in user.is_refused("run", part)
 
 
-def test_json_that_is_not_a_matrix_is_refused(user):
-    (user.path / "other.json").write_text('{"rates": [1]}')
-    assert "this JSON is not a suite" in user.is_refused("plan", "other.json")
-
-
 @pytest.mark.parametrize(
     ("arguments", "complaint", "advice"),
     [
@@ -164,10 +158,6 @@ def test_json_that_is_not_a_matrix_is_refused(user):
 def test_an_option_without_sense_is_refused(user, arguments, complaint, advice):
     error = user.is_refused("run", "mini.yaml", "--out", "out", *arguments)
     assert complaint in error and advice in error
-
-
-def test_which_suite_is_asked_back(user):
-    assert "rmwbench run quick" in user.is_refused("run")
 
 
 def test_a_worker_that_is_not_built_is_named_with_the_command_that_builds_it(user):
@@ -191,38 +181,12 @@ def test_what_a_worker_refuses_to_open_is_learnt_before_the_campaign(user):
     assert "mini.yaml:6: arm `one`: fake refuses this: not here" in error
 
 
-def test_the_plan_knows_the_workers_that_run_knows(user):
-    done = user.types("plan", "mini.yaml")
-    assert done.returncode == 0 and "middleware" not in done.stderr
-    user.edit(ARM, "middleware: fak}")
-    assert "did you mean `fake`?" in user.is_refused("plan", "mini.yaml")
-
-
-def test_a_suite_that_is_not_text_is_refused(user):
-    user.suite.write_bytes(bytes(range(256)))
-    assert "not text" in user.is_refused("run", "mini.yaml", "--out", "out")
-    user.suite.write_text(SUITE + "arms: [")
-    assert "not YAML" in user.is_refused("run", "mini.yaml", "--out", "out")
-
-
-@pytest.mark.parametrize("rate", ["banana", "0", "-5Hz", "1000Hz", "nan"])
-def test_a_series_has_a_rate(user, rate):
-    error = user.is_refused("run", "mini.yaml", "--out", "out", f"--series={rate}")
-    assert "--series: this is not a rate for a series" in error and rate in error
-
-
 @pytest.mark.parametrize("option", ["--threads", "--seed=0", "--arm=one", "--short", "--out=other"])
 def test_what_belongs_to_the_plan_is_not_a_wish_of_a_resumed_campaign(user, campaign, option):
     there = user.tree()
     done = user.types("resume", "campaign", option)
     assert done.returncode == 2 and f"No such option: {option.partition('=')[0]}" in done.stderr
     assert user.tree() == there
-
-
-def test_a_misspelt_sampling_is_found_in_the_suite(user):
-    user.edit("timeline:", "sampling: {serie_hz: 10}\ntimeline:")
-    error = user.is_refused("run", "mini.yaml", "--out", "out")
-    assert "serie_hz" in error and "series_hz" in error
 
 
 REFUSED_BY_BOTH = (

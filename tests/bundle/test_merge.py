@@ -96,13 +96,6 @@ def test_a_merged_file_from_before_a_column_was_added_is_read(merged):
     assert (found["fill_ns"] == ABSENT).all()
 
 
-def test_without_the_merged_files_nothing_is_lost(merged, said):
-    for path in merged.glob("tables/*/merged-*"):
-        path.unlink()
-    Bundle(merged).check()
-    assert document(merged) == said
-
-
 def test_a_merged_file_that_the_journal_does_not_name_is_not_part_of_the_bundle(merged, said):
     journal = merged / "journal.jsonl"
     journal.write_text(
@@ -128,18 +121,6 @@ def test_a_campaign_that_goes_on_is_merged_again_and_only_what_is_new(merged):
     assert Bundle(merged).table("trials").num_rows == 142
     merge(merged)
     assert len(Bundle(merged).journal.merged) == 2
-
-
-def test_few_trials_and_large_files_are_left_alone(plain, said, tmp_path, monkeypatch):
-    directory = shutil.copytree(plain, tmp_path / "c")
-    monkeypatch.setattr("rmwbench.bundle.merge.FEWEST_TRIALS", 73)
-    assert not Bundle(merge(directory)).journal.merged
-    monkeypatch.undo()
-    monkeypatch.setattr("rmwbench.bundle.merge.MOST_ROWS", 20)  # a trial has 22 messages
-    merge(directory)
-    assert "sent" not in Bundle(directory).journal.merged[0].tables
-    assert len(Bundle(directory).paths("sent")) == 72
-    assert document(directory) == said
 
 
 def test_a_trial_that_is_run_again_is_not_read_from_what_was_merged_before(merged):

@@ -106,16 +106,3 @@ def test_output_as_table_json_and_csv(bundle):
     table = list(csv.reader(io.StringIO(invoke(sql, bundle.directory, "--csv").output)))
     assert table[0] == ["cell", "arm", "nothing", "text"]
     assert table[1] == ["0", "floor futex", "", "a [b], c"]
-
-
-def test_json_has_no_infinity(bundle):
-    assert json.loads(
-        invoke("select 'inf'::double as x, 'nan'::double as y", bundle.directory, "--json").output
-    ) == [{"x": None, "y": None}]
-
-
-def test_default_is_the_newest_campaign_below_campaigns(bundle, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    (tmp_path / "campaigns").mkdir()
-    (tmp_path / "campaigns/one").symlink_to(bundle.directory)
-    assert "8" in invoke("select count(*) from trials", "--csv").output

@@ -86,13 +86,6 @@ def test_zero_stamps_become_absent_and_stay_so(directory):
     assert columns["cause_seq"].tolist() == [ABSENT] * 5
 
 
-def test_a_masked_array_is_null_where_masked():
-    table = table_from_columns(
-        "sent", sent(3, begun_ns=np.ma.masked_array([1, 2, 3], mask=[0, 1, 0]))
-    )
-    assert table.column("begun_ns").to_pylist() == [1, None, 3]
-
-
 @pytest.mark.parametrize("values", [[-1, 2, 3], [2**32, 0, 0]])
 def test_a_value_that_does_not_fit_is_refused(values):
     with pytest.raises(pa.ArrowInvalid):
@@ -176,37 +169,12 @@ def test_a_cut_last_line_is_ignored_and_then_overwritten(directory):
     ]
 
 
-def test_a_journal_that_is_nothing_but_a_cut_line_can_be_continued(tmp_path):
-    BundleWriter.create(tmp_path / "c", {}).close()
-    (tmp_path / "c/journal.jsonl").write_text('{"type"')
-    with BundleWriter.reopen(tmp_path / "c") as writer:
-        finish(writer, sent=sent())
-    assert len(Bundle(tmp_path / "c").trials()) == 1
-
-
-def test_resources_left_behind_are_found(directory):
-    with BundleWriter.reopen(directory) as writer:
-        for kind, name in (("created", "a"), ("created", "b"), ("removed", "a")):
-            writer.append(read_line({"type": kind, "resource": {"namespace": name}}))
-    assert [line.resource for line in Bundle(directory).journal.left_behind()] == [
-        {"namespace": "b"}
-    ]
-
-
 def test_a_second_campaign_in_the_same_directory_is_refused(directory):
     before = (directory / "campaign.json").read_bytes()
     with pytest.raises(UserError, match="holds a campaign already") as error:
         BundleWriter.create(directory, {"campaign": "other"})
     assert "rmwbench resume" in str(error.value)
     assert (directory / "campaign.json").read_bytes() == before
-
-
-def test_somebody_elses_directory_and_a_file_are_refused(tmp_path):
-    (tmp_path / "thesis.tex").write_text("precious")
-    with pytest.raises(UserError, match="not empty"):
-        BundleWriter.create(tmp_path, {})
-    with pytest.raises(UserError, match="not a directory"):
-        BundleWriter.create(tmp_path / "thesis.tex", {})
 
 
 def test_two_writers_at_once_are_refused(directory):
@@ -340,16 +308,6 @@ def test_a_changed_file_is_found(whole, tmp_path):
     )
     with pytest.raises(UserError, match="was changed"):
         bundle.file(bundle.rows("files")[0]["sha256"])
-
-
-def test_a_wrong_table_name_suggests_the_nearest(whole):
-    with pytest.raises(UserError, match="did you mean received"):
-        Bundle(whole).table("recieved")
-
-
-def test_a_missing_directory_is_one_clear_error(tmp_path):
-    with pytest.raises(UserError, match="no such directory"):
-        Bundle(tmp_path / "nowhere")
 
 
 def test_a_bundle_from_before_a_column_was_added_reads_it_as_null(tmp_path):

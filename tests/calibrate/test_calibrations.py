@@ -93,9 +93,3 @@ def test_a_campaign_takes_the_counts_and_the_floor_and_not_every_check():
     assert taken["calibration"]["truths"] == {"total": 2, "recovered": 2, "failed": 0, "unknown": 0}
     assert "pairs" not in taken["calibration"]["aa"]
     assert "state" not in json.dumps(taken)  # no path of this machine
-
-
-def test_without_a_calibration_or_a_floor_nothing_is_made_up():
-    assert calibrations.for_campaign(MACHINE) == {}
-    calibrations.save(calibration(floor=None))
-    assert "aa_floor" not in calibrations.for_campaign(MACHINE)

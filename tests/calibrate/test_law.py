@@ -49,13 +49,6 @@ def test_another_trial_draws_anew_and_the_same_one_the_same():
     assert truth(options, "5") == truth(options, "5") != truth(options, "6")
 
 
-def test_an_unknown_law_has_no_formula():
-    with pytest.raises(ValueError, match="gamma"):
-        law.quantile_ns({"kind": "gamma"}, 0.5)
-    with pytest.raises(ValueError, match="tidal"):
-        law.loss_rate({"kind": "tidal"})
-
-
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick):
     workloads = grid.truths(quick=quick)

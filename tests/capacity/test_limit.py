@@ -88,12 +88,6 @@ def test_a_trial_holds_or_says_how_not():
     assert found.kind == "lossy" and found.causes == ("loss 3 %", "p99 response never arrived")
 
 
-def test_the_limit_itself_is_not_below_the_limit():
-    limit = parse_limit("p99 < 5 ms")
-    assert not judge(limit, trial(np.full(1000, 5e6)), STEADY).holds
-    assert judge(limit, trial(np.full(1000, 4.999e6)), STEADY).holds
-
-
 def test_a_percentile_that_never_arrives_names_its_loss_also_without_a_limit_on_it():
     found = judge(
         parse_limit("p99 < 5 ms"), trial(np.where(np.arange(1000) < 970, 1e6, np.inf)), STEADY
@@ -112,17 +106,6 @@ def test_what_was_still_under_way_holds_no_limit_on_what_does_not_arrive(metric)
     assert judge(parse_limit(f"{metric} < 50 %"), trial(latencies, under_way=400), STEADY).holds
 
 
-def test_a_share_of_all_or_nearly_all_is_said_as_what_it_is():
-    latencies = np.full(10_000, np.inf)
-    found = judge(parse_limit("p99 < 5 ms"), trial(latencies), STEADY)
-    assert "100 % of the messages did not arrive" in found.causes
-    latencies[:4] = 1e6
-    found = judge(parse_limit("p99 < 5 ms, loss < 1 %"), trial(latencies), STEADY)
-    assert "loss 99.96 %" in found.causes
-    found = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=9996), STEADY)
-    assert "99.96 % of the messages were still under way at the end" in found.causes
-
-
 def test_a_percentile_that_is_still_under_way_is_slow_and_not_lost():
     latencies = np.where(np.arange(1000) < 600, 1e6, np.inf)
     found = judge(parse_limit("p99 < 5 ms"), trial(latencies, under_way=400), STEADY)
@@ -137,7 +120,3 @@ def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_lim
     found = judge(parse_limit("p99 < 5 s"), trial(np.full(1000, 1e6)), growing)
     assert (found.kind, found.stable) == ("unstable", False)
     assert found.causes == ("unstable: the queue grew by 40 messages/s",)
-
-
-def test_too_few_messages_say_nothing_rather_than_something():
-    assert judge(parse_limit("p99 < 5 ms"), trial(np.full(999, 1e6)), STEADY) is None

@@ -35,12 +35,6 @@ def test_arms_that_cannot_hold_the_same_number_of_subscribers_are_told_apart():
     assert "a holds the limit with more subscribers than b: their intervals do not overlap" in found
 
 
-def test_a_rate_that_one_arm_holds_and_at_which_the_other_fails_tells_them_apart():
-    arms = (bracketed("a", 420, 430, 441), bracketed("b", 401, 412, 420))
-    found = said(arms, title="rate", unit="hz", whole=False)
-    assert any("a holds the limit at a higher rate than b" in text for text in found)
-
-
 def test_a_search_that_saw_failures_is_not_said_to_have_ended_before_any():
     found = {"capacity": {"state": "at least", "low": 800.0}, "wide": True}
     assert "before anything failed" in capacity_words.beyond(typed(CapacityArm, found))

@@ -175,22 +175,6 @@ def test_campaigns_that_differ_are_one_observation_each_for_the_five_blocks_too(
     assert posterior(losses).interval()[2] > together.interval()[2]
 
 
-def test_a_campaign_of_one_block_has_no_scatter_to_be_weighed_by():
-    five, other = 10e6 * SCATTER[:5], 30e6
-    alone = posterior(blocks(five))
-    beside = posterior(blocks([*five, other], campaigns=[0] * 5 + [1]))
-    assert beside == alone and beside.count == 5 and not beside.differ
-    four = blocks([*five[:4], other], campaigns=[0] * 4 + [1])
-    assert one({LATENCY: four}, (LATENCY,)).why is Why.TOO_FEW_BLOCKS
-    # Where no campaign has more than a block, each of them is a block.
-    assert posterior(blocks(five, campaigns=range(5))) == alone
-
-
-def test_what_cannot_run_misses():
-    answer = one({}, not_supported="no shared memory here")
-    assert (answer.outcome, answer.why) == (Outcome.MISSES, Why.NOT_SUPPORTED)
-
-
 class TestFlips:
     def at(self, cameras, a, b, **levels):
         return At("w", {"cameras": cameras, **levels}, {"a": Outcome(a), "b": Outcome(b)})

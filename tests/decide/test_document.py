@@ -5,15 +5,13 @@ import json
 from dataclasses import replace
 
 import pytest
-from pydantic import TypeAdapter
 
-from rmwbench.analysis.decide.chances import Failed, Met
+from rmwbench.analysis.decide.chances import Failed
 from rmwbench.analysis.decide.flips import Along, AtLevel, Flip
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.report.decision_view import view
-from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.candidate_campaigns import (
     CandidateData,
@@ -23,13 +21,11 @@ from rmwbench.results.decide.candidate_campaigns import (
     candidate,
 )
 from rmwbench.results.decide.decide_document import summarise
-from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
 from tests.support.command import rmwbench
-from tests.support.typed import typed
 from tests.support.views import cells, section, tables, texts
 
 FAST, SLOW = synthetic_bundle.ARMS[1], synthetic_bundle.ARMS[2]
@@ -85,14 +81,6 @@ def test_the_fast_one_meets_what_the_slow_one_misses(tmp_path, imu):
     slow = answer.machines[0].candidates[1]
     assert slow.binding.metric == "response_latency_p50"
     assert 50_000 < slow.binding.measured.value < 75_000
-
-
-@pytest.mark.parametrize(
-    ("most_ms", "outcome"), [(1.0, "meets"), (0.001, "misses"), (0.025, "open")]
-)
-def test_the_answer_of_a_campaign(tmp_path, imu, most_ms, outcome):
-    answer = decided(tmp_path, imu, most_ms=most_ms)
-    assert answer.outcome == outcome
 
 
 def test_too_few_blocks_of_two_campaigns_are_enough_together(tmp_path):
@@ -162,14 +150,6 @@ def test_another_version_is_another_candidate(tmp_path, imu):
         f"{FAST.arm} 9.9.9",
         SLOW.arm,
     }
-
-
-def test_what_was_not_measured_is_unknown(tmp_path, imu):
-    text = TEXT % 1.0
-    (tmp_path / "limits.yaml").write_text(text.replace("undelivered: 0.2", "recovery_time_ms: 5"))
-    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
-    assert set(outcomes(found).values()) == {"unknown"} and found.outcome == "open"
-    assert found.machines[0].candidates[0].probability is None
 
 
 def test_all_cases_must_be_met_and_one_may_be_asked_for(tmp_path):
@@ -242,26 +222,6 @@ def test_a_case_is_machine_bound_by_its_own_trials():
     assert len(limits) == 3 and found.machine_bound == {"cameras=4"}
 
 
-def test_memory_and_its_limit_have_one_unit(tmp_path, imu):
-    text = "limits: mine\nacceptable: {pss_mib: 400}\n"
-    (tmp_path / "limits.yaml").write_text(text)
-    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
-    for one in found.machines[0].candidates:
-        (met,) = one.limits
-        assert decide_words.measured(met).count(" MiB") == 2 and " MB" not in decide_words.measured(
-            met
-        )
-
-
-def test_one_block_has_no_interval():
-    told = {"metric": "response_latency_p99", "unit": "ns", "at_most": 5e6}
-    measured = {"value": 7.2e6, "low": 7.2e6, "high": 7.2e6}
-    met = typed(Met, told | {"outcome": "open", "blocks": 1, "measured": measured})
-    assert "[" not in decide_words.measured(met) and decide_words.measured(met).endswith(": 1.44×")
-    assert decide_words.observed(met) == "1 block"
-    assert decide_words.measured(replace(met, blocks=2)).count("[") == 2
-
-
 def test_a_failing_arm_says_how_often(tmp_path):
     failing = synthetic_bundle.Arm(**{**vars(FAST), "fails": (2,)})
     path = campaign(tmp_path, workloads=("camera",), arms=(FLOOR, failing), blocks=8)
@@ -288,27 +248,11 @@ def test_the_same_campaign_twice_is_refused(tmp_path, imu):
         decided(tmp_path, path, path)
 
 
-def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
-    with pytest.raises(UserError, match="no cell of these campaigns"):
-        decided(tmp_path, imu, more="of: {workload: lidar}\n")
-
-
 def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
     with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
         decided(tmp_path, imu, more="topics: {fornt: {loss: 0.1}}\n")
     with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
         show(Bundle(imu), limits(tmp_path, more="topics: {fornt: {loss: 0.1}}\n"))
-
-
-def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_path):
-    never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
-    path = campaign(tmp_path, workloads=("camera",), arms=(never,))
-    answer = decided(tmp_path, path, most_ms=50)
-    assert set(outcomes(answer).values()) == {"misses"}
-    (tmp_path / "limits.yaml").write_text("limits: a\ntopics: {data: {loss: 0.1}}\n")
-    found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
-    assert set(outcomes(found).values()) == {"unknown"}
-    render_markdown(view(found))
 
 
 def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
@@ -366,22 +310,6 @@ def test_up_to_a_level_is_said_only_where_all_below_agree():
     assert told("misses", "meets", levels=(False, True), before="misses") == (
         "x misses the limits at n=False and meets them at n=True"
     )
-
-
-def test_the_document_is_the_whole_answer(tmp_path):
-    """What JSON says, read back by its schema's classes, is the same answer; so is one in which
-    nothing was measured."""
-    path = campaign(tmp_path, levels=2)
-    never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
-    for found in (
-        decided(tmp_path, path, more="topics: {imu: {loss: 0.1}}\n"),
-        decided(tmp_path, path, most_ms=0.001),
-        decided(tmp_path, campaign(tmp_path, "never", workloads=("camera",), arms=(never,))),
-    ):
-        written = json.loads(json.dumps(document(found), allow_nan=False))
-        assert (written["schema"], written["version"]) == ("rmwbench/decide", 2)
-        assert ("topics" in written["limits"]) is bool(found.limits.topics)
-        assert document(TypeAdapter(Decided).validate_python(written)) == written
 
 
 @pytest.mark.parametrize(("most_ms", "code"), [("0.04", 0), ("0.001", 1), ("fast", 2)])

@@ -9,14 +9,11 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import aggregate
 from rmwbench.analysis.metrics.bring_up import TrialBringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
-from rmwbench.beside.bring_up.answer import MOST_POINTS, active_after, brought_up, chart, shown
-from rmwbench.report import table_columns
+from rmwbench.beside.bring_up.answer import active_after, brought_up, chart, shown
 from rmwbench.report.chart import bring_up_chart
-from rmwbench.report.show import ros
 from rmwbench.results.model import document
 from rmwbench.results.shown import Charts, SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
-from tests.support.views import cells, heads, tables
 
 S = 1_000_000_000
 ASKED = {"manager": "manager", "nodes": ["a", "b", "c", "d"], "service_timeout_s": 5.0}
@@ -89,12 +86,6 @@ def test_nodes_are_counted_after_round_times_until_all_that_ever_are_are_there(d
     assert active_after([WHOLE[0].bring_up, WHOLE[1].bring_up], 4.5) == 3.5
 
 
-def test_a_suite_without_lifecycle_nodes_has_no_such_part():
-    plain = SimpleNamespace(name="a", trials=[], definition={}, cell={}, not_supported=None)
-    assert brought_up({"w": [plain]}, {"w": "w"}) is None
-    assert shown(typed(SuiteAnswer)) == [] == list(ros.sections(typed(SuiteAnswer)))
-
-
 def test_the_tables_say_never_where_a_node_never_was_active(doc):
     (part,) = shown(doc)
     good, bad, other = part.rows
@@ -106,27 +97,6 @@ def test_the_tables_say_never_where_a_node_never_was_active(doc):
     assert all(len(row) == len(part.heads) for row in part.rows)
     assert part.up_heads[:3] == ["nodes up after", "0.5 s", "1 s"]
     assert [row[0] for row in part.up_rows] == ["good", "bad"]
-
-
-def test_its_view_has_the_same_cells(doc):
-    (part,) = shown(doc)
-    (found,) = ros.sections(doc)
-    whole, up = tables([found])
-    assert (cells(whole), cells(up)) == (part.rows, part.up_rows)
-    assert (heads(whole), heads(up)) == (part.heads, part.up_heads)
-
-
-def test_the_curve_is_the_mean_over_trials_and_stays_small():
-    found = chart("good", WHOLE)
-    assert found.time_s[:2] == (0.0, 1.0) and found.active[-1] == 4.0 and found.nodes == 4
-    assert list(found.active) == sorted(found.active)
-    assert chart("bad", HUNG).active[-1] == 2.0
-    never = chart("never", [Trial(0, stopped={"service.timed_out": 4})])
-    assert (never.time_s, never.active) == ((0.0,), (0.0,))
-    assert chart("none", []) is None
-    many = TrialBringUp(2000, tuple(float(n) for n in range(1, 2001)), {}, None)
-    thinned = chart("many", [SimpleNamespace(bring_up=many)])
-    assert len(thinned.time_s) <= MOST_POINTS + 1 and thinned.active[-1] == 2000
 
 
 def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
@@ -141,8 +111,3 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
     assert {point["arm"] for point in points} == {"good", "bad"}
     assert max(point["y"] for point in points) == 4.0
     assert bring_up_chart.up(workload) is None
-
-
-def test_its_columns_are_its_own():
-    found = table_columns.of(typed(WorkloadAnswer, {"primary_metric": "bring_up_time"}))
-    assert [column.key for column in found] == ["all", "half", "never", "cpu", "memory"]

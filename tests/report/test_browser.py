@@ -156,23 +156,6 @@ def test_a_number_opens_what_it_rests_on(visit):
     assert page.evaluate("document.querySelector(':target > h2').textContent") == "The machine"
 
 
-def test_a_number_opens_by_keyboard_and_gives_focus_back(visit):
-    page = visit().page
-    link = page.locator("#w-0 .results tbody a.num").nth(1)
-    link.focus()
-    page.keyboard.press("Enter")
-    assert page.locator("dialog#evidence").is_visible()
-    page.keyboard.press("Escape")
-    assert page.evaluate("document.activeElement.className") == "num"
-
-
-def test_evidence_opens_without_a_dialog(visit, url):
-    page = visit().page
-    page.goto(f"{url}#m-0-2-publish_call_p50")
-    page.reload()
-    assert page.locator("#arm-0-2").evaluate("d => d.open")
-
-
 def test_a_failed_trial_shows_its_log_as_text(visit):
     page = visit().page
     failure = page.locator("details.failure").first
@@ -224,17 +207,6 @@ def test_the_theme_button_overrules_the_system_and_charts_follow(visit):
     page.reload()
     page.wait_for_function(DRAWN)
     assert page.evaluate(surface) == dark[0]
-
-
-def test_print_is_light_and_has_every_chart(visit):
-    page = visit(scheme="dark").page
-    page.emulate_media(media="print", color_scheme="dark")
-    assert (
-        page.evaluate("getComputedStyle(document.querySelector('.answer')).backgroundColor")
-        == "rgb(254, 254, 254)"
-    )
-    assert page.locator(".top").is_hidden()
-    assert page.locator(".chart svg").count() == page.locator(".chart").count()
 
 
 @pytest.mark.parametrize("width", [1280, 390])

@@ -15,10 +15,6 @@ def keys(found):
     return [column.key for column in table_columns.of(found)]
 
 
-def test_an_ordinary_workload_has_the_columns_of_all():
-    assert table_columns.of(workload()) == table_columns.COLUMNS
-
-
 def test_the_primary_metric_comes_first():
     assert keys(workload("publish_call_p50")) == [
         "publish",
@@ -35,15 +31,6 @@ def test_the_primary_metric_comes_first():
         keys(found)[0] == "primary"
         and table_columns.chosen(found, table_columns.of(found)[0]) == "match_time"
     )
-
-
-def test_what_a_rate_is_judged_by_has_latencies_of_queues():
-    found = table_columns.of(workload("achieved_rate"))
-    assert found[0].metrics == ("achieved_rate",)
-    assert [table_columns.title(one, "response_latency_p90") for one in found[1:3]] == [
-        "queueing p50",
-        "queueing p90",
-    ]
 
 
 def test_what_was_asked_for_is_shown_and_a_zero_is_something():

@@ -13,16 +13,15 @@ from pydantic import TypeAdapter
 from rich.console import Console
 
 from rmwbench.errors import UserError
-from rmwbench.report.comparison_view import axis_of, effect, mark, unchanged, view
+from rmwbench.report.comparison_view import axis_of, mark, unchanged, view
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.terminal import print_view
 from rmwbench.results.compare.compare_document import compare
-from rmwbench.results.compare.compare_model import Compared, Difference, MetricRow, NotComparable
+from rmwbench.results.compare.compare_model import Compared, Difference, NotComparable
 from rmwbench.results.model import Ratio, document
 from rmwbench.results.selection import select
 from tests.support import kept, network_bundle, synthetic_bundle
 from tests.support.command import exit_code
-from tests.support.typed import typed
 from tests.support.views import texts
 
 pytestmark = pytest.mark.long
@@ -148,13 +147,6 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
     assert "The same machine? no" in texts(view(answer).sections)
 
 
-def test_a_machine_that_is_not_described_is_unknown_and_not_the_same(campaigns, tmp_path):
-    other = changed(campaigns, tmp_path, "same", lambda d: d.pop("machine"))
-    answer = compare(select(f"{campaigns}/old"), select(str(other)))
-    found = topic(answer, "machine")
-    assert (found.question, found.answer, found.differences) == ("the same machine?", "unknown", ())
-
-
 def test_the_larger_of_both_floors_is_respected(campaigns, tmp_path):
     other = changed(campaigns, tmp_path, "new", lambda d: d["machine"].update(aa_floor=0.5))
     answer = compare(select(f"{campaigns}/old"), select(str(other)))
@@ -225,25 +217,6 @@ def test_another_network_of_one_name_is_another_workload(tmp_path, monkeypatch, 
     assert compare(
         select(f"{tmp_path}/b:{ARMS[0].arm}"), select(f"{tmp_path}/b:{ARMS[1].arm}")
     ).rows, "of one definition"
-
-
-def test_two_arms_may_have_conditions_of_their_own_and_it_is_said(tmp_path, monkeypatch):
-    monkeypatch.delenv(kept.VARIABLE)
-    usual = synthetic_bundle._cell_row
-
-    def row(cell):
-        found = usual(cell)
-        busy = "cpu" if cell["arm"] == ARMS[1] else "idle"
-        definition = json.loads(found["definition"]) | {"conditions": {"background": busy}}
-        return found | {"definition": json.dumps(definition)}
-
-    monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
-    path = synthetic_bundle.write(tmp_path / "c", arms=ARMS[:2], workloads=("camera",))
-    answer = compare(select(f"{path}:{ARMS[0].arm}"), select(f"{path}:{ARMS[1].arm}"))
-    assert answer.rows and topic(answer, "workload").answer == "same"
-    software = {one.name: (one.a, one.b) for one in topic(answer, "software").differences}
-    name = f"{ARMS[0].arm} | {ARMS[1].arm}: conditions.background"
-    assert software[name] == ("idle", "cpu")
 
 
 def test_what_b_lacks_is_said_and_counts_and_what_a_lacks_is_said(campaigns):
@@ -368,11 +341,6 @@ def test_a_busy_machine_judges_no_network_between_campaigns_either(network_campa
     assert answer.verdict == "undecided"
 
 
-def test_a_block_is_left_out_for_an_arm_that_is_not_compared(network_campaigns):
-    _, row = recovery(network_campaigns(lambda cell, block: cell == 2 and block < 2))
-    assert row.trials == (6, 6)
-
-
 def test_what_untimed_trials_took_is_not_compared(tmp_path, monkeypatch):
     usual = synthetic_bundle._cell_row
     monkeypatch.delenv(kept.VARIABLE)
@@ -425,17 +393,6 @@ def test_loss_comes_first_whatever_metrics_are_named(tmp_path):
     assert (answer.exit_code, turned.exit_code) == (1, 2)
 
 
-def test_a_loss_that_nobody_asked_for_leaves_nothing_open(campaigns):
-    """The fixture's Cyclone loses 8 % on both sides, which so few trials do not show to be as
-    much."""
-    sides = "old:cyclonedds untouched", "same:cyclonedds untouched"
-    asked = compared(campaigns, *sides, metrics=["pss", "undelivered"])
-    assert "undecided" in verdicts(asked, "undelivered").values() and asked.exit_code == 2
-    answer = compared(campaigns, *sides, metrics=["pss"])
-    assert {r.metric for r in answer.rows} == {"pss"}
-    assert (answer.verdict, answer.exit_code) == ("equivalent", 0)
-
-
 def test_of_a_chain_the_ledger_of_its_hops_is_not_judged(campaigns, tmp_path):
     def along(document):
         for one in document["plan"]["comparisons"]:
@@ -473,37 +430,6 @@ def test_what_has_no_better_side_is_refused(campaigns, metric):
 def test_wrong_sides_are_refused_with_what_to_do(campaigns, a, b, says):
     with pytest.raises(UserError, match=says):
         compared(campaigns, a, b)
-
-
-def test_a_directory_with_a_colon_is_found(campaigns, tmp_path):
-    shutil.copytree(campaigns / "old", tmp_path / "a:b")
-    assert select(f"{tmp_path}/a:b").wanted == {}
-    assert select(f"{tmp_path}/a:b:zenoh tuned").wanted == {"arm": ("zenoh tuned",)}
-
-
-def test_within_a_campaign_the_noise_between_campaigns_is_not_spoken_of(campaigns, tmp_path):
-    calibrated = changed(campaigns, tmp_path, "old", lambda d: d["machine"].update(aa_floor=0.08))
-    sides = select(f"{calibrated}:zenoh untouched"), select(f"{calibrated}:zenoh tuned")
-    answer = compare(*sides)
-    assert answer.paired and answer.rules.aa_floor is None
-    assert not [text for text in answer.cautions if "Identical arms" in text]
-    assert "the interval lies beyond 1 " in texts(view(answer).answer)[-1]
-    other = compare(select(f"{calibrated}"), select(f"{campaigns}/new"))
-    assert [text for text in other.cautions if "Identical arms differ by up to 8 %" in text]
-    assert "the interval lies beyond the A/A noise" in texts(view(other).answer)[-1]
-
-
-def test_a_difference_of_all_messages_is_a_hundred_per_cent():
-    change = {"value": 1.0, "low": -0.015, "high": 1.0, "blocks": 5}
-    assert effect(typed(MetricRow, {"difference": change, "trials": (5, 5)})) == (
-        "+100 %",
-        "[−1.5 % … +100 %]",
-    )
-    none = dict.fromkeys(("value", "low", "high"), 0.0) | {"blocks": 5}
-    assert effect(typed(MetricRow, {"difference": none, "trials": (5, 5)})) == (
-        "0 %",
-        "[0 % … 0 %]",
-    )
 
 
 def run(capsys, *arguments):
@@ -559,12 +485,6 @@ def test_what_changed_comes_last_and_what_did_not_takes_a_line_per_metric(campai
     assert total == len(rest)
     cells = {r.cell for r in answer.rows} - {r.cell for r in worse}
     assert f"{len(cells)} cells without a change not shown" in text
-
-
-def test_few_cells_are_all_shown(campaigns):
-    answer = compare(select(f"{campaigns}/old:zenoh tuned"), select(f"{campaigns}/new:zenoh tuned"))
-    few = dataclasses.replace(answer, rows=tuple(r for r in answer.rows if r.workload == "imu"))
-    assert "not shown" not in terminal(few)
 
 
 def test_what_a_bundle_says_cannot_drive_the_terminal_or_the_page(campaigns, tmp_path):

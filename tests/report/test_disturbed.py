@@ -35,11 +35,6 @@ def test_the_code_of_a_flag_counts_and_not_the_wording_of_its_text():
     assert (found.code, found.trials, found.of) == ("machine_bound", 2, 2)
 
 
-def test_other_events_and_other_trials_say_nothing():
-    events = {1: [flag("canary: x", event="log")], 9: [flag("canary: y")]}
-    assert texts([1, 2], events) == [] == texts([], events)
-
-
 def test_conditions_are_told_where_they_are_not_the_usual_ones():
     told = disturbed.conditions
     assert told({}) is None
@@ -73,10 +68,3 @@ def test_what_most_arms_have_is_said_once_and_what_is_of_one_stands_elsewhere():
     ]
     assert "special about a:" in of_single_arms(doc) and "explain there" in of_single_arms(doc)
     assert by_text(doc.workloads[0])["through UDP"] == ["a"]
-
-
-def test_what_a_middleware_did_badly_is_not_called_the_machines():
-    held = flag("held: a publish call of endpoint 1 had not returned after 3 s") | {"code": "held"}
-    assert texts([1], {1: [held]}) == [
-        "held in 1 of 1 trials; the last: a publish call of endpoint 1 had not returned after 3 s"
-    ]

@@ -5,8 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.results.answer import done
-from rmwbench.results.explain.explain_model import UndoneTrial
-from rmwbench.results.shown import CampaignFacts, WorkloadAnswer, WorkloadArm
+from rmwbench.results.shown import CampaignFacts, WorkloadAnswer
 from tests.support.typed import typed
 
 LOOK = {
@@ -30,29 +29,6 @@ def campaign(look=None, complete=6, planned=6, **trials):
             "trials": trials,
         },
     )
-
-
-@pytest.mark.parametrize(
-    ("document", "text"),
-    [
-        (campaign(), "6 of 6 blocks"),
-        (campaign(LOOK, 8, 20), "8 of at most 20 blocks, 14 of 14 verdicts decided"),
-        (
-            campaign(LOOK | {"decided": 9, "stop": "maximum"}, 20, 20),
-            "20 of at most 20 blocks, 9 of 14 verdicts decided",
-        ),
-        (
-            campaign(LOOK | {"looks": [6], "stop": "maximum"}),
-            "6 of 6 blocks, 14 of 14 verdicts decided",
-        ),
-        (
-            campaign(LOOK | {"looks": [6], "stop": "time"}, 5),
-            "5 of 6 blocks, 14 of 14 verdicts decided",
-        ),
-    ],
-)
-def test_blocks(document, text):
-    assert done.blocks(document) == text
 
 
 def test_trials_that_need_not_run_are_not_missing():
@@ -82,10 +58,6 @@ def test_trials_that_need_not_run_are_not_missing():
 )
 def test_void(trials, text):
     assert done.void(campaign(**trials)) == text
-
-
-def test_failed():
-    assert done.failed(campaign(failed=2)) == "2 failed" and done.failed(campaign(failed=0)) is None
 
 
 def trial(status, codes, cause=None):
@@ -121,11 +93,3 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
         "other trials."
     )
     assert voids_per_arm(arm("a", crash), arm("b")) == []
-
-
-def test_what_went_with_another_arms_trial_is_not_told_again():
-    along, crash = trial("void", ["block"], "machine"), trial("failed", ["crashed"])
-    assert done.told_one_by_one(typed(WorkloadArm, arm("a", along, crash))) == [
-        typed(UndoneTrial, crash)
-    ]
-    assert done.told_one_by_one(typed(WorkloadArm, arm("a"))) == []

@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from pydantic import TypeAdapter
 from typer.testing import CliRunner
 
 from rmwbench.bundle import Bundle
@@ -15,8 +14,7 @@ from rmwbench.errors import UserError
 from rmwbench.report.explain.explain_view import view
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.explain.explain_document import explanations
-from rmwbench.results.explain.explain_model import Explanation, Losses, UndoneTrial
-from rmwbench.results.model import document
+from rmwbench.results.explain.explain_model import Losses, UndoneTrial
 from rmwbench.results.show import summarise
 from rmwbench.results.workload.lost_messages import slow_of
 from tests.support import synthetic_bundle
@@ -79,11 +77,6 @@ def test_the_verb_prints_text_and_json_of_the_arm_that_was_asked_for(directory, 
     assert isinstance(run("--arm", "nobody").exception, UserError)
 
 
-def test_what_was_not_watched_is_said_once(every):
-    assert len([one for one in every if any(tail.unwatched for tail in one.tails)]) > 1
-    assert sum(text.startswith("Not watched") for text in texts(view(every).sections)) == 1
-
-
 def test_an_arm_without_a_good_trial_lost_nothing_and_is_not_zero(every):
     void = UndoneTrial(
         trial=3,
@@ -120,13 +113,6 @@ def test_what_was_slow_is_told_beside_what_was_lost_and_is_not_lost(every):
     assert slow_of(replace(SLOW, under_way=0)) is None and slow_of(None) is None
 
 
-def test_a_cause_that_has_messages_is_not_said_to_have_none(every):
-    one = next(one for one in every if one.tails)
-    causes = tuple(replace(cause, share=0.001) for cause in one.tails[0].causes)
-    made = view([replace(one, tails=(replace(one.tails[0], causes=causes),))])
-    assert any(f"{causes[0].cause} 0.1 %" in text for text in texts(made.sections))
-
-
 def test_the_document_has_what_was_under_way_apart_from_what_is_missing(directory, every):
     for one in every:
         if one.losses:
@@ -157,9 +143,3 @@ def test_an_explanation_has_the_parts_of_the_show_document(directory, every):
         "layers",
     ):
         assert [getattr(one, part) for one in every] == [getattr(arm, part) for arm in shown]
-
-
-def test_the_document_is_the_whole_answer(every):
-    """What JSON says, read back by its schema's classes, is the same answer."""
-    written = json.loads(json.dumps(document(every), allow_nan=False))
-    assert document(TypeAdapter(tuple[Explanation, ...]).validate_python(written)) == written

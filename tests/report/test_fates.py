@@ -1,23 +1,17 @@
 """What did not arrive: its column, its sentence and its limit have one word and one number."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
 from rmwbench.report import table_columns
-from rmwbench.report.capacity.capacity_view import curve
-from rmwbench.report.show.workload_view import topic_cell
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.capacity.capacity_model import RaisedFactor, SearchLevel
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
-from tests.support.views import cells, heads
 
 P50 = "response_latency_p50"
 
@@ -122,34 +116,6 @@ def test_what_decides_nothing_is_told_by_its_fate():
     assert any("messages were lost: lossy 3 %." in text for text in told)
     assert any(text.startswith("Due and never sent: held 2 % (the publish call") for text in told)
     assert not any("held" in text for text in told if "were lost" in text)
-
-
-def test_a_topic_says_what_did_not_arrive_of_it():
-    topics = [
-        {
-            "topic": "control",
-            "primary_metric": P50,
-            "judged": True,
-            "arms": [one | {"trials": {"done": 6}} for one in (SOUND, HELD)],
-        }
-    ]
-    part = typed(WorkloadAnswer, workload(SOUND, HELD) | {"topics": topics})
-    (topic,) = part.topics
-    assert [topic_cell(topic, arm).detail for arm in topic.arms] == ["", "never sent 28 %"]
-
-
-def test_a_level_of_a_search_has_the_fates_that_there_are():
-    search = typed(RaisedFactor, {"curve": [P50, P50], "title": "rate", "unit": "hz"})
-    level = {"metrics": {n: metric(0.0) for n in (P50, *FATES, "achieved_rate")}, "idle": 0.5}
-    held = {**level, "metrics": level["metrics"] | {"never_sent_share": metric(0.28)}}
-    levels = [typed(SearchLevel, level), typed(SearchLevel, held)]
-
-    one = SimpleNamespace(levels=levels[:1])
-    assert "lost" in heads(curve(one, search)) and "never sent" not in heads(curve(one, search))
-    one.levels = levels
-    table = curve(one, search)
-    place = heads(table).index("never sent")
-    assert [row[place] for row in cells(table)] == ["0 %", "28.0 %"]
 
 
 def test_each_fate_is_a_limit():

@@ -139,13 +139,6 @@ def test_an_open_interval_reaches_infinity():
     )
 
 
-def test_zero_is_not_absent():
-    assert (
-        fmt.metric(Estimate.of({"unit": "fraction", "value": 0, "low": 0, "high": 0.0006})).full
-        == "0 % [0–0.06]"
-    )
-
-
 def test_ratio():
     assert (
         fmt.ratio(Ratio.of({"value": 4.1, "low": 3.2, "high": 5.3, "blocks": 6})).full
@@ -159,20 +152,6 @@ def test_ratio():
         fmt.ratio(Ratio.of({"value": "inf", "low": "inf", "high": "inf", "blocks": 6})).state
         == "never"
     )
-
-
-@pytest.mark.parametrize(
-    ("value", "text"),
-    [
-        (0.2, "1 min"),
-        (12.4, "12 min"),
-        (300, "5 h"),
-        (5000, "3 days"),
-        (math.inf, "no realistic time"),
-    ],
-)
-def test_minutes(value, text):
-    assert fmt.minutes(value) == text
 
 
 def test_a_command_stands_as_one_types_it_and_other_marks_stay():
@@ -190,12 +169,6 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
         and "&lt;x&gt;" in escaped
     )
     assert str(page._commands("a <b> `rmwbench x`")) == "a &lt;b&gt; <code>rmwbench x</code>"
-
-
-def test_what_did_not_happen_is_not_explained_by_lost_messages():
-    """Nobody recovered: `time to recover` read `lost messages reach this quantile`."""
-    never = fmt.metric(Estimate(unit="ns", value=math.inf, count=3, trials=3))
-    assert never.basis.startswith("in half of the trials or more it did not happen")
 
 
 def test_a_difference_of_fractions_is_in_percentage_points():

@@ -125,18 +125,6 @@ def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
     assert headline(whole).answer == "All 2 pairs deliver every message."
 
 
-def test_a_workload_without_pairs_has_no_matrix():
-    alone = arm("a", "b") | {"pair": None}
-    assert matrix(alone, arm("b", "a")) is None
-    assert interop.pair_of({"middleware": "zenoh", "profile": {"name": "untouched"}}) is None
-
-
-def test_a_pair_takes_each_sides_middleware_and_profile():
-    other = {"listener|service": {"middleware": "fastdds", "profile": {"name": "tuned"}}}
-    definition = {"middleware": "cyclonedds", "profile": {"name": "untouched"}, "processes": other}
-    assert interop.pair_of(definition) == ("cyclonedds", "fastdds tuned")
-
-
 def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
     arms = [arm("a", "a"), arm("a", "b", median=3000.0), arm("b", "a", median=99_000.0)]
     rows = interop.shown(workload(arms))
@@ -148,11 +136,3 @@ def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
         None,
     ]
     assert rows[0][1][1].words == "3.00 µs"
-
-
-def test_a_lossy_pair_whose_median_is_infinite_has_words_and_no_shade():
-    lossy = arm("a", "b", loss=0.9)
-    lossy["metrics"]["response_latency_p50"]["value"] = "inf"
-    ((_, row), *_) = interop.shown(workload([lossy, arm("b", "a")]))
-    cell = next(cell for cell in row if cell and cell.arm == "a → b")
-    assert (cell.outcome, cell.words, cell.heat) == ("degraded", "degraded", None)

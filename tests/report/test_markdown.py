@@ -3,10 +3,10 @@ texts."""
 
 from dataclasses import replace
 
-from rmwbench.report.render.markdown import escape, render_markdown
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.report.show.files import write_markdown
 from rmwbench.report.show.suite_view import view
-from tests.report.example_document import HOSTILE, example
+from tests.report.example_document import example
 from tests.report.snapshot import check
 from tests.support.views import of_view, pictures
 
@@ -35,9 +35,3 @@ def test_charts_stand_beside_the_text_and_carry_their_experiment(tmp_path):
     for png in (path for path in written if path.suffix == ".png"):
         assert png.read_bytes().startswith(b"\x89PNG")
     assert not list(tmp_path.glob("*.partial"))
-
-
-def test_hostile_text_stays_text():
-    shown = escape(HOSTILE)
-    assert "<" not in shown and "\n" not in shown
-    assert escape("a|b *c* [d](e) `f`") == r"a\|b \*c\* \[d\](e) \`f\`"

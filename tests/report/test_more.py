@@ -1,6 +1,5 @@
 """What more blocks would decide: what takes least first, each open comparison once."""
 
-from rmwbench.analysis.stats.estimate import finite
 from rmwbench.results.answer import more as answer
 from rmwbench.results.model import document
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
@@ -50,13 +49,6 @@ def test_open_comparisons_in_the_order_of_what_they_take():
     ]
 
 
-def test_minutes_that_a_document_rounds_are_no_block_more():
-    """13 blocks of 47.5 s are 10.291667 min, of which six digits are kept: that was told as 14."""
-    minutes = finite(13 * 0.791666667)
-    (found,) = more(workload("imu", arm("b", "undecided", minutes)), minutes_per_block=0.791666667)
-    assert found["blocks"] == 13
-
-
 def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():
     robot = workload(
         "robot",
@@ -75,8 +67,3 @@ def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():
         topics=(topic("imu", arm("b", "no data"), judged=False),),
     )
     assert [one["topic"] for one in more(told, minutes_per_block=1.0)] == [None]
-
-
-def test_nothing_open_says_nothing():
-    assert lines(more(workload("imu", arm("a", "best"), arm("b", "worse")))) == []
-    assert lines([]) == []

@@ -9,16 +9,14 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.conditions import conditions
-from rmwbench.report.show.suite_view import view
 from rmwbench.results.explain.explain_model import ArmTrials, Losses
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition
 from rmwbench.results.workload import outcomes
-from rmwbench.words import numbers as fmt
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
-from tests.support.views import heads, page, printed, tables
+from tests.support.views import heads, page, tables
 
 DECLARED = {
     "acceptable": [
@@ -102,22 +100,6 @@ def test_a_reason_has_the_value_its_interval_and_the_limit(shown):
     assert reasons["zenoh tuned"].startswith("undelivered 0 % [0–")
 
 
-def test_memory_and_its_limit_have_one_unit(shown):
-    limit = {"metric": "pss", "at_most": 400 * 2**20}
-    found = outcomes.judged(
-        outcomes.declared(DECLARED | {"acceptable": [limit]}, 5), shown.workloads, {}
-    )
-    for condition in found.conditions:
-        for arm in condition.arms:
-            assert " MiB" in arm.reason and " MB" not in arm.reason
-    metric = Estimate(unit="bytes", value=410e6, low=405e6, high=415e6)
-    assert fmt.metric(outcomes.in_unit_of_limit(metric)).full == "391 MiB [386–396]"
-
-
-def test_it_is_said_that_no_interval_is_corrected_for_how_many_there_are(shown):
-    assert "Each interval is of 95 % by itself: nothing is corrected" in shown.outcomes.text
-
-
 def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(shown):
     losses = typed(Losses, {"wanted": 1000, "under_way": 400})
     metrics = undelivered(0.0, 0.004) | {
@@ -132,15 +114,6 @@ def test_what_was_still_under_way_leaves_a_limit_open_and_is_said(shown):
         in one.reason
     )
     assert "the limit is 25 %" in one.reason
-
-
-def test_a_suite_without_limits_has_no_matrix(tmp_path):
-    path = synthetic_bundle.write(
-        tmp_path / "c", blocks=2, arms=synthetic_bundle.ARMS[:2], workloads=("imu",)
-    )
-    plain = summarise(Bundle(path))
-    assert plain.outcomes is None and outcomes.shown(plain) is None
-    assert not list(conditions(plain))
 
 
 def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
@@ -179,12 +152,6 @@ def only_zenoh(shown):
     return changed(made, 0, "iceoryx2 event", **silent)
 
 
-def test_only_one_delivers(shown):
-    one = only_zenoh(shown).outcomes.conditions[0]
-    assert (one.outcome, one.only) == ("only", "zenoh tuned")
-    assert one.arms[0].reason == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"
-
-
 def test_rows_are_conditions_and_columns_arms(shown):
     found = outcomes.shown(shown)
     assert (found.heads, found.everywhere) == (("level",), "")
@@ -203,16 +170,6 @@ def test_rows_are_conditions_and_columns_arms(shown):
     )
 
 
-def test_a_level_that_never_changes_is_said_once(shown):
-    conditions = tuple(
-        replace(one, levels={"message": "Array1k", "network.loss": place / 10})
-        for place, one in enumerate(shown.outcomes.conditions)
-    )
-    made = replace(shown, outcomes=replace(shown.outcomes, conditions=conditions))
-    found = outcomes.shown(made)
-    assert (found.heads, found.everywhere) == (("network.loss",), "message=Array1k")
-
-
 def test_its_view_has_a_row_for_each_condition_whose_cells_open_their_arms(shown):
     doc = only_zenoh(shown)
     (found,) = conditions(doc)
@@ -226,11 +183,3 @@ def test_its_view_has_a_row_for_each_condition_whose_cells_open_their_arms(shown
     for one in (cell for row in table.rows for cell in row[1:-1]):
         assert f'id="{one.link[1:]}"' in html
     assert '<a href="#outcomes">outcomes</a>' in html
-
-
-def test_the_terminal_has_it_behind_the_workloads_and_its_summary_in_the_answer(shown):
-    for width in (160, 60):
-        text = printed(view(shown), width)
-        assert text.index("What becomes of each condition") > text.index("camera")
-        assert "Of 2 conditions: 2 misses." in text[text.index("The answer") :]
-        assert max(map(len, text.splitlines())) <= width

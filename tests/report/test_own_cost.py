@@ -87,20 +87,3 @@ def test_a_small_part_is_one_line_for_all_workloads_and_a_large_one_is_told_wher
         and "at most 2.5 % of the least latency or processor time of any arm, in w1" in small
     )
     assert [of for of, _ in cautions(64, 6_000_000)] == ["w1", None]
-
-
-def test_nothing_is_said_where_it_is_not_known():
-    assert (
-        own_share({}, 64, workload()) is None and own_share({"sizes": []}, 64, workload()) is None
-    )
-    assert (
-        own_share(OWN, None, workload()) is None
-        and own_share(OWN, 64, workload(touch="none")) is None
-    )
-    assert own_share({"sizes": [of(64, 1e3, 1e-6)]}, 6_000_000, workload()) is None
-    without = {
-        "sizes": [
-            {"payload_bytes": 64, "response_latency": {"no_data": "x"}, "cpu_per_message": {}}
-        ]
-    }
-    assert own_share(without, 64, workload()) is None

@@ -8,11 +8,10 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report.chart import bring_up_chart, charts, idle, over_time, style
-from rmwbench.report.chart.workload_charts import card, figures
-from rmwbench.report.explain.figures import explained
+from rmwbench.report.chart import charts, over_time, style
+from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Charts, WorkloadAnswer, WorkloadArm
+from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
 
@@ -40,16 +39,6 @@ def test_every_specification_is_plain_json(shown):
                     assert "NaN" not in json.dumps(spec, allow_nan=False)
 
 
-@pytest.mark.parametrize("kind", [bring_up_chart, idle])
-def test_what_a_phone_has_is_a_specification_too(shown, kind):
-    """A page and Markdown read it: what is none would end the report."""
-    workload = replace(shown.workloads[0], primary_metric="pss")
-    drawn = [*kind.figures(workload, phone=True)]
-    assert any(one.narrow for one in drawn)
-    assert all(one.narrow is None or "datasets" in one.narrow for one in drawn)
-    assert all(one.narrow is None for one in kind.figures(workload, phone=False))
-
-
 def test_a_colour_of_a_chart_has_a_dark_counterpart(shown):
     import re
 
@@ -72,20 +61,6 @@ def test_what_is_absent_is_not_drawn_at_zero(shown):
     assert rows["cyclonedds untouched"]["label"] == "no data"
 
 
-def test_nothing_at_all_draws_nothing(shown):
-    workload = shown.workloads[0]
-    arms = tuple(replace(arm, metrics={}) for arm in workload.arms)
-    workload = replace(workload, charts=typed(Charts), arms=arms)
-    for figure in figures(workload, phone=True):
-        assert figure.spec is None
-
-
-def test_lost_messages_are_in_the_series(shown):
-    points = charts.series(shown.workloads[1])["datasets"]["points"]
-    wanted = sum(series.latency_ns.count(None) for series in shown.workloads[1].charts.series)
-    assert sum(point["y"] is None for point in points) == wanted > 0
-
-
 def test_labels_do_not_collide():
     domain, height = [1e3, 1e6], 300
     values = sorted([2e3, 2.01e3, 2.02e3, 5e4, 5.1e4, 9e5, 9.1e5, 9.2e5])
@@ -94,29 +69,11 @@ def test_labels_do_not_collide():
     assert all(b - a >= charts._LABEL_GAP - 1e-6 for a, b in pairwise(places))
 
 
-def test_a_lonely_label_stays_where_its_line_ends():
-    assert charts._spread([2e3, 5e5], [1e3, 1e6], 300) == pytest.approx([2e3, 5e5])
-
-
 @pytest.mark.parametrize("domain", [[9e3, 1.3e4], [5e3, 1.2e6], [10, 1e10]])
 def test_ticks_are_few_and_inside(domain):
     ticks = charts._ticks(domain, 9, 0.0)
     assert 1 <= len(ticks) <= 9
     assert all(domain[0] <= tick <= domain[1] for tick in ticks)
-
-
-def test_noise_is_not_drawn_as_a_mountain():
-    low, high = charts._domain([100.0, 100.1])
-    assert high / low >= 1.5
-    assert charts._domain([None, 0.0]) is None
-
-
-def test_an_exported_chart_carries_its_experiment(shown):
-    workload = shown.workloads[0]
-    spec = charts.with_card(charts.ecdf(workload), "title", card(shown, workload))
-    told = " ".join(spec["title"]["subtitle"])
-    for fact in ("suite quick", "6 blocks", "2026-11-21", "AMD EPYC"):
-        assert fact in told
 
 
 def _contrast(one: str, other: str) -> float:
@@ -197,19 +154,6 @@ def test_the_parts_of_a_bar_add_up_to_the_number_beside_it_daemons_among_them(sh
             assert found == apart and sum(found.values()) == pytest.approx(whole)
 
 
-def test_a_bar_whose_publisher_and_subscription_share_a_process_has_one_part(shown):
-    workload = costing(shown, pss=40e6, cpu_per_message=20e3, cpu_cores=1.0)
-    for key, whole in (("memory", 40e6), ("cpu", 20e3)):
-        assert {str(found) for found, _ in parts(workload, key).values()} == {
-            str({"all processes": whole})
-        }
-
-
-def test_a_part_without_a_whole_is_not_drawn(shown):
-    workload = costing(shown, pss_publisher=20e6, pss_subscription=20e6)
-    assert [f.spec for f in figures(workload) if f.key == "memory"] == [None]
-
-
 def caption(workload, key):
     (found,) = [figure.reading for figure in figures(workload) if figure.key == key]
     return found
@@ -249,23 +193,6 @@ def test_what_was_under_way_is_not_said_to_have_arrived(shown):
     workload = replace(workload, arms=(slow, *others))
     assert "every one" not in caption(workload, "loss")
     assert [f.key for f in figures(workload) if f.spec and f.key in ("loss", "late")] == ["late"]
-
-
-def test_where_no_trial_was_done_nobody_knows_what_was_lost(shown):
-    workload = shown.workloads[0]
-
-    def said(done):
-        arms = tuple(
-            replace(arm, losses=None, trials=replace(arm.trials, done=n))
-            for arm, n in zip(workload.arms, done, strict=True)
-        )
-        found = explained(replace(workload, arms=arms))
-        return next(one.reading for one in found if one.key == "places")
-
-    count = len(workload.arms)
-    assert said([6] * count) == "Nowhere: no arm misses a message."
-    assert said([0] * count).startswith("No data")
-    assert "no arm of those with a trial that was done" in said([0, *[6] * (count - 1)])
 
 
 def test_a_second_outage_without_an_end_lasts_to_the_end():

@@ -3,7 +3,6 @@
 import pytest
 
 from rmwbench.analysis.metrics.topic_metrics import POOLED
-from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
@@ -84,10 +83,6 @@ def test_each_has_its_verdict_and_the_arm_is_worse_where_it_is_for_one(shown):
     assert "for logger iceoryx2 loses 7" in answer.detail
 
 
-def test_a_look_judges_what_the_report_says(bundle):
-    assert list(Looks(bundle).arms()) == ["whole · navigation", "whole · logger"]
-
-
 def test_a_limit_may_be_of_a_reader(shown):
     (condition,) = shown.outcomes.conditions
     assert {one.arm: (one.outcome, one.topic) for one in condition.arms} == {
@@ -95,16 +90,6 @@ def test_a_limit_may_be_of_a_reader(shown):
         "cyclonedds": ("misses", "navigation"),
         "iceoryx2": ("misses", "logger"),
     }
-
-
-def test_the_terminal_and_the_page_have_a_column_each(shown):
-    text, html = printed(view(shown), 100), page(shown)
-    for told in (text, html):
-        assert "navigation" in told and "logger" in told
-        assert "keeps each message 50.0 ms" in told
-        assert "By reader: " in told
-    assert "Reader logger" in html
-    assert "n = " not in text  # no interval of a pooled median
 
 
 def fan_out(tmp_path, slowest, lost=0.0, blocks=8):
@@ -139,10 +124,6 @@ def test_readers_that_turn_out_unlike_are_told_apart(tmp_path, slowest, lost, by
     for told in (printed(view(shown), 100), page(shown)):
         assert "its readers turned out unlike" in told.replace("\n", " ")
     assert any("turned out unlike" in flag for flag in one.flags)
-
-
-def test_four_blocks_show_nothing_of_readers(tmp_path):
-    assert arm(fan_out(tmp_path, 9.4e7, blocks=4).workloads[0], "zenoh").spread.unlike == ()
 
 
 def test_a_reader_is_put_beside_itself_among_readers_that_are_alike(bundle, tmp_path):

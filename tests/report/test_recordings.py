@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from rmwbench.analysis.metrics.recording import RecordingFates
-from rmwbench.beside.recorder.answer import judged, notes, recordings, shown
+from rmwbench.beside.recorder.answer import judged, recordings, shown
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.report.show import ros
 from rmwbench.results.shown import SuiteAnswer
@@ -143,25 +143,6 @@ def test_a_document_has_every_place_and_what_the_recorder_cost():
     assert (arm.transport, arm.bag_bytes, arm.written_bytes_per_s) == (15, 200e6, 40e6)
     assert (arm.cpu_cores, arm.stop_s, arm.peak_rss_bytes) == (0.5, 0.5, 300e6)
     assert [one.topic for one in arm.topics] == ["image_1"]
-
-
-def test_what_nobody_counted_is_shown_as_absent():
-    lacking = table(without=("rosbag2.lost_in_transport", "peak_rss", "rosbag2.lost_in_cache"))
-    (part,) = shown(lacking).parts
-    cells = dict(zip(shown(lacking).heads, part.rows[0].cells, strict=True))
-    assert cells["RMW told"] == cells["memory"] == cells["cache"] == cells["before rosbag2"] == "–"
-    assert cells["not told"] == "100 (20.0 %)"
-
-
-def test_an_arm_without_a_recorder_of_its_own_is_not_supported():
-    arm = the_arm(table(trials=0, unsupported={1: "recorder: no rosbag2"}))
-    assert (arm.answer, arm.reason) == ("not supported", "recorder: no rosbag2")
-
-
-def test_a_campaign_without_a_recorder_has_no_table():
-    bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
-    assert recordings(bundle, {}, SimpleNamespace()) is None
-    assert shown(typed(SuiteAnswer)) is None and notes(typed(SuiteAnswer)) == []
 
 
 def test_its_view_has_a_table_and_the_reasons():

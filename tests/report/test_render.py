@@ -55,11 +55,6 @@ def test_a_terminal_ends_with_the_answer_and_unfolds_nothing():
     assert not any("paper" in line or "shm" in line or "ours" in line for line in lines)
 
 
-def test_a_word_that_is_wider_than_a_terminal_is_whole():
-    path = "/a" * 50
-    assert path in printed(View(title="t", answer=[Text(f"look at {path}")]), 60)
-
-
 def test_a_page_begins_with_the_answer_and_escapes_everything():
     page = render_html(VIEW)
     assert page.index("Take zenoh.") < page.index("Results") < page.index("Evidence")

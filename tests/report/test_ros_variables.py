@@ -11,13 +11,10 @@ import pytest
 from rmwbench.analysis.metrics.comparisons import comparisons
 from rmwbench.analysis.records.ledger import Ledger
 from rmwbench.beside.ros_variables.answer import (
-    TAKEN_AS_LOAN,
     CaseCounts,
     answered,
     judged,
     notes,
-    of_control,
-    shown,
 )
 from rmwbench.beside.ros_variables.keys import CASES, CONTROL, HEARD, LENT, NOT_HEARD, NOT_LENT
 from rmwbench.bundle.bundle_reader import TrialLine
@@ -74,11 +71,6 @@ def test_silence_counts_only_beside_a_control_that_heard_everything(
     one = judged(expected, found, control)
     assert one.answer == answer
     assert reason in one.reason if reason else not one.reason
-
-
-def test_a_control_that_lost_a_message_is_none():
-    assert of_control(GOOD).answer == "control"
-    assert of_control(seen(50, 49)).answer == of_control(NEVER).answer == "no data"
 
 
 OBEDIENT = {CONTROL: 50, "off": 0, "localhost": 50}
@@ -162,17 +154,6 @@ def test_fewer_than_five_trials_decide_nothing():
     )
 
 
-def test_a_campaign_without_ros_variables_has_no_table():
-    bundle = SimpleNamespace(rows=lambda _: [{"cell": 1, "definition": "{}"}])
-    assert answered(bundle, {}, SimpleNamespace()) is None
-    assert shown(typed(SuiteAnswer)) is None
-
-
-def test_what_an_arm_cannot_is_not_supported():
-    found = table({"floor": OBEDIENT}, {2: "floor has no ROS variables"})
-    assert answers(found)["off", "floor"] == "not supported"
-
-
 def test_cells_with_ros_variables_are_compared_with_nothing():
     def cell(number, definition):
         return {
@@ -202,7 +183,3 @@ def test_its_view_says_what_was_heard_and_links_the_documentation():
     ):
         assert said in lines, said
     assert f"[not heard]({CASES['off'].source})" in lines
-
-
-def test_loans_are_counted_by_the_workers_own_name_for_them():
-    assert TAKEN_AS_LOAN == "own.taken_as_loan"

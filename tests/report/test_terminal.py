@@ -9,8 +9,6 @@ from rich.console import Console
 
 from rmwbench.report.render.terminal import print_view
 from rmwbench.report.show.suite_view import view
-from rmwbench.report.show.workload_view import intervals
-from rmwbench.results.model import Estimate
 from rmwbench.results.shown import SuiteAnswer
 from tests.report.example_document import example, example_document
 from tests.report.snapshot import check
@@ -28,37 +26,11 @@ def test_snapshot(width):
     check(f"terminal-{width}.txt", printed(example(), width))
 
 
-def test_the_intervals_of_arms_with_more_and_fewer_trials_are_told_together():
-    def metric(trials, text="95 % t interval on the log of {} trial medians"):
-        return typed(Estimate, {"unit": "ns", "trials": trials, "interval": text.format(trials)})
-
-    assert intervals([metric(6), metric(6)]) == "95 % t interval on the log of 6 trial medians"
-    infinite = metric(5, "median and range of {} trial medians (93.8 %), 1 of them infinite")
-    assert intervals([infinite, metric(5), metric(13)]) == (
-        "of most arms a 95 % t interval on the log of 5 to 13 trial medians"
-    )
-
-
 @pytest.mark.parametrize("width", [200, 120, 100, 80])
 def test_no_line_is_wider_than_the_terminal_and_no_number_is_cut(width):
     lines = printed(example(), width).splitlines()
     assert max(len(line.rstrip()) for line in lines) <= width
     assert "…" not in "".join(lines)
-
-
-def test_a_narrow_terminal_hides_no_column():
-    text = printed(example(), 80)
-    for title in (
-        "response p50",
-        "p99",
-        "p90",
-        "lost",
-        "publish",
-        "CPU/msg",
-        "PSS",
-        "verdict",
-    ):
-        assert title in text
 
 
 def test_colour_only_on_terminals(monkeypatch):
@@ -78,27 +50,6 @@ def test_a_log_cannot_drive_the_terminal():
     text = printed(typed(SuiteAnswer, document), 120)
     assert "\x1b" not in text and "\x07" not in text and "\x9b" not in text
     assert "[red]not markup[/red]" in text
-
-
-def test_a_campaign_without_a_single_good_trial():
-    document = example_document()
-    document["conclusions"] = []
-    for workload in document["workloads"]:
-        for arm in workload["arms"]:
-            arm["metrics"] = {"response_latency_p50": {"unit": "ns", "no_data": "no trial is done"}}
-            arm["times_floor"] = {"no_data": "no trial is done"}
-            arm["verdict"] = {
-                "verdict": "no data",
-                "against": None,
-                "ratio": None,
-                "reason": "",
-                "minutes_to_decide": None,
-            }
-    assert "No arm delivered enough to compare." in printed(typed(SuiteAnswer, document), 120)
-
-
-def test_no_workloads_at_all():
-    assert printed(replace(example(), workloads=(), conclusions=()), 80)
 
 
 def test_of_the_machine_only_what_makes_numbers_worthless_is_in_a_terminal():

@@ -118,18 +118,6 @@ def test_a_campaign_looks_at_what_its_report_says(bundle, document):
     ]
 
 
-def test_one_topic_looks_as_ever(tmp_path):
-    flows = {"imu": FLOWS["imu"]}
-    carriers = {name: Carrier(name, {"imu": c.topics["imu"]}) for name, c in CARRIERS.items()}
-    shown = summarise(Bundle(topics_bundle.write(tmp_path / "c", flows=flows, carriers=carriers)))
-    document = answer_document(shown)
-    assert whole(document)["topics"] == []
-    assert whole(document)["resolution"]["comparisons"] == 2 * 3
-    assert "value" in arm(whole(document), "zenoh")["metrics"]["response_latency_p50"]
-    assert arm(whole(document), "zenoh")["verdict"]["topic"] is None
-    assert headline(shown.workloads[0]).answer.startswith("Take cyclonedds: it is the fastest; ")
-
-
 def test_a_workload_that_is_judged_by_no_message_tells_its_topics_and_judges_none(tmp_path):
     shown = summarise(Bundle(topics_bundle.write(tmp_path / "c", primary="pss")))
     document = answer_document(shown)
@@ -169,22 +157,6 @@ def test_one_message_of_millions_refutes_none_in_a_topic_too(shown):
             outcomes.declared(LIMITS, 5), [replace(workload, topics=made)], CALLED
         )
         assert {arm.outcome for arm in judged.conditions[0].arms} == {outcome}
-
-
-def test_too_few_blocks_are_told_once(shown):
-    limits = outcomes.declared(LIMITS, 9)
-    made = replace(shown, outcomes=outcomes.judged(limits, shown.workloads, CALLED))
-    (row,) = outcomes.shown(made).rows
-    assert [cell.value for cell in row.cells] == ["imu 8 of 9 blocks"] * 3
-
-
-@pytest.mark.parametrize("width", [60, 80, 120])
-def test_every_topic_is_in_the_terminal_and_no_number_is_cut(shown, document, width):
-    text = printed(view(shown), width)
-    assert all(name in text for name in FLOWS) and "…" not in text
-    slow = arm(topic(document, "front"), "cyclonedds")["metrics"]["response_latency_p50"]["value"]
-    assert f"{slow / 1e6:.0f} ms" in text
-    assert "iceoryx2 meets your limits" in text
 
 
 def test_every_topic_is_in_markdown_html_and_explain(bundle, shown, document):
@@ -240,18 +212,6 @@ def test_who_loses_more_of_the_camera_is_not_called_better_in_the_other_topics(b
         row = rows[topic, "response_latency_p50"]
         assert row.verdict == "undecided" and row.ratio.high < 0.9
         assert "B delivers less" in row.reason
-
-
-def test_an_arm_that_failed_in_every_trial_is_told_without_topics_to_measure(tmp_path):
-    """As iceoryx2 beside three cameras on a board without the memory: the report must say so, not
-    end in an error."""
-    failing = CARRIERS | {
-        "zenoh": Carrier("zenoh", CARRIERS["zenoh"].topics, fails=tuple(range(8)))
-    }
-    shown = summarise(Bundle(topics_bundle.write(tmp_path / "c", carriers=failing)))
-    trials = arm(topic(answer_document(shown), "front"), "zenoh")["trials"]
-    assert (trials["done"], trials["failed"], trials["void"]) == (0, 8, 0)
-    assert headline(shown.workloads[0]).answer
 
 
 def test_of_failed_trials_a_topic_counts_the_arms_own_apart(tmp_path):

@@ -21,12 +21,6 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
-def test_show(bundle, capsys):
-    code, out, _ = run(capsys, "show", bundle)
-    assert code == 0
-    assert "Take iceoryx2 event: it is the fastest; " in out and "The answer" in out
-
-
 def test_show_json(bundle, capsys):
     code, out, _ = run(capsys, "show", bundle, "--json")
     assert code == 0
@@ -43,12 +37,6 @@ def test_the_newest_campaign_is_shown(bundle, capsys, monkeypatch):
         assert code == 0 and "imu" in out
     finally:
         (bundle.parent.parent / "campaigns").rename(bundle.parent)
-
-
-def test_report(bundle, capsys, tmp_path):
-    code, out, _ = run(capsys, "report", bundle, "--out", tmp_path / "r.html")
-    assert code == 0 and out.strip() == str(tmp_path / "r.html")
-    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
 
 
 @pytest.mark.long

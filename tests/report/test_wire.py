@@ -3,22 +3,17 @@ every rendering."""
 
 import dataclasses
 import json
-import re
 
 import pytest
 
 from rmwbench.analysis.metrics.trial_metrics import measure_trial
 from rmwbench.bundle import Bundle
 from rmwbench.report.chart.workload_charts import figures
-from rmwbench.report.show.suite_view import view
 from rmwbench.results.model import document as answer_document
 from rmwbench.results.show import summarise
-from rmwbench.results.workload.groups import groups
 from tests.report import test_browser
-from tests.report.example_document import example
-from tests.support import network_bundle, synthetic_bundle
+from tests.support import network_bundle
 from tests.support.network_bundle import ARMS
-from tests.support.views import cells, section, tables
 from tests.support.views import page as page_of
 
 
@@ -146,27 +141,6 @@ def test_bytes_by_class_add_up(document):
         ) == pytest.approx(1, abs=1e-4)
 
 
-def test_it_is_json_and_every_metric_has_a_count_or_a_reason(document):
-    json.dumps(document, allow_nan=False)
-    for w in document["workloads"]:
-        for a in w["arms"]:
-            for metric in a["metrics"].values():
-                assert metric.get("no_data") or (metric["count"] > 0 and metric["interval"])
-
-
-def test_a_campaign_of_one_host_has_none_of_it(tmp_path):
-    shown = summarise(
-        Bundle(synthetic_bundle.write(tmp_path / "c", blocks=5, workloads=("camera",)))
-    )
-    (workload,) = shown.workloads
-    for a in workload.arms:
-        assert a.network is None
-        assert "no frame log" in a.metrics["frames_lost"].no_data
-        assert "interrupted" in a.metrics["recovery_time"].no_data
-    assert workload.charts.delivered == ()
-    assert all(groups(one) == [] for one in (workload, *example().workloads))
-
-
 def test_the_picture_has_a_panel_per_arm_with_its_outage(shown):
     drawn = {f.key: f.spec for f in figures(shown.workloads[0])}
     rows = drawn["delivered"]["datasets"]["points"]
@@ -187,19 +161,6 @@ def test_the_picture_has_a_panel_per_arm_with_its_outage(shown):
 @pytest.fixture(scope="module")
 def page(shown):
     return page_of(shown)
-
-
-def test_its_view_has_a_table_of_the_links_the_interruption_and_the_first_delivery(shown, page):
-    made = view(shown)
-    for title in ("On the links", "Around the interruption", "Discovery or delivery"):
-        assert tables([section(made, title)])
-    recovered = tables([section(made, "Around the interruption")])[0]
-    assert any("900 ms" in row for row in cells(recovered))
-    assert "What crossed the links" in page and "out of range" in page
-    assert (
-        "None"
-        not in re.sub(r"<script.*?</script>", "", page, flags=re.S)[:200_000].split("<body", 1)[1]
-    )
 
 
 def test_a_workload_stands_beside_the_one_that_it_names(document):
@@ -231,21 +192,6 @@ def test_with_a_focus_other_topics_are_load(bundle):
     assert "recovery_time" in whole.values and "recovery_time" not in other.values
     for metric in ("link_bytes_per_payload_byte", "link_utilisation"):
         assert other.values[metric] == whole.values[metric]
-
-
-def test_a_script_can_ask_the_frames(bundle):
-    from rmwbench.bundle import sql
-
-    names, rows = sql.run(
-        bundle, "select class, count(*) from frames where trial = 0 group by 1 order by 1"
-    )
-    assert names[0] == "class"
-    assert dict(rows).keys() == {"acknowledgement", "data", "discovery"}
-    evidence = next(bundle.evidence(bundle.trials("done")[:1]))
-    frames = evidence.frames()
-    assert len(frames["index"]) == sum(count for _, count in rows)
-    codes, texts = frames["verdict"]
-    assert set(texts) == {"delivered", "blackhole", "lost_down"} and codes.min() >= 0
 
 
 browser = test_browser.browser

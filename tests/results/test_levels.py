@@ -6,14 +6,12 @@ from math import inf
 import pytest
 
 from rmwbench.analysis.verdicts.statements import FractionChange, StatementAnswer
-from rmwbench.analysis.verdicts.verdict import BlockRatio, NoRatio
 from rmwbench.bundle import Bundle
 from rmwbench.report.show import level_view
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer import level_sentences as said
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import Levels, LevelStep
-from rmwbench.words.level_names import level_name
 from tests.support import synthetic_bundle
 from tests.support.typed import typed
 from tests.support.views import printed
@@ -70,25 +68,6 @@ def test_of_a_single_arm_the_factor_is_the_answer(tmp_path):
     ]
 
 
-@pytest.mark.parametrize(
-    ("factor", "level", "name"),
-    [
-        ("rate_hz", 10, "10 Hz"),
-        ("rate_hz", 1000, "1 kHz"),
-        ("message", "Bytes(600000)", "600 kB"),
-        ("message", "PointCloud512k", "PointCloud512k"),
-        ("subscribers", 1, "1 reader"),
-        ("subscribers", 8, "8 readers"),
-        ("network.loss", 0.1, "10 % loss"),
-        ("network", "thin", "thin"),
-        ("options.batch", True, "batch true"),
-        ("depth", 5, "depth 5"),
-    ],
-)
-def test_a_level_has_a_name(factor, level, name):
-    assert level_name(factor, level) == name
-
-
 def estimate(value, unit="ns"):
     return {"unit": unit, "value": value, "low": value, "high": value, "count": 9, "trials": 5}
 
@@ -120,7 +99,6 @@ def typed_step(metric, level, against, answer):
 
 SIZES = ("Bytes(400000)", "Bytes(600000)", "Bytes(2000000)")
 MORE = StatementAnswer("worse", FractionChange(0.07, 0.02, 0.12, 5), "")
-UNDECIDED = StatementAnswer("undecided", NoRatio(no_data="infinite"), "")
 
 
 def test_loss_begins_between_the_last_level_without_and_the_first_that_is_decided():
@@ -141,22 +119,3 @@ def test_less_loss_with_a_second_reader_is_told_in_points():
     assert said.sentence(one) == (
         "at 2 readers 45 percentage points less [30.0–60.0] does not arrive than at 1 reader."
     )
-
-
-def test_levels_without_an_order_have_nothing_between_them():
-    answers = {("undelivered", "thin", "good"): MORE}
-    one = invented(("good", "thin"), (1e6, inf), (0.0, 0.07), answers, "network")
-    assert "begins between" not in said.sentence(one)
-    assert "at thin 7 percentage points more [2.00–12.0]" in said.sentence(one)
-
-
-def test_what_is_slower_at_the_first_level_is_told_the_other_way_round():
-    faster = StatementAnswer("better", BlockRatio(0.5, 0.4, 0.6, 5), "")
-    one = invented((10, 100), (2e6, 1e6), (0.0, 0.0), {(PRIMARY, 100, 10): faster}, "rate_hz")
-    assert said.sentence(one).startswith("at 10 Hz 2.00× [1.67–2.50] as long as at 100 Hz")
-
-
-def test_an_infinite_median_is_not_called_undecided_beside_a_loss_that_is():
-    answers = {(PRIMARY, "thin", "good"): UNDECIDED, ("undelivered", "thin", "good"): MORE}
-    one = invented(("good", "thin"), (1e6, inf), (0.0, 0.07), answers, "network")
-    assert "median" not in said.sentence(one)

@@ -1,17 +1,13 @@
 """A campaign for Python programs: the same numbers as the show document, in types that say what is
 absent."""
 
-import json
 import math
-import subprocess
-import sys
 
 import pytest
 
 import rmwbench
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.bundle import Bundle
-from rmwbench.errors import UserError
 from rmwbench.results import model
 from rmwbench.results.library import metric_of
 from tests.support import synthetic_bundle, topics_bundle
@@ -111,21 +107,3 @@ def test_nothing_can_be_changed(campaign):
         arm.metrics["pss"] = None
     with pytest.raises(TypeError):
         campaign.document["campaign"] = {}
-
-
-def test_what_is_not_a_campaign_is_one_error(tmp_path):
-    with pytest.raises(UserError):
-        rmwbench.open(tmp_path)
-
-
-def test_the_newest_campaign_is_meant_where_none_is_named(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match="no campaign yet"):
-        rmwbench.open()
-
-
-def test_importing_costs_little():
-    """`rmwbench --help` imports the package too."""
-    code = "import sys, json, rmwbench; print(json.dumps(sorted(sys.modules)))"
-    loaded = json.loads(subprocess.check_output([sys.executable, "-c", code], text=True))
-    assert not {"numpy", "pyarrow", "scipy", "rmwbench.results"} & set(loaded)

@@ -51,14 +51,6 @@ def test_a_workload_that_was_decided_at_the_first_look_has_its_blocks_and_its_sh
     )
 
 
-def test_two_arms_that_stay_have_all_blocks():
-    found = arms(10, 10, 5)
-    said = resolved(found)
-    assert said.blocks == 10 and said.resolvable_ratio == pytest.approx(
-        promise(found, 10, alpha=LAST), rel=1e-5
-    )
-
-
 def test_blocks_that_resemble_each_other_resolve_less():
     found, alike = arms(10, 10, 10), Likeness(error=0.1, told=True, inflates=True, used=0.48)
     said, plain = resolved(found, alike).resolvable_ratio, resolved(found).resolvable_ratio

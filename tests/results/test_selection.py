@@ -7,7 +7,7 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.answer import done
-from rmwbench.results.selection import opened, select
+from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from tests.support import synthetic_bundle
 from tests.support.command import exit_code
@@ -50,12 +50,6 @@ def test_one_workload_is_selected_with_all_its_arms(directory):
     found = shown(directory, "workload=camera")
     assert [w.workload for w in found.workloads] == ["camera"]
     assert verdicts(found, "camera").keys() == {arm.arm for arm in synthetic_bundle.ARMS}
-
-
-def test_a_whole_campaign_has_no_selection(directory):
-    bundle, selection = opened(str(directory))
-    assert (bundle.directory, selection) == (directory, None)
-    assert done.selected(summarise(Bundle(directory)).campaign) is None
 
 
 def test_an_unknown_selection_names_what_there_is(directory):
