@@ -6,7 +6,7 @@ import json
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.community.admission import OURS, document, tiers
+from rmwbench.published.community.admission import OURS, document, permissive, tiers
 from tests.support.command import exit_code
 
 REP = """\
@@ -100,6 +100,27 @@ def test_tiers_from_the_reps_text(candidates, tmp_path):
     rep.write_text("nothing")
     with pytest.raises(UserError, match="no table of middleware support"):
         tiers(rep)
+
+
+@pytest.mark.parametrize(
+    ("expression", "allowed"),
+    [
+        ("Apache-2.0", True),
+        ("EPL-2.0", False),
+        ("EPL-2.0 OR Apache-2.0", True),
+        ("MIT AND GPL-3.0-only", False),
+        ("MIT AND (EPL-2.0 OR BSD-3-Clause)", True),
+        ("LicenseRef-Own", None),
+        ("LicenseRef-Own OR MIT", True),
+        ("LicenseRef-Own AND EPL-2.0", False),
+        ("Apache 2.0", None),
+        ("MIT OR", None),
+        ("(MIT", None),
+        ("", None),
+    ],
+)
+def test_licence_expressions(expression, allowed):
+    assert permissive(expression) is allowed
 
 
 @pytest.mark.parametrize(

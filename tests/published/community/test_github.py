@@ -138,6 +138,16 @@ def test_first_responses(wheels, base):
     assert issues["answered"] == 2 and [round(p[0], 2) for p in issues["curve"]] == [1.0]
 
 
+def test_reviews_answer_when_asked_for(wheels, base):
+    wheels.lists["pulls/30/reviews"] = []
+    for number in (28, 27, 26, 25, 24):
+        wheels.lists[f"pulls/{number}/reviews"] = []
+    review = comment(28, ago(9.5), "bob", review=True)
+    wheels.lists["pulls/28/reviews"] = [review | {"submitted_at": ago(9.5), "state": "APPROVED"}]
+    _, found = asked(base, reviews=True)
+    assert found["pulls"]["first_response"]["answered"] == 3
+
+
 def test_facts_and_months(wheels, base):
     _, found = asked(base)
     value = {name: fact.get("value") for name, fact in found["facts"].items()}
@@ -230,6 +240,21 @@ def test_what_is_saved_says_the_same_and_nobodys_words(wheels, base, tmp_path):
         load(tmp_path, names=("other/one",))
 
 
+def test_lists_that_something_else_fetched(wheels, tmp_path):
+    """`gh api --paginate` prints page after page: several lists in one file, without when or
+    what."""
+    place = tmp_path / "acme+wheels"
+    place.mkdir()
+    pages = [wheels.lists["issues"][:5], wheels.lists["issues"][5:11]]
+    (place / "issues.json").write_text("".join(json.dumps(page) for page in pages))
+    found = document(load(tmp_path))["repositories"][0]
+    assert (
+        found["name"] == NAME and found["pulls"]["opened"] == 6 and found["issues"]["opened"] == 5
+    )
+    assert found["pulls"]["first_response"] == {"no_data": "not in these files"}
+    assert found["facts"]["stars"] == {"no_data": "not in these files"}
+
+
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
@@ -300,3 +325,15 @@ def test_the_verb_refuses_clearly(base, arguments, words, capsys):
     extra = () if "--from" in arguments else ("--api", base)
     assert run(*arguments, *extra) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_name_that_tries_to_be_markup(wheels, tmp_path):
+    from rmwbench.published.community.github.engagement_view import view
+    from rmwbench.report.render.html import render_html
+
+    place = tmp_path / "x"
+    place.mkdir()
+    (place / "issues.json").write_text(json.dumps(wheels.lists["issues"]))
+    (place / "collected.json").write_text(json.dumps({"name": "<script>alert(1)</script>/x"}))
+    html = render_html(view(document(load(tmp_path)), draw=True))
+    assert "<script>alert(1)" not in html

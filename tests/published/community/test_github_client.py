@@ -179,6 +179,11 @@ def test_an_answer_of_another_shape(api, base, clock, body):
         numbers(clock.client(base))
 
 
+def test_nobody_there(clock):
+    with pytest.raises(UserError, match="no whole answer"):
+        clock.client("http://127.0.0.1:9").one("repos/a/b")
+
+
 @pytest.mark.parametrize(
     "address", ["ftp://x", "api.github.com", "https://user@host", "https://host?x=1"]
 )

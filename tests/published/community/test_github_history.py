@@ -8,11 +8,13 @@ from datetime import timedelta
 import pytest
 
 from rmwbench.errors import UserError
+from rmwbench.published.community.github import engagement_view as show
 from rmwbench.published.community.github import history
 from rmwbench.published.community.github.engagement import document
 from rmwbench.published.community.github.project import is_bot_name
 from tests.published.community.git_repository import ANN, BOB, BOT, WEB, Git, lines
 from tests.published.community.test_github import run
+from tests.support.views import texts
 
 EVE = ("E\x1b[31mve\x07 Malory", "eve@example.org")
 NAME = "acme/wheels"
@@ -177,6 +179,19 @@ def test_programs_that_a_repository_configures_are_not_run(git, tmp_path):
     assert not ran.exists()
 
 
+def test_commits_of_the_future_are_in_no_window_and_said(git):
+    git.commit("2024-05-01")
+    git.commit("2024-05-03")
+    git.commit("2090-01-01")
+    found = measured(git.path, 10)
+    assert found["until"].startswith("2024-05-03") and values(found)["commits"] == 2
+    assert found["history"]["undated"] == 1
+    view = show.view(document([read(git.path, 10)]))
+    assert any(
+        "without a date in the past, in no window: 1" in text for text in texts(view.sections[:1])
+    )
+
+
 def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
     git.commit("2024-05-01", by=("cat", "1+cat@users.noreply.github.com"))
     git.commit("2024-05-02", by=("cat", "other.cat@example.org"))
@@ -261,3 +276,8 @@ def test_who_is_a_bot(name, bot):
 def test_the_verb_refuses_clearly(wheels, arguments, words, capsys):
     assert run(*(argument.format(wheels.path) for argument in arguments)) == 2
     assert words in capsys.readouterr().err
+
+
+def test_a_repository_without_commits(git):
+    with pytest.raises(UserError, match="has no commit"):
+        read(git.path)

@@ -132,6 +132,40 @@ Write to us; however we do not have a schedule.
 .. _changelog: https://example.org/changelog
 """
 
+# The early template: headings without numbers.
+PLAIN = """# plain Quality Declaration
+
+This package meets the requirements of Quality Level 4.
+
+## Version Policy
+
+### Version Scheme
+
+semver
+
+### ABI Stability Within a Released ROS Distribution
+
+Kept.
+
+## Documentation
+
+### License
+
+MIT
+
+## Testing
+
+### Linters and Static Analysis
+
+Run on every change.
+
+## Dependencies
+
+### Direct Runtime Non-ROS Dependencies
+
+libc
+"""
+
 
 def test_the_core_layout():
     found = read(CORE, "x.md")
@@ -162,6 +196,18 @@ def test_evidence_has_lines_links_and_words():
     assert found["1.ii"].quote == "We are not yet at a stable version."
 
 
+def test_what_stands_below_headings_of_its_own_belongs_to_the_requirement():
+    text = (
+        "## Dependencies [5]\n\nIntro.\n\n### Runtime [5.i]/[5.ii]\n\n#### `coverage`\n\n"
+        "[Level 1](https://x.example).\n"
+    )
+    found = read(text + "\n### Other [5.iii]\n\nlibc\n", "x.md").findings
+    assert found["5.i"].status == found["5.ii"].status == "stated" and found["5.i"].links == [
+        "https://x.example"
+    ]
+    assert found["4.iii.a"].status == "not stated" and found["5.iii"].quote == "libc"
+
+
 def test_restructured_text():
     found = read(RST, "x.rst")
     assert (found.package, found.level) == ("tiny_dds", 3)
@@ -174,6 +220,13 @@ def test_restructured_text():
     }
     assert f["1.iii"].status == "not applicable" and f["7.i"].status == "qualified"
     assert f["3.iii"].status == "met" and f["2.iv"].status == "not met"
+
+
+def test_headings_without_numbers():
+    found = read(PLAIN, "x.md")
+    assert found.level == 4
+    told = {n for n, f in found.findings.items() if f.status != "not stated"}
+    assert told == {"1.i", "1.v", "1.vi", "3.iii", "4.v.a", "4.v.b", "5.iii"}
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,12 @@ def test_other_scales(tmp_path):
     )
 
 
+@pytest.mark.parametrize("text", ["one", "a,A", "a,,b", "a,n/a"])
+def test_scales_that_are_none(text):
+    with pytest.raises(UserError, match="--scale"):
+        told(text)
+
+
 def test_a_typing_error_is_an_error_with_its_line(answers):
     text = answers.read_text().replace("disagree", "disagre", 1)
     answers.write_text(text)
@@ -139,6 +145,18 @@ def test_groups_that_are_none(answers, group, compare, words):
         analyse.document(read(item_of(answers), group_by=group), compare)
 
 
+def test_a_group_without_an_opinion_has_no_data(tmp_path):
+    rows = [["t", "a", "Agree", "Neutral", ""]] * 6 + [["t", "b", "N/A", "Agree", ""]] * 6
+    doc = analyse.document(read(item_of(table(tmp_path, rows)), group_by="Middleware"))
+    assert doc["questions"][0]["groups"]["b"]["no_data"] == "nobody answered"
+    assert doc["comparison"]["of"][0]["no_data"] == "a group did not answer"
+    assert (
+        doc["comparison"]["questions_tested"] == 1
+        and doc["comparison"]["of"][1]["p_holm"] is not None
+    )
+    show.view(doc, draw=True)
+
+
 def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     assert exit_code("published", "community", "survey", "--form", tmp_path / "form") == 0
     blank = tmp_path / "form" / "survey.csv"
@@ -173,3 +191,27 @@ def test_the_blank_form_filled_in_is_read_again(tmp_path, capsys):
     # nobody had an opinion on the first
     assert [q["text"] for q in doc["questions"]] == list(form.STATEMENTS[1:])
     assert doc["groups"] == {"everyone": 12, "cyclonedds": 6, "zenoh": 6} and "published" not in doc
+
+
+def test_the_verb_prints_tables_and_no_words(answers, capsys, tmp_path):
+    assert (
+        exit_code(
+            "published",
+            "community",
+            "survey",
+            answers,
+            "--group",
+            "Middleware",
+            "--report",
+            tmp_path / "p.html",
+        )
+        == 0
+    )
+    text = capsys.readouterr().out
+    assert (
+        "Cliff's delta" in text
+        and "secret" not in text
+        and "secret" not in (tmp_path / "p.html").read_text()
+    )
+    for arguments in ([], [tmp_path], [answers, "--report", tmp_path / "no" / "p.html"]):
+        assert exit_code("published", "community", "survey", *arguments) == 2

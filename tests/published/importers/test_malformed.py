@@ -245,6 +245,21 @@ def test_a_directory_and_an_archive_of_it_give_the_same_bundle(name, tmp_path):
     assert sources[0]["sha256"] == sources[1]["sha256"] and sources[0]["files"] == len(files)
 
 
+def test_another_years_build_farm_is_not_taken_for_this_one(tmp_path):
+    put(tmp_path / "in", encoded("tsc-2021-build-farm")[1])
+    with pytest.raises(UserError, match="a file of the build of 2021"):
+        import_published(tmp_path / "in", tmp_path / "out", "tsc-2020-build-farm")
+
+
+def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
+    _, files = encoded("gscam")
+    put(tmp_path / "in", files)
+    with tarfile.open(tmp_path / "in/more.tar.gz", "w:gz"):
+        pass
+    done = import_published(tmp_path / "in", tmp_path / "out")
+    assert Bundle(done.directory).campaign.imported["source"]["skipped"] == ["more.tar.gz"]
+
+
 def test_several_kinds_are_not_guessed(tmp_path):
     put(
         tmp_path / "in",

@@ -107,6 +107,14 @@ def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
     assert sent["as_corrected"] is None and sent["note"].startswith("no data")
 
 
+def test_an_unknown_type_has_no_restored_count(tmp_path):
+    bundle = imported(tmp_path, text_2020(SECONDS).replace("Array1k", "MyOwn"))
+    _, rows = run(bundle, "select count(value) from windows where metric = 'received'")
+    assert rows == [(0,)]
+    (rate,) = [r for r in bundle.rows("figures") if r["figure"] == "received_rate"]
+    assert rate["as_corrected"] is None
+
+
 def test_a_directory_of_all_formats_is_one_trial_each(tmp_path):
     (tmp_path / "in").mkdir()
     for form, make in FORMATS.items():

@@ -107,6 +107,18 @@ def test_a_huge_header_is_refused_before_it_is_read(tmp_path):
     assert member.size > MOST_HEADER_BYTES
 
 
+def test_the_same_file_twice_in_an_archive(tmp_path):
+    files = encoded("tsc-2020-mininet")[1]
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name, data in (*files.items(), *files.items()):
+            member = tarfile.TarInfo(name)
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    (tmp_path / "x.tar").write_bytes(out.getvalue())
+    assert "twice" in refused(tmp_path / "x.tar", tmp_path)
+
+
 # Folders and special files
 
 
@@ -140,6 +152,12 @@ def test_pipes_and_links_within_a_folder_are_skipped_and_named(tmp_path):
         "run/link",
         "run/pipe",
     ]
+
+
+def test_a_loop_of_links_is_named(tmp_path):
+    (tmp_path / "a").symlink_to(tmp_path / "b")
+    (tmp_path / "b").symlink_to(tmp_path / "a")
+    assert "a loop of symbolic links" in refused(tmp_path / "a", tmp_path)
 
 
 def test_names_that_are_not_text_or_break_lines(tmp_path):
@@ -177,6 +195,14 @@ def test_why_a_format_is_unknown(name, tmp_path):
     content, said = UNKNOWN[name]
     (tmp_path / "x.csv").write_bytes(content)
     assert said in refused(tmp_path / "x.csv", tmp_path)
+
+
+@pytest.mark.parametrize("kind", [None, "github-csv", "gscam"])
+def test_semicolons_are_named(kind, tmp_path):
+    file = "b_pr.csv" if kind != "gscam" else "run/summary.csv"
+    content = encoded(kind or "github-csv")[1][file].replace(b",", b";")
+    put(tmp_path, {f"data/{file}": content})
+    assert "emicolons between the cells" in refused(tmp_path / "data", tmp_path, None)
 
 
 # Checksums
@@ -232,6 +258,12 @@ def test_a_list_within_an_archive_is_checked(tmp_path):
     del changed["run/summary.csv"]
     (tmp_path / "x.tar").write_bytes(tar({**changed, "SHA256SUMS": sums(files)}))
     assert "no run/summary.csv" in refused(tmp_path / "x.tar", tmp_path, "gscam")
+
+
+def test_a_list_that_is_not_valid_is_told_with_its_line(tmp_path):
+    files = encoded("gscam")[1]
+    put(tmp_path / "in", {**files, "SHA256SUMS": sums(files) + b"not a sum\n"})
+    assert f"SHA256SUMS:{len(files) + 1}: not a list" in refused(tmp_path / "in", tmp_path)
 
 
 def test_damage_is_not_taken_for_another_format_when_figures_are_collected(tmp_path):

@@ -19,6 +19,7 @@ from rmwbench.published.questionnaire.questions_file import (
     QuestionEvidence,
     Questionnaire,
     answers_text,
+    check,
     load,
     measured_here,
     name_in_bundles,
@@ -225,6 +226,13 @@ def test_evidence_without_its_source_is_told_with_its_line(kind, date, more, tol
     with pytest.raises(UserError) as raised:
         validated(BAD.format(kind=kind, date=date, more=more), where="evidence.yaml", model=Answers)
     assert "evidence.yaml:4" in raised.value.render() and told in raised.value.render()
+
+
+def test_evidence_of_nothing_that_was_asked_is_refused():
+    for changes in ({"question": "roadmaps"}, {"middleware": "FastDDS"}):
+        item = EVIDENCE[0].model_copy(update=changes)
+        with pytest.raises(UserError, match=r"unknown (question|middleware)"):
+            check(ASKED, (item,), "evidence.yaml")
 
 
 def test_a_question_has_one_id():
