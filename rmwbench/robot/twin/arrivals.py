@@ -1,0 +1,138 @@
+"""By which process messages arrive, fitted to the intervals between them.
+
+A bag is what survived the way to the recorder: what was lost is missing, and what a queue held back
+comes in a batch. So a period is the mode of the intervals, and never count ÷ duration, which each
+loss makes longer. It is then refined over all intervals near it: each spans k = round(interval ÷
+mode) periods, and the period is Σ interval ÷ Σ k.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from rmwbench.robot.twin.histogram import BINS_PER_OCTAVE, Histogram
+
+Kind = Literal["periodic", "burst", "on_change", "once"]
+
+NEAR = 0.25
+"""An interval within this share of a multiple of the period belongs to it."""
+PERIODIC_SHARE, FIRST_SHARE = 0.6, 0.25
+"""A process is periodic where so many intervals belong to one of the first four multiples of its
+period, and so many to the period itself. Of independent arrivals (Poisson) 0.29 and 0.19 do."""
+MULTIPLES = 4
+SHORT, SHORT_SHARE = 0.1, 0.3
+"""Bursts: more than this share of the intervals is shorter than a tenth of the mean one. Of
+independent arrivals 0.095 are."""
+LONG = 1.5
+"""A gap of so many periods is one in which a message is missing."""
+FEWEST = 8
+"""With fewer intervals only a mean rate is known."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gaps:
+    """Between messages, in ns. `long_share`: of all gaps, those of at least 1.5 periods, or None
+    where there is no period."""
+
+    p50_ns: float
+    p95_ns: float
+    longest_ns: float
+    long_share: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Arrivals:
+    """`period_ns`: between messages, or between bursts; None where neither is regular. `jitter_ns`:
+    the standard deviation of each message's time around its period, if they are independent.
+    `per_burst`: messages of a burst. `missing_share`: of the periods, those without a message."""
+
+    kind: Kind
+    rate_hz: float
+    period_ns: float | None = None
+    jitter_ns: float = 0.0
+    per_burst: float = 1.0
+    missing_share: float = 0.0
+    gaps: Gaps | None = None
+
+
+def fit(intervals: Histogram, span_ns: float, *, latched: bool) -> Arrivals:
+    """`span_ns`: of the whole bag. `latched`: the topic is transient-local."""
+    count = len(intervals.counts) and intervals.count
+    if count < FEWEST:
+        kind: Kind = "once" if latched or not count else "on_change"
+        return Arrivals(kind=kind, rate_hz=(count + 1) / max(span_ns, 1) * 1e9)
+    mean_ns = intervals.mean
+    if intervals.share(0, SHORT * mean_ns) >= SHORT_SHARE:
+        return _bursts(intervals, SHORT * mean_ns)
+    period_ns = _period(intervals, 0.0)
+    near = [_belonging(intervals, k * period_ns, period_ns) for k in range(1, MULTIPLES + 1)]
+    if sum(near) >= PERIODIC_SHARE and near[0] >= FIRST_SHARE:
+        return _periodic(intervals, period_ns)
+    return Arrivals(kind="on_change", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
+
+
+def _belonging(intervals: Histogram, centre_ns: float, period_ns: float) -> float:
+    return intervals.share(centre_ns - NEAR * period_ns, centre_ns + NEAR * period_ns)
+
+
+def _period(intervals: Histogram, above_ns: float) -> float:
+    """The mode of the intervals above a bound, refined over those of up to 3.5 modes."""
+    kept = intervals.means > above_ns
+    means, counts = intervals.means[kept], intervals.counts[kept]
+    at = np.floor(np.log2(means) * BINS_PER_OCTAVE).astype(int)
+    half = round(BINS_PER_OCTAVE * np.log2(1.1))
+    below = np.concatenate(([0.0], np.cumsum(counts)))
+    low, high = np.searchsorted(at, at - half), np.searchsorted(at, at + half, side="right")
+    best = int(np.argmax(below[high] - below[low]))
+    window = slice(low[best], high[best])
+    period = float((means[window] * counts[window]).sum() / counts[window].sum())
+    for _ in range(3):
+        near = means < 3.5 * period
+        spanned = np.round(means[near] / period)
+        period = float((means[near] * counts[near]).sum() / (spanned * counts[near]).sum())
+    return period
+
+
+def _periodic(intervals: Histogram, period_ns: float) -> Arrivals:
+    near = intervals.within(0.5 * period_ns, LONG * period_ns)
+    means, counts = intervals.means[near], intervals.counts[near]
+    scatter_ns = float(np.sqrt((counts * (means - period_ns) ** 2).sum() / counts.sum()))
+    spanned = np.maximum(np.round(intervals.means / period_ns), 1)
+    periods = float((spanned * intervals.counts).sum())
+    return Arrivals(
+        kind="periodic",
+        rate_hz=1e9 / period_ns,
+        period_ns=period_ns,
+        jitter_ns=scatter_ns / math.sqrt(2),
+        missing_share=1 - intervals.count / periods,
+        gaps=_gaps(intervals, period_ns),
+    )
+
+
+def _bursts(intervals: Histogram, short_ns: float) -> Arrivals:
+    """Bursts begin after each interval that is not short; from one begin to the next it takes that
+    interval and the short ones of a burst."""
+    long = intervals.means >= short_ns
+    bursts = float(intervals.counts[long].sum())
+    short_count = float(intervals.counts[~long].sum())
+    short_sum_ns = float((intervals.means[~long] * intervals.counts[~long]).sum())
+    per_burst = (bursts + short_count + 1) / (bursts + 1)
+    period_ns = _period(intervals, short_ns) + short_sum_ns / max(bursts, 1)
+    return Arrivals(
+        kind="burst",
+        rate_hz=1e9 / period_ns * per_burst,
+        period_ns=period_ns,
+        per_burst=per_burst,
+        gaps=_gaps(intervals, period_ns),
+    )
+
+
+def _gaps(intervals: Histogram, period_ns: float | None) -> Gaps:
+    return Gaps(
+        p50_ns=intervals.quantile(0.5),
+        p95_ns=intervals.quantile(0.95),
+        longest_ns=float(intervals.most),
+        long_share=None if period_ns is None else intervals.share(LONG * period_ns),
+    )

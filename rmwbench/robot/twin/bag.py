@@ -1,0 +1,143 @@
+"""A bag as a user names it: a directory, one of its files, or its metadata alone.
+
+It is read in one pass with bounded memory. Not read: bags of ROS 1, which `rosbags-convert` makes
+into one of ROS 2; a reader of our own for a format whose last release is past its end was rejected.
+"""
+
+import re
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from rmwbench.errors import UserError
+from rmwbench.robot.twin import compression, metadata
+from rmwbench.robot.twin.mcap_file import mcap_messages
+from rmwbench.robot.twin.metadata import BagMetadata
+from rmwbench.robot.twin.sqlite_file import sqlite_messages
+from rmwbench.robot.twin.stream import Message
+
+MCAP, DB3 = ".mcap", ".db3"
+EXPECTED = "a directory of rosbag2, a .mcap or .db3 file, or a metadata.yaml"
+
+Progress = Callable[[float], None]
+"""Told the share of a bag's bytes that was read, between 0 and 1."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bag:
+    """`files` in the order in which they were recorded; empty where there is only `metadata`, and
+    then only rates are known."""
+
+    path: Path
+    files: tuple[Path, ...]
+    metadata: BagMetadata | None
+
+    @property
+    def size_bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.files)
+
+    def messages(self, progress: Progress) -> Iterator[Message]:
+        """Every message of every file. Raises UserError at what is damaged."""
+        done, total = 0, max(1, self.size_bytes)
+        for path in self.files:
+            size = path.stat().st_size
+            yield from _file_messages(
+                path, lambda share, done=done, size=size: progress((done + share * size) / total)
+            )
+            done += size
+        progress(1.0)
+
+
+def find_bag(path: Path) -> Bag:
+    """Raises UserError where there is none."""
+    if path.is_dir():
+        return _of_directory(path)
+    if not path.exists():
+        raise UserError("there is no such bag", where=str(path), expected=EXPECTED)
+    if path.suffix == ".yaml":
+        return Bag(path=path, files=(), metadata=metadata.read_metadata(path))
+    if path.suffix == ".bag":
+        raise UserError(
+            "this is a bag of ROS 1",
+            where=str(path),
+            expected=EXPECTED,
+            fix="`rosbags-convert --src FILE --dst DIR` (pip install rosbags) makes one of ROS 2",
+        )
+    if not is_storage(path):
+        raise UserError("this is not a bag", where=str(path), expected=EXPECTED)
+    return Bag(path=path, files=(path,), metadata=None)
+
+
+def is_storage(path: Path) -> bool:
+    """Whether a file is called as rosbag2 calls one of a bag, compressed or not."""
+    name = path.with_suffix("") if path.suffix in compression.OPENERS else path
+    return name.suffix in (MCAP, DB3)
+
+
+def _of_directory(path: Path) -> Bag:
+    written = path / metadata.NAME
+    found = metadata.read_metadata(written) if written.exists() else None
+    named = [path / Path(name).name for name in found.files] if found else []
+    there = [one for one in named if one.exists()]
+    if found and named and 0 < len(there) < len(named):
+        missing = next(one for one in named if not one.exists())
+        raise UserError(
+            "a file of this bag is missing",
+            where=str(written),
+            expected=", ".join(one.name for one in named),
+            actual=f"without {missing.name}",
+            fix="copy it here, or name one of the others alone",
+        )
+    files = there or sorted(filter(is_storage, path.iterdir()), key=_number)
+    if not files and found is None:
+        raise UserError("there is no bag in this directory", where=str(path), expected=EXPECTED)
+    return Bag(path=path, files=tuple(files), metadata=found)
+
+
+def _number(path: Path) -> tuple[int, str]:
+    """`bag_10.mcap` follows `bag_9.mcap`."""
+    found = re.search(r"_(\d+)\.", path.name)
+    return (int(found[1]) if found else 0), path.name
+
+
+def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
+    opener = compression.OPENERS.get(path.suffix)
+    if opener is None and path.suffix not in (MCAP, DB3):
+        raise UserError(
+            "how this file is compressed is not known",
+            where=str(path),
+            expected=", ".join((MCAP, DB3, *compression.OPENERS)),
+            actual=path.suffix,
+        )
+    if MCAP in path.suffixes:
+        size = max(1, path.stat().st_size)
+        with path.open("rb") as raw:
+            file = raw if opener is None else opener(raw)
+            yield from mcap_messages(file, path, lambda: progress(raw.tell() / size))
+    elif opener is None:
+        yield from sqlite_messages(path, progress)
+    else:
+        with _unpacked(path, opener) as plain:
+            yield from sqlite_messages(plain, progress)
+
+
+@contextmanager
+def _unpacked(path: Path, opener: Callable[[BinaryIO], BinaryIO]) -> Iterator[Path]:
+    """SQLite reads no stream, so a compressed db3 file is unpacked beside the other temporary
+    files, and removed afterwards."""
+    with tempfile.NamedTemporaryFile(prefix="rmwbench-bag-", suffix=DB3) as plain:
+        try:
+            with path.open("rb") as raw:
+                shutil.copyfileobj(opener(raw), plain, 1 << 20)
+            plain.flush()
+        except compression.BROKEN as error:
+            raise UserError(
+                "this compressed file is damaged, or ends before its end",
+                where=str(path),
+                actual=str(error),
+            ) from None
+        yield Path(plain.name)

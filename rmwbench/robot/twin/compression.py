@@ -1,0 +1,68 @@
+"""What rosbag2 compresses: whole files (`bag_0.mcap.zstd`), or each message by itself.
+
+A compressed message is known by the first bytes of its frame, which no serialised message has; its
+frame says how large it was, so most are never unpacked.
+"""
+
+import io
+from collections.abc import Callable
+from pathlib import Path
+from typing import BinaryIO, cast
+
+import lz4.frame
+import zstandard
+
+from rmwbench.errors import UserError
+
+ZSTD, LZ4 = b"\x28\xb5\x2f\xfd", b"\x04\x22\x4d\x18"
+HEAD_BYTES = 19
+"""The longest header of a frame, of both kinds: enough to know a size."""
+
+
+def _zstd(file: BinaryIO) -> BinaryIO:
+    reader = zstandard.ZstdDecompressor().stream_reader(file, read_across_frames=True)
+    return cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, reader)))
+
+
+def _lz4(file: BinaryIO) -> BinaryIO:
+    return cast(BinaryIO, lz4.frame.open(file))
+
+
+OPENERS: dict[str, Callable[[BinaryIO], BinaryIO]] = {".zstd": _zstd, ".zst": _zstd, ".lz4": _lz4}
+"""Suffix of a compressed file -> what unpacks it as it is read."""
+BROKEN = (zstandard.ZstdError, RuntimeError, EOFError)
+"""What both libraries raise for damaged data."""
+
+
+def message_bytes(head: bytes, stored_bytes: int, whole: Callable[[], bytes]) -> int:
+    """The size of a message whose stored bytes begin so; `whole` gets all of them where the frame
+    does not say it."""
+    if head[:4] == ZSTD:
+        said = zstandard.frame_content_size(head)
+        return (
+            said
+            if said >= 0
+            else len(zstandard.ZstdDecompressor().decompressobj().decompress(whole()))
+        )
+    if head[:4] == LZ4:
+        said = lz4.frame.get_frame_info(head)["content_size"] if len(head) >= 15 else 0
+        return said or len(lz4.frame.decompress(whole()))
+    return stored_bytes
+
+
+def chunk_data(compression: str, data: bytes, size_bytes: int, where: Path) -> bytes:
+    """A chunk of an MCAP file. Raises UserError for a compression that is not known."""
+    match compression:
+        case "":
+            return data
+        case "zstd":
+            return zstandard.ZstdDecompressor().decompress(data, max_output_size=size_bytes)
+        case "lz4":
+            return cast(bytes, lz4.frame.decompress(data))
+    raise UserError(
+        f"compression `{compression}` is not known",
+        where=str(where),
+        expected="zstd, lz4 or none",
+        actual=compression,
+        fix="`ros2 bag convert` writes it with one of these",
+    )

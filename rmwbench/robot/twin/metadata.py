@@ -1,0 +1,63 @@
+"""rosbag2's metadata.yaml, of all its versions: which files a bag has, in which order, how they are
+compressed, and of each topic its type, its publishers' offers and how many messages there are."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.input_file import read_text
+from rmwbench.robot.twin.offer import load_yaml, offers
+from rmwbench.robot.twin.stream import Topic
+
+NAME = "metadata.yaml"
+ROOT = "rosbag2_bagfile_information"
+MOST_BYTES = 64 << 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class BagMetadata:
+    """`counts`: messages of each topic. `files`: paths as the bag names them."""
+
+    files: tuple[str, ...]
+    topics: tuple[Topic, ...]
+    counts: Mapping[str, int]
+    duration_ns: int
+    began_ns: int
+
+
+def read_metadata(path: Path) -> BagMetadata:
+    """Raises UserError for what is not rosbag2's metadata."""
+    try:
+        document = load_yaml(read_text(path, MOST_BYTES))
+        return _metadata(document[ROOT])
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(
+            "this is not the metadata of a bag",
+            where=str(path),
+            expected=f"`{ROOT}` with its topics, as rosbag2 writes it",
+            actual=f"`{error.args[0]}` is missing" if isinstance(error, KeyError) else str(error),
+            fix="`ros2 bag reindex DIR` writes it anew",
+        ) from None
+
+
+def _metadata(info: Mapping[str, Any]) -> BagMetadata:
+    counted = [
+        (one["topic_metadata"], int(one["message_count"]))
+        for one in info["topics_with_message_count"]
+    ]
+    return BagMetadata(
+        files=tuple(map(str, info.get("relative_file_paths") or ())),
+        topics=tuple(
+            Topic(
+                name=str(topic["name"]),
+                type=str(topic["type"]),
+                offers=offers(topic.get("offered_qos_profiles")),
+            )
+            for topic, _ in counted
+        ),
+        counts={str(topic["name"]): count for topic, count in counted},
+        duration_ns=int(info["duration"]["nanoseconds"]),
+        began_ns=int(info["starting_time"]["nanoseconds_since_epoch"]),
+    )

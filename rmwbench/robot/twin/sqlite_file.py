@@ -1,0 +1,68 @@
+"""Messages of one db3 file. SQLite tells the length of a message from the row's header, so large
+ones are never read."""
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from rmwbench.errors import UserError
+from rmwbench.robot.twin import compression
+from rmwbench.robot.twin.offer import offers
+from rmwbench.robot.twin.stream import Message, Topic
+
+ROWS_PER_STEP = 5_000
+_ROWS = f"SELECT id, topic_id, timestamp, length(data), substr(data, 1, {compression.HEAD_BYTES}) FROM messages"
+
+
+def sqlite_messages(path: Path, progress: Callable[[float], None]) -> Iterator[Message]:
+    """Raises UserError where it is not the storage of a bag, or is damaged. `progress` is told the
+    share of the rows now and then."""
+    try:
+        with closing(_opened(path)) as database:
+            topics = _topics(database)
+            (last,) = database.execute("SELECT max(id) FROM messages").fetchone()
+            for number, (row, topic, log_ns, stored, head) in enumerate(database.execute(_ROWS)):
+                if number % ROWS_PER_STEP == 0:
+                    progress(row / last)
+                size = compression.message_bytes(head, stored, _whole(database, row))
+                yield Message(topics[topic], log_ns, None, size)
+    except (sqlite3.Error, KeyError, TypeError, ValueError, *compression.BROKEN) as error:
+        raise UserError(
+            "this is not the storage of a bag, or it is damaged",
+            where=str(path),
+            expected="a db3 file of rosbag2",
+            actual=f"{type(error).__name__}: {error}",
+            fix="SQLite's `.recover` saves what is whole of a damaged one",
+        ) from None
+
+
+def _opened(path: Path) -> sqlite3.Connection:
+    """Read-only; where the directory may not be written to, without the log of an open writer."""
+    where = path.absolute().as_uri()
+    database = sqlite3.connect(f"{where}?mode=ro", uri=True)
+    try:
+        database.execute("SELECT count(*) FROM topics")
+    except sqlite3.OperationalError:
+        database.close()
+        database = sqlite3.connect(f"{where}?mode=ro&immutable=1", uri=True)
+    return database
+
+
+def _topics(database: sqlite3.Connection) -> dict[int, Topic]:
+    """Bags of Eloquent and before have no column of offers."""
+    columns = {name for _, name, *_ in database.execute("PRAGMA table_info(topics)")}
+    offered = "offered_qos_profiles" if "offered_qos_profiles" in columns else "''"
+    rows = database.execute(f"SELECT id, name, type, {offered} FROM topics")
+    return {
+        number: Topic(name=name, type=kind, offers=offers(written))
+        for number, name, kind, written in rows
+    }
+
+
+def _whole(database: sqlite3.Connection, row: int) -> Callable[[], bytes]:
+    def read() -> bytes:
+        (data,) = database.execute("SELECT data FROM messages WHERE id = ?", (row,)).fetchone()
+        return bytes(data)
+
+    return read

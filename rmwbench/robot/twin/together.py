@@ -1,0 +1,73 @@
+"""Topics that are sent in the same instant, as an image and its camera_info are: the phase between
+them decides how they meet in a queue, so a twin keeps it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from rmwbench.robot.twin.traffic import TopicTraffic
+
+SAME_PERIOD = 0.01
+SAME_INSTANT, STEADY = 0.1, 0.1
+"""Shares of the period: so far apart are two topics of one instant at most, and so much does the
+distance scatter (from its 5th to its 95th percentile)."""
+FEWEST = 16
+
+
+@dataclass(frozen=True)
+class Phase:
+    """A topic of a group and when it is sent, in ns after the group's first."""
+
+    topic: TopicTraffic
+    after_ns: int
+
+
+Group = tuple[Phase, ...]
+
+
+def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
+    """Of periodic topics: each is in one group, mostly by itself. Phases begin with 0."""
+    found: list[list[Phase]] = []
+    for topic in topics:
+        for group in found:
+            after_ns = distance_ns(group[0].topic, topic)
+            if after_ns is not None:
+                group.append(Phase(topic, after_ns))
+                break
+        else:
+            found.append([Phase(topic, 0)])
+    return [_from_zero(group) for group in found]
+
+
+def distance_ns(one: TopicTraffic, other: TopicTraffic) -> int | None:
+    """How long after `one` the `other` is sent, within half a period; None where that is not
+    steady, or not in the same instant. Two stamps are of two clocks and not compared."""
+    period_ns, its_ns = one.arrivals.period_ns, other.arrivals.period_ns
+    if period_ns is None or its_ns is None or one.stamp != other.stamp:
+        return None
+    if abs(its_ns / period_ns - 1) > SAME_PERIOD:
+        return None
+    apart = _distances(one.times_ns, other.times_ns)
+    apart = apart[np.abs(apart) < period_ns / 2]
+    if len(apart) < FEWEST:
+        return None
+    low, middle, high = np.quantile(apart, (0.05, 0.5, 0.95))
+    if high - low > STEADY * period_ns or abs(middle) > SAME_INSTANT * period_ns:
+        return None
+    return int(middle)
+
+
+def _distances(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """From the nearest of `ones` to each of `others`, where both were there."""
+    others = others[(others >= ones[0]) & (others <= ones[-1])]
+    right = np.clip(np.searchsorted(ones, others), 1, len(ones) - 1)
+    left = right - 1
+    nearest = np.where(others - ones[left] <= ones[right] - others, left, right)
+    found: np.ndarray = others - ones[nearest]
+    return found
+
+
+def _from_zero(group: Sequence[Phase]) -> Group:
+    first = min(phase.after_ns for phase in group)
+    return tuple(Phase(phase.topic, phase.after_ns - first) for phase in group)

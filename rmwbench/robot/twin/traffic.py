@@ -1,0 +1,220 @@
+"""What a robot sent: of each topic its sizes, its arrivals and its offers, collected from a stream
+of messages in memory that does not grow with it.
+
+A bag has two stamps. `log_time` is when the recorder had a message, so what the way there did is in
+it. `publish_time` is preferred where it is a sender's stamp by the same clock; it is a copy of the
+other one in older bags, and with simulation one of the two is simulated. A topic's times are of one
+of them, never of both.
+"""
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from rmwbench.errors import UserError
+from rmwbench.robot.twin.arrivals import Arrivals, fit
+from rmwbench.robot.twin.histogram import Histogram
+from rmwbench.robot.twin.offer import TRANSIENT_LOCAL, Offer
+from rmwbench.robot.twin.stream import Message, Topic
+
+Stamp = Literal["log_time", "publish_time"]
+
+LOT = 4096
+"""Messages of a topic that are taken into account together."""
+KEPT_TIMES = 8192
+"""Times of each topic that are kept, from its first on: what phases between topics are read from."""
+WALL_CLOCK_FROM_NS = 946_684_800 * 10**9
+"""The year 2000: a time before it is of a simulation, or counted from a boot."""
+LATEST_NS, EARLIEST_NS = 10**9, -(10**6)
+"""Of a sender's stamp by the recorder's clock: so long the way to the recorder takes at most, and so
+far the two clocks of one machine are apart."""
+MOST_BEYOND = 0.01
+CLOCK_TOPIC = "rosgraph_msgs/msg/Clock"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """Of serialised messages, in bytes."""
+
+    mean: float
+    least: float
+    p50: float
+    p95: float
+    most: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicTraffic:
+    """`sizes` is None where only metadata were read. `times_ns`: the first of its times, ascending;
+    empty then."""
+
+    name: str
+    type: str
+    messages: int
+    offers: tuple[Offer, ...]
+    sizes: Sizes | None
+    arrivals: Arrivals
+    stamp: Stamp
+    times_ns: np.ndarray
+
+    @property
+    def publishers(self) -> int:
+        return max(1, len(self.offers))
+
+    @property
+    def latched(self) -> bool:
+        return is_latched(self.offers)
+
+    @property
+    def bytes_per_s(self) -> float:
+        """What it asks for; 0 of what is sent once, and None-sized topics count as nothing."""
+        if self.sizes is None or self.arrivals.kind == "once":
+            return 0.0
+        return self.sizes.mean * self.arrivals.rate_hz
+
+
+@dataclass(frozen=True, kw_only=True)
+class Traffic:
+    """`other_clock`: topics whose publish_time is of another clock; `simulated`: times are of a
+    simulation; `silent`: topics without a message."""
+
+    topics: tuple[TopicTraffic, ...]
+    began_ns: int
+    duration_s: float
+    other_clock: int = 0
+    simulated: bool = False
+    silent: int = 0
+
+    @property
+    def messages(self) -> int:
+        return sum(topic.messages for topic in self.topics)
+
+    @property
+    def bytes_per_s(self) -> float:
+        return sum(topic.bytes_per_s for topic in self.topics)
+
+    def topic(self, name: str) -> TopicTraffic | None:
+        return next((topic for topic in self.topics if topic.name == name), None)
+
+
+def is_latched(offers: Iterable[Offer]) -> bool:
+    return any(one.durability == TRANSIENT_LOCAL for one in offers)
+
+
+def traffic(messages: Iterable[Message], offers: Mapping[str, tuple[Offer, ...]]) -> Traffic:
+    """`offers`: of topics for which the metadata know them and the messages do not. Raises UserError
+    where there is no message."""
+    seen: dict[str, _Collected] = {}
+    for topic, log_ns, publish_ns, size in messages:
+        collected = seen.get(topic.name)
+        if collected is None:
+            collected = seen[topic.name] = _Collected(topic)
+        collected.add(log_ns, publish_ns, size)
+    if not seen:
+        raise UserError("there is no message in this bag", expected="at least one message")
+    for collected in seen.values():
+        collected.take()
+    began_ns = min(one.log.first for one in seen.values())
+    span_ns = max(one.log.last for one in seen.values()) - began_ns
+    known = {name: one.topic.offers or offers.get(name, ()) for name, one in seen.items()}
+    return Traffic(
+        topics=tuple(one.result(known[name], span_ns) for name, one in seen.items()),
+        began_ns=began_ns,
+        duration_s=span_ns / 1e9,
+        other_clock=sum(one.is_of_other_clock for one in seen.values()),
+        simulated=began_ns < WALL_CLOCK_FROM_NS
+        or any(one.topic.type == CLOCK_TOPIC for one in seen.values()),
+    )
+
+
+class _Clock:
+    """One of the two stamps of a topic."""
+
+    def __init__(self) -> None:
+        self.intervals = Histogram()
+        self.first, self.last = 2**63, -(2**63)
+        self._kept: list[np.ndarray] = []
+        self._kept_count = 0
+
+    def take(self, times: np.ndarray) -> None:
+        """In whatever order they are: a lot is sorted, and what is behind the last one of the lot
+        before is an interval of its own size."""
+        times = np.sort(times)
+        if self.last > self.first:
+            intervals = np.abs(np.diff(times, prepend=self.last))
+        else:
+            intervals = np.diff(times)
+        self.intervals.add(intervals)
+        self.first, self.last = min(self.first, int(times[0])), max(self.last, int(times[-1]))
+        if self._kept_count < KEPT_TIMES:
+            self._kept.append(times[: KEPT_TIMES - self._kept_count])
+            self._kept_count += len(self._kept[-1])
+
+    @property
+    def times_ns(self) -> np.ndarray:
+        return np.sort(np.concatenate(self._kept))
+
+
+class _Collected:
+    def __init__(self, topic: Topic) -> None:
+        self.topic = topic
+        self.messages = 0
+        self.log, self.publish = _Clock(), _Clock()
+        self._sizes = Histogram()
+        self._copies = self._beyond = self._unstamped = 0
+        self._lot = array("q"), array("q"), array("q")
+
+    def add(self, log_ns: int, publish_ns: int | None, size: int) -> None:
+        logs, published, sizes = self._lot
+        logs.append(log_ns)
+        published.append(publish_ns or 0)
+        sizes.append(size)
+        if len(logs) == LOT:
+            self.take()
+
+    def take(self) -> None:
+        """The lot into what is known."""
+        logs, published, sizes = (np.array(one, dtype=np.int64) for one in self._lot)
+        self._lot = array("q"), array("q"), array("q")
+        if not len(logs):
+            return
+        self.messages += len(logs)
+        self._sizes.add(sizes)
+        self.log.take(logs)
+        self.publish.take(published)
+        ways_ns = logs - published
+        self._unstamped += int((published == 0).sum())
+        self._copies += int((ways_ns == 0).sum())
+        self._beyond += int(((ways_ns > LATEST_NS) | (ways_ns < EARLIEST_NS)).sum())
+
+    @property
+    def _has_senders_stamp(self) -> bool:
+        return not self._unstamped and self._copies <= self.messages / 2
+
+    @property
+    def is_of_other_clock(self) -> bool:
+        return self._has_senders_stamp and self._beyond > MOST_BEYOND * self.messages
+
+    def result(self, offers: tuple[Offer, ...], span_ns: int) -> TopicTraffic:
+        by_sender = self._has_senders_stamp and not self.is_of_other_clock
+        clock = self.publish if by_sender else self.log
+        sizes = self._sizes
+        return TopicTraffic(
+            name=self.topic.name,
+            type=self.topic.type,
+            messages=self.messages,
+            offers=offers,
+            sizes=Sizes(
+                mean=sizes.mean,
+                least=float(sizes.least),
+                p50=sizes.quantile(0.5),
+                p95=sizes.quantile(0.95),
+                most=float(sizes.most),
+            ),
+            arrivals=fit(clock.intervals, span_ns, latched=is_latched(offers)),
+            stamp="publish_time" if by_sender else "log_time",
+            times_ns=clock.times_ns,
+        )
