@@ -3,12 +3,14 @@
 from collections import Counter
 from itertools import count, takewhile
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from rmwbench.suite.workload.arrival import SELDOM, Arrival, fewest
+from tests.suite.suite_text import cells_of
 
 PARSE = TypeAdapter(Arrival).validate_python
 
@@ -110,3 +112,46 @@ def test_no_drawn_phase_sends_more_than_the_plan_has_room_for(period_ns, seed, l
         0, length_ns
     )
     assert drawn.count(0, length_ns) - 1 <= sent <= drawn.count(0, length_ns)
+
+
+def periodic(**more):
+    return PARSE({"kind": "periodic", "rate_hz": 30, **more})
+
+
+def test_jitter_is_a_normal_distribution_around_the_period_and_keeps_the_order():
+    arrival = periodic(jitter_ms=2)
+    wire = arrival.jittered(arrival.wire(7), 3000, 7)
+    assert wire["kind"] == "trace" and wire["period_ns"] == arrival.period_ns
+    times = np.array(wire["offsets_ns"])
+    assert len(times) == 3002 and np.all(np.diff(times) >= 0) and times[0] >= 0
+    off = times - wire["phase_ns"] - np.arange(3002) * arrival.period_ns
+    assert abs(off.mean()) < 0.15e6 and off.std() == pytest.approx(2e6, rel=0.05)
+
+
+def test_of_messages_with_jitter_one_at_each_end_may_be_outside():
+    second = 1_000_000_000
+    assert fewest(periodic(jitter_ms=2, phase_ns=0), 0, second) == 29
+    assert fewest(periodic(jitter_ms=2), 0, second) == fewest(periodic(), 0, second) - 2
+
+
+def test_more_jitter_than_a_quarter_of_the_period_is_refused():
+    with pytest.raises(ValidationError, match="not periodic"):
+        periodic(jitter_ms=9)
+
+
+def test_flows_of_a_node_that_name_their_phases_are_early_or_late_together():
+    nodes = """[{name: camera, publishers: [
+      {topic: image, arrival: {kind: periodic, rate_hz: 30, phase_ns: 0, jitter_ms: 2}},
+      {topic: info, arrival: {kind: periodic, rate_hz: 30, phase_ns: 50000, jitter_ms: 2}},
+      {topic: other, arrival: {kind: periodic, rate_hz: 30, jitter_ms: 2}}]},
+      {name: reader, subscriptions: [{topic: image}, {topic: info}, {topic: other}]}]"""
+    (cell,) = cells_of(f"message: Bytes(64), nodes: {nodes}")
+    image, info, other = (
+        one.wire(cell.arm, 5)["arrival"]["offsets_ns"] for one in cell.endpoints[:3]
+    )
+    pairs = zip(image[1:], info[1:], strict=False)
+    assert {later - earlier for earlier, later in pairs} == {50_000}
+    apart = [one - its for its, one in zip(image, other, strict=False)]
+    assert np.std(apart) > 1e6
+    (again,) = cells_of(f"message: Bytes(64), nodes: {nodes}")
+    assert again.endpoints[0].wire(cell.arm, 5)["arrival"]["offsets_ns"] == image

@@ -6,6 +6,7 @@ capacity, the percentiles that a trial allows and the plan's arithmetic all foll
 """
 
 import math
+from random import Random
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -53,6 +54,7 @@ def _due(begin_ns: int, end_ns: int, period_ns: int, phase_ns: int) -> int:
     return _due_before(end_ns, period_ns, phase_ns) - _due_before(begin_ns, period_ns, phase_ns)
 
 
+MOST_JITTER = 0.25
 MOST_PHASE_NS = 1_000_000_000
 """A drawn phase is at most this: enough to keep slow flows apart, and none of them misses a window for it."""
 
@@ -67,11 +69,30 @@ class Periodic(Strict):
     """Message k is due at `phase_ns + k / rate_hz`. Without `phase_ns` the phase is drawn for each
     flow and trial, the same for all arms of a block: flows that fire in the same instant are a
     special case, and a phase that never changes could favour one arm in every trial. `count` is then
-    that of phase 0, which has the most from the start of the warm-up; `fewest` holds for any."""
+    that of phase 0, which has the most from the start of the warm-up; `fewest` holds for any.
+
+    With `jitter_ms` each message is due that much earlier or later: the standard deviation of a
+    normal distribution, cut off at half a period and drawn from the trial's seed. Flows of one node
+    that name their phases are early or late together, as an image and its camera_info are. Workers
+    get a trace then, which has its period beside it."""
 
     kind: Literal["periodic"]
     rate_hz: RateHz
     phase_ns: int | None = Field(default=None, ge=0)
+    jitter_ms: float | None = Field(default=None, gt=0)
+
+    @model_validator(mode="after")
+    def _in_order(self) -> "Periodic":
+        most_ms = MOST_JITTER * self.period_ns / 1e6
+        if self.jitter_ms is not None and self.jitter_ms > most_ms:
+            raise Fault(
+                "with so much jitter messages are not periodic",
+                expected=f"at most a quarter of the period, {most_ms:.3g} ms",
+                actual=f"{self.jitter_ms:g} ms",
+                fix="`arrival: {kind: poisson, rate_hz: …}` has no period",
+                at=("jitter_ms",),
+            )
+        return self
 
     @property
     def period_ns(self) -> int:
@@ -83,6 +104,18 @@ class Periodic(Strict):
     def wire(self, seed: int) -> dict[str, Any]:
         phase_ns = _phase_ns(self.phase_ns, self.period_ns, seed)
         return {"kind": self.kind, "period_ns": self.period_ns, "phase_ns": phase_ns}
+
+    def jittered(self, wire: dict[str, Any], messages: int, seed: int) -> dict[str, Any]:
+        """What `wire` became with jitter: the times of so many messages, and of two more, which it
+        may move into the window."""
+        drawn, half = Random(seed), self.period_ns // 2 - 1
+        sd_ns = 1e6 * (self.jitter_ms or 0.0)
+        offsets_ns = [
+            max(0, wire["phase_ns"] + number * self.period_ns + early_or_late)
+            for number in range(messages + 2)
+            for early_or_late in [max(-half, min(half, round(drawn.gauss(0.0, sd_ns))))]
+        ]
+        return wire | {"kind": "trace", "offsets_ns": offsets_ns}
 
 
 class Poisson(Strict):
@@ -208,18 +241,19 @@ nanoseconds are 20 ns longer."""
 
 
 def fewest(arrival: Any, begin_ns: int, end_ns: int) -> int:
-    """How many messages are due in [begin, end) whatever phase is drawn: what percentiles may rest
-    on."""
+    """How many messages are due in [begin, end) whatever phase and jitter are drawn: what
+    percentiles may rest on."""
+    jitters = isinstance(arrival, Periodic) and arrival.jitter_ms is not None
+    moved_out = 2 if jitters else 0  # one at each end
     if not isinstance(arrival, Periodic | Burst) or arrival.phase_ns is not None:
-        counted: int = arrival.count(begin_ns, end_ns)
-        return counted
+        return max(0, arrival.count(begin_ns, end_ns) - moved_out)
     period_ns = arrival.period_ns
     # With a growing phase the last message falls out of the span here, and one comes in later.
     out_ns, later_ns = end_ns % period_ns, (begin_ns - end_ns) % period_ns
     drawn = out_ns < min(period_ns, MOST_PHASE_NS) and later_ns > SELDOM * period_ns
     phases = (0, out_ns) if drawn else (0,)
     least = min(_due(begin_ns, end_ns, period_ns, phase_ns) for phase_ns in phases)
-    return least * (arrival.messages if isinstance(arrival, Burst) else 1)
+    return max(0, least - moved_out) * (arrival.messages if isinstance(arrival, Burst) else 1)
 
 
 Arrival = Annotated[

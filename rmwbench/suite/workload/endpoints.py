@@ -128,6 +128,10 @@ class Endpoint:
             arrival = {"kind": "relay", "from": self.relay_from}
         else:
             arrival = self.arrival.wire(derive_seed(schedule_seed, "arrival", self.endpoint))
+            if isinstance(self.arrival, Periodic) and self.arrival.jitter_ms is not None:
+                own = self.endpoint if self.arrival.phase_ns is None else self.node
+                drawn = derive_seed(schedule_seed, "jitter", own)
+                arrival = self.arrival.jittered(arrival, self.sent, drawn)
         if self.frames is not None:
             asked["frames"] = self.frames
         return asked | {"arrival": arrival, "loan": arm.loan, "publish_mode": arm.publish_mode}
