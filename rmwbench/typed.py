@@ -16,7 +16,7 @@ COMMAND = "RMWBENCH_COMMAND"
 """The variable that says how this program is typed, for those that start it for somebody."""
 NAME = "rmwbench"
 NEEDED = (
-    *("doctor", "middlewares", "suites", "plan", "run", "resume"),
+    *("doctor", "middlewares", "suites", "twin", "plan", "run", "resume"),
     *("show", "explain", "report", "compare", "capacity", "decide", "check"),
 )
 """What a robot engineer needs, in the order in which a newcomer wants it."""

@@ -88,6 +88,7 @@ def _kept(details: str) -> Path | None:
 
 MODULES = {
     **{verb: f"machine.{verb}" for verb in ("doctor", "calibrate", "middlewares", "clean")},
+    "twin": "robot.twin",
     "published": "published.group",
     "check": "robot.check",
 }
@@ -112,6 +113,7 @@ GATES = (
     "capacity",
     "decide",
     "check",
+    "twin",
     "published report",
     "published claims run",
 )

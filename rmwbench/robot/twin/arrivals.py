@@ -14,7 +14,8 @@ import numpy as np
 
 from rmwbench.robot.twin.histogram import BINS_PER_OCTAVE, Histogram
 
-Kind = Literal["periodic", "burst", "on_change", "once"]
+Kind = Literal["periodic", "burst", "on_change", "once", "mixed"]
+"""`mixed`: several publishers on one topic, whose messages a bag does not tell apart."""
 
 NEAR = 0.25
 """An interval within this share of a multiple of the period belongs to it."""
@@ -57,13 +58,15 @@ class Arrivals:
     gaps: Gaps | None = None
 
 
-def fit(intervals: Histogram, span_ns: float, *, latched: bool) -> Arrivals:
+def fit(intervals: Histogram, span_ns: float, *, latched: bool, publishers: int = 1) -> Arrivals:
     """`span_ns`: of the whole bag. `latched`: the topic is transient-local."""
     count = len(intervals.counts) and intervals.count
     if count < FEWEST:
         kind: Kind = "once" if latched or not count else "on_change"
         return Arrivals(kind=kind, rate_hz=(count + 1) / max(span_ns, 1) * 1e9)
     mean_ns = intervals.mean
+    if publishers > 1:
+        return Arrivals(kind="mixed", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
     if intervals.share(0, SHORT * mean_ns) >= SHORT_SHARE:
         return _bursts(intervals, SHORT * mean_ns)
     period_ns = _period(intervals, 0.0)

@@ -45,9 +45,7 @@ class Bag:
         done, total = 0, max(1, self.size_bytes)
         for path in self.files:
             size = path.stat().st_size
-            yield from _file_messages(
-                path, lambda share, done=done, size=size: progress((done + share * size) / total)
-            )
+            yield from _file_messages(path, _part(progress, done / total, size / total))
             done += size
         progress(1.0)
 
@@ -104,6 +102,10 @@ def _number(path: Path) -> tuple[int, str]:
     return (int(found[1]) if found else 0), path.name
 
 
+def _part(progress: Progress, begin: float, length: float) -> Progress:
+    return lambda share: progress(begin + share * length)
+
+
 def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
     opener = compression.OPENERS.get(path.suffix)
     if opener is None and path.suffix not in (MCAP, DB3):
@@ -122,7 +124,7 @@ def _file_messages(path: Path, progress: Progress) -> Iterator[Message]:
         yield from sqlite_messages(path, progress)
     else:
         with _unpacked(path, opener) as plain:
-            yield from sqlite_messages(plain, progress)
+            yield from sqlite_messages(plain, progress, path)
 
 
 @contextmanager

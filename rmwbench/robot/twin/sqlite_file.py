@@ -15,9 +15,11 @@ ROWS_PER_STEP = 5_000
 _ROWS = f"SELECT id, topic_id, timestamp, length(data), substr(data, 1, {compression.HEAD_BYTES}) FROM messages"
 
 
-def sqlite_messages(path: Path, progress: Callable[[float], None]) -> Iterator[Message]:
-    """Raises UserError where it is not the storage of a bag, or is damaged. `progress` is told the
-    share of the rows now and then."""
+def sqlite_messages(
+    path: Path, progress: Callable[[float], None], named: Path | None = None
+) -> Iterator[Message]:
+    """`named`: the file as the user knows it. `progress` is told the share of the rows now and then.
+    Raises UserError where it is not the storage of a bag, or is damaged."""
     try:
         with closing(_opened(path)) as database:
             topics = _topics(database)
@@ -30,7 +32,7 @@ def sqlite_messages(path: Path, progress: Callable[[float], None]) -> Iterator[M
     except (sqlite3.Error, KeyError, TypeError, ValueError, *compression.BROKEN) as error:
         raise UserError(
             "this is not the storage of a bag, or it is damaged",
-            where=str(path),
+            where=str(named or path),
             expected="a db3 file of rosbag2",
             actual=f"{type(error).__name__}: {error}",
             fix="SQLite's `.recover` saves what is whole of a damaged one",

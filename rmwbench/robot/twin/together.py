@@ -46,6 +46,8 @@ def distance_ns(one: TopicTraffic, other: TopicTraffic) -> int | None:
     period_ns, its_ns = one.arrivals.period_ns, other.arrivals.period_ns
     if period_ns is None or its_ns is None or one.stamp != other.stamp:
         return None
+    if min(len(one.times_ns), len(other.times_ns)) < FEWEST:
+        return None
     if abs(its_ns / period_ns - 1) > SAME_PERIOD:
         return None
     apart = _distances(one.times_ns, other.times_ns)

@@ -8,15 +8,18 @@ of them, never of both.
 """
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.arrivals import Arrivals, fit
+from rmwbench.robot.twin.arrivals import FEWEST, Arrivals, fit
+from rmwbench.robot.twin.bag import Progress, find_bag
 from rmwbench.robot.twin.histogram import Histogram
+from rmwbench.robot.twin.metadata import BagMetadata
 from rmwbench.robot.twin.offer import TRANSIENT_LOCAL, Offer
 from rmwbench.robot.twin.stream import Message, Topic
 
@@ -46,7 +49,7 @@ class Sizes:
     most: float
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class TopicTraffic:
     """`sizes` is None where only metadata were read. `times_ns`: the first of its times, ascending;
     empty then."""
@@ -100,13 +103,26 @@ class Traffic:
         return next((topic for topic in self.topics if topic.name == name), None)
 
 
+def read_traffic(path: Path, progress: Progress) -> Traffic:
+    """Of a bag. Raises UserError where it is none, is damaged, or holds nothing."""
+    bag = find_bag(path)
+    try:
+        if not bag.files and bag.metadata is not None:
+            return metadata_traffic(bag.metadata)
+        return traffic(bag.messages(progress), bag.metadata.topics if bag.metadata else ())
+    except UserError as error:
+        error.where = error.where or str(path)
+        raise
+
+
 def is_latched(offers: Iterable[Offer]) -> bool:
     return any(one.durability == TRANSIENT_LOCAL for one in offers)
 
 
-def traffic(messages: Iterable[Message], offers: Mapping[str, tuple[Offer, ...]]) -> Traffic:
-    """`offers`: of topics for which the metadata know them and the messages do not. Raises UserError
-    where there is no message."""
+def traffic(messages: Iterable[Message], listed: Iterable[Topic] = ()) -> Traffic:
+    """`listed`: topics as the metadata have them, which may know offers that the files do not.
+    Raises UserError where there is no message."""
+    offers = {topic.name: topic.offers for topic in listed}
     seen: dict[str, _Collected] = {}
     for topic, log_ns, publish_ns, size in messages:
         collected = seen.get(topic.name)
@@ -127,6 +143,45 @@ def traffic(messages: Iterable[Message], offers: Mapping[str, tuple[Offer, ...]]
         other_clock=sum(one.is_of_other_clock for one in seen.values()),
         simulated=began_ns < WALL_CLOCK_FROM_NS
         or any(one.topic.type == CLOCK_TOPIC for one in seen.values()),
+        silent=len(offers.keys() - seen.keys()),
+    )
+
+
+def metadata_traffic(metadata: BagMetadata) -> Traffic:
+    """What metadata.yaml alone tells: mean rates. Raises UserError where nothing was recorded."""
+    seconds = metadata.duration_ns / 1e9
+    there = [topic for topic in metadata.topics if metadata.counts[topic.name] > 0]
+    if not there or seconds <= 0:
+        raise UserError(
+            "these metadata are of nothing",
+            expected="a duration, and a topic with a message",
+            actual=f"{seconds:g} s, {len(there)} topics with a message",
+        )
+    return Traffic(
+        topics=tuple(_counted(topic, metadata.counts[topic.name], seconds) for topic in there),
+        began_ns=metadata.began_ns,
+        duration_s=seconds,
+        silent=len(metadata.topics) - len(there),
+    )
+
+
+def _counted(topic: Topic, count: int, seconds: float) -> TopicTraffic:
+    once = count < FEWEST and is_latched(topic.offers)
+    rate_hz = count / seconds
+    arrivals = Arrivals(
+        kind="once" if once else "periodic",
+        rate_hz=rate_hz,
+        period_ns=None if once else 1e9 / rate_hz,
+    )
+    return TopicTraffic(
+        name=topic.name,
+        type=topic.type,
+        messages=count,
+        offers=topic.offers,
+        sizes=None,
+        arrivals=arrivals,
+        stamp="log_time",
+        times_ns=np.array([], dtype=np.int64),
     )
 
 
@@ -143,11 +198,8 @@ class _Clock:
         """In whatever order they are: a lot is sorted, and what is behind the last one of the lot
         before is an interval of its own size."""
         times = np.sort(times)
-        if self.last > self.first:
-            intervals = np.abs(np.diff(times, prepend=self.last))
-        else:
-            intervals = np.diff(times)
-        self.intervals.add(intervals)
+        before = times[:0] if self.last < self.first else [self.last]
+        self.intervals.add(np.abs(np.diff(times, prepend=before)))
         self.first, self.last = min(self.first, int(times[0])), max(self.last, int(times[-1]))
         if self._kept_count < KEPT_TIMES:
             self._kept.append(times[: KEPT_TIMES - self._kept_count])
@@ -214,7 +266,9 @@ class _Collected:
                 p95=sizes.quantile(0.95),
                 most=float(sizes.most),
             ),
-            arrivals=fit(clock.intervals, span_ns, latched=is_latched(offers)),
+            arrivals=fit(
+                clock.intervals, span_ns, latched=is_latched(offers), publishers=len(offers)
+            ),
             stamp="publish_time" if by_sender else "log_time",
             times_ns=clock.times_ns,
         )

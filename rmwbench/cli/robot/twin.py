@@ -1,0 +1,166 @@
+"""`rmwbench twin BAG`: a suite of a user's own traffic, and whether it is like it."""
+
+import json
+import re
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn
+
+import typer
+
+from rmwbench.cli.console import say, stderr_console, stdout_console
+from rmwbench.cli.options import complete_candidate, parse_duration_s, taking
+
+if TYPE_CHECKING:
+    from rmwbench.robot.twin.likeness import Likeness
+    from rmwbench.robot.twin.model import Twin
+    from rmwbench.robot.twin.suite_text import SuiteStyle
+    from rmwbench.robot.twin.traffic import Traffic
+
+ENDING = (
+    "Exit code 0: written, and like its source where that was asked; 1: it is not like it, and the "
+    "topics are named; 2: it could not be made or played."
+)
+ANONYMOUS = "a robot"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(
+        name="twin",
+        help="Make a suite of a bag: your robot's traffic, to run with every middleware.",
+        epilog=ENDING,
+    )(taking(TwinOptions, twin))
+
+
+@dataclass(frozen=True, kw_only=True)
+class TwinOptions:
+    bag: Annotated[
+        Path,
+        typer.Argument(
+            metavar="BAG",
+            help="A directory of rosbag2, one of its files (.mcap, .db3, compressed or not), or a "
+            "metadata.yaml alone.",
+        ),
+    ]
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Where the suite goes; stdout if absent."),
+    ] = None
+    graph: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Who publishes and subscribes: what `ros2 topic echo --once /rosgraph` printed.",
+        ),
+    ] = None
+    anonymous: Annotated[
+        bool, typer.Option("--anonymous", help="Without names of topics, nodes and own types.")
+    ] = False
+    check: Annotated[
+        bool,
+        typer.Option("--check", help="Play the twin with one middleware, and compare it with BAG."),
+    ] = False
+    by: Annotated[
+        str,
+        typer.Option(
+            "--with",
+            metavar="NAME",
+            help="The candidate that plays it.",
+            autocompletion=complete_candidate,
+        ),
+    ] = "cyclonedds untouched"
+    lasting: Annotated[
+        str, typer.Option("--for", metavar="TIME", help="How long --check plays it.")
+    ] = "20s"
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="BAG", help="Compare with another bag, such as one recorded of the twin."
+        ),
+    ] = None
+
+
+def twin(options: TwinOptions) -> None:
+    from rmwbench.robot.twin.graph import read_graph
+    from rmwbench.robot.twin.likeness import likeness
+    from rmwbench.robot.twin.model import anonymous, make_twin
+
+    lasting_s = parse_duration_s(options.lasting)
+    graph = read_graph(options.graph) if options.graph else ()
+    source = _read(options.bag)
+    if options.against is not None:
+        other = _read(options.against)
+        _end_with(likeness(source, other), options.bag.name, options.against.name)
+    if options.anonymous:
+        source, graph = anonymous(source, graph)
+    made = make_twin(source, graph)
+    _write(options, made)
+    if options.check:
+        _end_with(_played(options, made, lasting_s), options.bag.name, f"played by {options.by}")
+
+
+def _read(path: Path) -> "Traffic":
+    """With a line of progress on a terminal."""
+    from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
+
+    from rmwbench.robot.twin.traffic import read_traffic
+
+    columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
+    with Progress("reading", *columns, console=stderr_console(), transient=True) as meter:
+        task = meter.add_task("", total=1.0)
+        return read_traffic(path, lambda share: meter.update(task, completed=share))
+
+
+def _style(options: TwinOptions) -> "SuiteStyle":
+    from rmwbench.robot.twin.suite_text import SuiteStyle
+
+    stem = options.out.stem if options.out else "my-robot"
+    name = re.sub(r"[^A-Za-z0-9_-]", "-", stem).lstrip("-_") or "my-robot"
+    return SuiteStyle(name=name[:100], source=ANONYMOUS if options.anonymous else options.bag.name)
+
+
+def _write(options: TwinOptions, made: "Twin") -> None:
+    """The suite, which is read before it is written: a file of ours that does not load is a mistake
+    of ours."""
+    from rmwbench.robot.twin.suite_text import suite_text
+    from rmwbench.suite.file.load import parse
+    from rmwbench.whole_file import write_whole
+    from rmwbench.words.numbers import counted
+
+    text = suite_text(made, _style(options))
+    parse(text, where=str(options.out or "the twin"))
+    if options.out is None:
+        if not options.check:
+            print(text, end="")
+        return
+    write_whole(options.out, text)
+    heavy = [topic.traffic.name for topic in made.topics if topic.heavy]
+    say(f"{options.out}: {counted(len(made.topics), 'topic')}")
+    if heavy:
+        say(f"98 % of the bytes: {', '.join(heavy)}")
+    say(f"next: rmwbench plan {options.out}")
+
+
+def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "Likeness":
+    from rmwbench.bundle.newest import CAMPAIGNS
+    from rmwbench.robot.twin.likeness import likeness
+    from rmwbench.robot.twin.play import ONE_BLOCK, play
+
+    style = replace(
+        _style(options),
+        arms=(json.dumps(options.by),),
+        blocks=ONE_BLOCK,
+        steady_s=lasting_s,
+        limits=False,
+    )
+    directory = CAMPAIGNS / f"{style.name}-twin-{time.strftime('%Y%m%d-%H%M%S')}"
+    return likeness(made.read_traffic, play(made, style, directory, stderr_console()))
+
+
+def _end_with(found: "Likeness", source: str, other: str) -> NoReturn:
+    from rmwbench.report.render.terminal import print_view
+    from rmwbench.robot.twin.likeness_view import view
+
+    print_view(view(found, source, other), stdout_console())
+    raise typer.Exit(0 if found.alike else 1 if found.judged else 2)

@@ -1,0 +1,151 @@
+"""Whether one traffic is like another, topic by topic: a twin like the bag that it was made of, or
+a second bag.
+
+Tolerances are of what a twin promises. Of a periodic topic the period, the jitter, and that no more
+messages are missing than in the source: fewer may be, since a bag does not say whether they were
+never sent or lost on the way to the recorder. Of what is not periodic the mean rate and the median
+and 95th percentile of the gaps, within their statistical error; of bursts their period and length.
+Of sizes the mean, and the 95th percentile within a half: a topic of
+the suite has one size, so one whose sizes are further apart is not like its source. Of several
+publishers on one topic only the rate is known.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rmwbench.robot.twin.message import SMALLEST
+from rmwbench.robot.twin.traffic import TopicTraffic, Traffic
+
+RATE = 0.02
+MEAN_RATE = 0.05
+MIDDLE_GAP, LONG_GAP = 0.1, 0.25
+JITTER, JITTER_OF_PERIOD, JITTER_NS = 0.25, 0.05, 2e6
+MISSING = 0.02
+BURST = 0.1
+SIZE, LARGE_SIZE, SIZE_BYTES = 0.02, 0.5, 32
+ERRORS = 3
+"""Standard errors that a mean or a quantile of independent arrivals may be off besides."""
+FEWEST = 20
+FEWEST_FOR_KIND = 60
+"""Messages: with fewer a topic is not judged, or not by the kind of its arrivals."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One property of a topic in both; `off` is how far the second is from the first, in `unit` or
+    as a share where that is empty, and `most` what is allowed."""
+
+    what: str
+    source: float
+    twin: float
+    unit: str
+    off: float
+    most: float
+
+    @property
+    def alike(self) -> bool:
+        return self.off <= self.most
+
+
+@dataclass(frozen=True, kw_only=True)
+class TopicLikeness:
+    """`compared` is empty where it is not judged, `why_not` then says why; `missing`: it is in the
+    source alone."""
+
+    topic: str
+    compared: tuple[Compared, ...] = ()
+    kinds: tuple[str, str] | None = None
+    why_not: str = ""
+    missing: bool = False
+
+    @property
+    def alike(self) -> bool:
+        return not self.missing and self.kinds is None and all(one.alike for one in self.compared)
+
+
+@dataclass(frozen=True)
+class Likeness:
+    topics: tuple[TopicLikeness, ...]
+
+    @property
+    def judged(self) -> tuple[TopicLikeness, ...]:
+        return tuple(one for one in self.topics if not one.why_not)
+
+    @property
+    def unlike(self) -> tuple[TopicLikeness, ...]:
+        return tuple(one for one in self.judged if not one.alike)
+
+    @property
+    def alike(self) -> bool:
+        return bool(self.judged) and not self.unlike
+
+
+def likeness(source: Traffic, twin: Traffic) -> Likeness:
+    """Of every topic of the source."""
+    return Likeness(tuple(_topic(one, twin.topic(one.name)) for one in source.topics))
+
+
+def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TopicLikeness:
+    name = source.name
+    if source.messages < FEWEST or source.sizes is None or source.arrivals.gaps is None:
+        return TopicLikeness(topic=name, why_not="too few messages in the source")
+    if twin is None:
+        return TopicLikeness(topic=name, missing=True)
+    if twin.messages < FEWEST or twin.sizes is None:
+        return TopicLikeness(topic=name, why_not=f"{twin.messages} messages are too few to judge")
+    kinds = source.arrivals.kind, twin.arrivals.kind
+    if kinds[0] != kinds[1] and min(source.messages, twin.messages) >= FEWEST_FOR_KIND:
+        return TopicLikeness(topic=name, kinds=kinds)
+    return TopicLikeness(topic=name, compared=(*_arrivals(source, twin), *_sizes(source, twin)))
+
+
+def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
+    one, other = source.arrivals, twin.arrivals
+    error = ERRORS * math.sqrt(1 / source.messages + 1 / twin.messages)
+    regular = one.period_ns is not None and other.period_ns is not None
+    yield _share("rate", one.rate_hz, other.rate_hz, "Hz", RATE if regular else MEAN_RATE + error)
+    if one.kind == "burst":
+        yield _share("messages of a burst", one.per_burst, other.per_burst, "count", BURST)
+    elif one.period_ns is not None and regular:
+        most_ns = max(JITTER * one.jitter_ns, JITTER_OF_PERIOD * one.period_ns, JITTER_NS)
+        off_ns = abs(other.jitter_ns - one.jitter_ns)
+        yield Compared(
+            what="jitter",
+            source=one.jitter_ns,
+            twin=other.jitter_ns,
+            unit="ns",
+            off=off_ns,
+            most=most_ns,
+        )
+        yield Compared(
+            what="missing messages",
+            source=one.missing_share,
+            twin=other.missing_share,
+            unit="fraction",
+            off=max(0.0, other.missing_share - one.missing_share),
+            most=MISSING,
+        )
+    elif one.kind == "on_change" and one.gaps is not None and other.gaps is not None:
+        yield _share("median gap", one.gaps.p50_ns, other.gaps.p50_ns, "ns", MIDDLE_GAP + error)
+        most = LONG_GAP + 1.5 * error  # √(0.95 ÷ 0.05) ÷ ln 20 of an exponential quantile's error
+        yield _share("95 % gap", one.gaps.p95_ns, other.gaps.p95_ns, "ns", most)
+
+
+def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
+    """A message of the suite has no fewer bytes than the smallest one."""
+    one, other = source.sizes, twin.sizes
+    assert one is not None and other is not None
+    for what, its, theirs, most in (
+        ("size", one.mean, other.mean, SIZE),
+        ("95 % size", one.p95, other.p95, LARGE_SIZE),
+    ):
+        least = max(its, SMALLEST.cdr_bytes)
+        yield _share(
+            what, least, max(theirs, SMALLEST.cdr_bytes), "bytes", max(most, SIZE_BYTES / least)
+        )
+
+
+def _share(what: str, source: float, twin: float, unit: str, most: float) -> Compared:
+    off = abs(twin / source - 1)
+    return Compared(what=what, source=source, twin=twin, unit=unit, off=off, most=most)

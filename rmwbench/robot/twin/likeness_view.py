@@ -1,0 +1,70 @@
+"""What is shown of a likeness: a line per topic, and in one sentence whether it is a twin."""
+
+from rmwbench.report.view import Table, TableColumn, TableRow, Text, View, panel
+from rmwbench.robot.twin.likeness import Compared, Likeness, TopicLikeness
+from rmwbench.words import numbers as fmt
+
+COLUMNS = (
+    TableColumn("topic"),
+    TableColumn("rate", right=True),
+    TableColumn("size", right=True),
+    TableColumn("like its source"),
+)
+
+
+def view(found: Likeness, source: str, other: str) -> View:
+    rows = [_row(one) for one in found.topics]
+    table = Table(COLUMNS, rows)
+    return View(
+        title=f"{other}, compared with {source}",
+        sections=[
+            panel("Topic by topic", ["Values are those of the source, then the other's."], table)
+        ],
+        answer=[Text(sentence(found), "good" if found.alike else "bad")],
+    )
+
+
+def sentence(found: Likeness) -> str:
+    judged, unlike = len(found.judged), found.unlike
+    beside = len(found.topics) - judged
+    apart = f"; {fmt.counted(beside, 'topic')} with too few messages to judge" if beside else ""
+    if not judged:
+        return f"Not told: no topic has enough messages{apart}."
+    if not unlike:
+        return f"A twin: {fmt.counted(judged, 'topic')} of {judged} like the source{apart}."
+    named = "; ".join(f"{one.topic} ({_differs(one)})" for one in unlike)
+    return f"Not a twin in {len(unlike)} of {fmt.counted(judged, 'topic')}: {named}{apart}."
+
+
+def _row(one: TopicLikeness) -> TableRow:
+    by_name = {part.what: part for part in one.compared}
+    said = one.why_not or ("yes" if one.alike else _differs(one))
+    values = [_values(by_name[name]) if name in by_name else "–" for name in ("rate", "size")]
+    tone = "muted" if one.why_not else "" if one.alike else "bad"
+    return TableRow([one.topic, *values, said], tone=tone)  # type: ignore[arg-type]
+
+
+def _differs(one: TopicLikeness) -> str:
+    if one.missing:
+        return "nothing of it arrived"
+    if one.kinds is not None:
+        return f"{_kind(one.kinds[0])} in the source, {_kind(one.kinds[1])} here"
+    return ", ".join(f"{part.what} {_values(part)}" for part in one.compared if not part.alike)
+
+
+def _kind(kind: str) -> str:
+    return kind.replace("_", " ")
+
+
+def _values(part: Compared) -> str:
+    return f"{_value(part.source, part.unit)} → {_value(part.twin, part.unit)}"
+
+
+def _value(value: float, unit: str) -> str:
+    if unit == "fraction":
+        return fmt.percent(value) if value else "0 %"
+    if unit == "Hz":
+        return f"{value:.4g} Hz"
+    if unit == "count":
+        return fmt.significant(value)
+    return fmt.quantity(value, unit)

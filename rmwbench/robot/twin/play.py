@@ -1,0 +1,95 @@
+"""A twin played with one middleware for some seconds, and what its readers had as traffic: recorded
+by a campaign of one trial, which stays as evidence."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from rich.console import Console
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.start import new_campaign
+from rmwbench.errors import UserError
+from rmwbench.robot.twin.model import Twin, TwinTopic
+from rmwbench.robot.twin.stream import Message, Topic
+from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
+from rmwbench.robot.twin.traffic import Traffic, traffic
+
+ONE_BLOCK = "{planned: 1, minimum: 1}"
+
+
+def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Traffic:
+    """What was received. `style` names the one arm and the length. Raises UserError where it cannot
+    be played, or the trial did not become valid."""
+    with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=f"{style.name}-") as suite:
+        suite.write(suite_text(twin, style))
+        suite.flush()
+        campaign = new_campaign(Request(suite.name), directory, calibrated=False)
+        with campaign.writer, campaign.lab:
+            ending = campaign.run(console)
+    if ending.stopped_by:
+        raise KeyboardInterrupt
+    trials = Bundle(directory).trials()
+    done = [trial for trial in trials if trial.status == "done"]
+    if not done:
+        raise UserError(
+            "the twin could not be played",
+            where=str(directory),
+            actual=next((trial.reason for trial in trials if trial.reason), None)
+            or "no trial was run",
+            fix="`rmwbench explain` says more of it, `--with NAME` takes another middleware",
+        )
+    return traffic(_received(Bundle(directory), done[0].trial, twin))
+
+
+def _received(bundle: Bundle, trial: int, twin: Twin) -> Iterator[Message]:
+    """Of each topic what its first reader took. A topic whose source has senders' stamps gets
+    them here as well."""
+    readers: dict[str, int] = {}
+    for row in bundle.rows("endpoints", trial):
+        if row["kind"] == "subscription":
+            readers.setdefault(row["topic"], row["endpoint"])
+    received = bundle.columns("received", trial, ["endpoint", "writer", "seq", "taken_ns", "bytes"])
+    published = _PublishTimes(bundle, trial)
+    for name, reader in readers.items():
+        topic = twin.topic(name)
+        mine = received["endpoint"] == reader
+        columns = {key: column[mine] for key, column in received.items()}
+        yield from _of_topic(topic, columns, published)
+
+
+def _of_topic(
+    topic: TwinTopic, columns: dict[str, np.ndarray], published: "_PublishTimes"
+) -> Iterator[Message]:
+    source = topic.traffic
+    made = Topic(name=source.name, type=source.type, offers=source.offers)
+    around = topic.message.cdr_bytes - topic.message.payload_bytes
+    sent = (
+        published.of(columns["writer"], columns["seq"])
+        if source.stamp == "publish_time"
+        else [None] * len(columns["seq"])
+    )
+    taken, sizes = columns["taken_ns"].tolist(), columns["bytes"].tolist()
+    for log_ns, publish_ns, size in zip(taken, sent, sizes, strict=True):
+        yield Message(made, log_ns, publish_ns, size + around)
+
+
+class _PublishTimes:
+    """When a publish call began, by writer and sequence number."""
+
+    def __init__(self, bundle: Bundle, trial: int) -> None:
+        sent = bundle.columns("sent", trial, ["endpoint", "seq", "call_ns"])
+        keys = _key(sent["endpoint"], sent["seq"])
+        order = np.argsort(keys)
+        self._keys, self._times = keys[order], sent["call_ns"][order]
+
+    def of(self, writers: np.ndarray, numbers: np.ndarray) -> list[int]:
+        found: list[int] = self._times[np.searchsorted(self._keys, _key(writers, numbers))].tolist()
+        return found
+
+
+def _key(writers: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    key: np.ndarray = (writers.astype(np.uint64) << np.uint64(40)) | numbers.astype(np.uint64)
+    return key

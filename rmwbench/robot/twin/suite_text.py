@@ -1,0 +1,340 @@
+"""A twin as a suite that a person reads and changes: what carries most first, what was measured
+beside each line, `# assumed` where nobody knows, `# proposed` where the user decides."""
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rmwbench.errors import UserError
+from rmwbench.robot.twin.model import Twin, TwinNode, TwinTopic
+from rmwbench.suite.workload.arrival import (
+    MOST_JITTER,
+    Burst,
+    Periodic,
+    Poisson,
+    TraceArrival,
+    fewest,
+)
+from rmwbench.suite.workload.qos import DEFAULT_DEPTH, Qos
+from rmwbench.words.numbers import counted, percent, quantity, significant
+
+ARMS = (
+    "cyclonedds untouched",
+    "cyclonedds tuned",
+    "{candidate: fastdds untouched, publish_mode: default}",
+    "{candidate: fastdds tuned, publish_mode: default}",
+    "zenoh untouched",
+    "zenoh tuned",
+    "iceoryx2",
+    "ros2",
+)
+"""As `suites/robot.yaml`: every library in two profiles, and the RMWs of a sourced ROS 2."""
+WORKLOAD = "robot"
+WARMUP_S = 0.5
+STEADY_S, LONGEST_S = 10.0, 120.0
+FEWEST_MESSAGES = 22
+"""Of a topic that is judged, in a trial: the median needs 20."""
+BLOCKS = 5
+PERCENTILES = (("p99", 1100), ("p90", 110), ("p50", FEWEST_MESSAGES))
+"""Of all blocks' messages, with some to spare."""
+NOTABLE_JITTER = 0.02
+NOTABLE_SIZES = 1.1
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteStyle:
+    """What of a suite is not the twin's: its name, arms and blocks. `steady_s` None: as long as
+    its topics need. `limits`: with those that are proposed."""
+
+    name: str
+    source: str
+    arms: Sequence[str] = ARMS
+    blocks: str = "{minimum: 5, maximum: 8}"
+    steady_s: float | None = None
+    limits: bool = True
+
+
+def suite_text(twin: Twin, style: SuiteStyle) -> str:
+    """Raises UserError where nothing of it could be judged."""
+    steady_s = style.steady_s or window_s(twin)
+    judged = judged_topics(twin, steady_s)
+    if not judged:
+        raise UserError(
+            "no topic of this bag is read and sent often enough to be judged",
+            where=style.source,
+            expected=f"one with {FEWEST_MESSAGES} messages in {steady_s:g} s",
+        )
+    lines = [
+        *_header(twin, style),
+        "",
+        f"suite: {style.name}",
+        f"title: {json.dumps(f'Twin of {style.source}', ensure_ascii=False)}",
+        f"description: {json.dumps(_what(twin), ensure_ascii=False)}",
+        "",
+        f"blocks: {style.blocks}",
+        f"timeline: {{warmup_s: {WARMUP_S}, steady_s: {steady_s:g}, drain_s: 0.5}}",
+        "",
+        "arms:",
+        *(f"  - {arm}" for arm in style.arms),
+        "",
+        "workloads:",
+        f"  - name: {WORKLOAD}",
+        "    title: as recorded",
+        f"    qos: {_qos(Qos(), whole=True)}  # assumed: no bag knows a depth",
+        *_focus(twin, judged),
+        "    nodes:",
+        *_nodes(twin, steady_s),
+        *(_limits(judged, steady_s) if style.limits else ()),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def window_s(twin: Twin) -> float:
+    """Long enough for the fastest topic that is read, and no shorter than STEADY_S."""
+    rates = [topic.traffic.arrivals.rate_hz for topic in twin.topics if topic.name in twin.read]
+    fastest = max(rates, default=0.0)
+    needed = math.ceil(FEWEST_MESSAGES / fastest) if fastest else LONGEST_S
+    return min(max(STEADY_S, needed), LONGEST_S)
+
+
+def judged_topics(twin: Twin, steady_s: float) -> list[TwinTopic]:
+    """Those that somebody reads and that send enough in a trial."""
+    return [
+        topic
+        for topic in twin.topics
+        if topic.name in twin.read and _steady_messages(topic, steady_s) >= FEWEST_MESSAGES
+    ]
+
+
+def _steady_messages(topic: TwinTopic, steady_s: float) -> int:
+    """The fewest of all its publishers in a trial."""
+    begin_ns, end_ns = round(1e9 * WARMUP_S), round(1e9 * (WARMUP_S + steady_s))
+    return topic.traffic.publishers * fewest(_arrival(topic, steady_s), begin_ns, end_ns)
+
+
+def _what(twin: Twin) -> str:
+    traffic = twin.traffic
+    return (
+        f"{counted(len(twin.topics), 'topic')}, {_rate(traffic.bytes_per_s)} published, "
+        f"from {traffic.duration_s:.3g} s of a bag."
+    )
+
+
+def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
+    traffic = twin.traffic
+    silent = f", {counted(traffic.silent, 'topic')} without a message" if traffic.silent else ""
+    yield (
+        f"# A twin of {style.source}: {traffic.duration_s:.4g} s, "
+        f"{counted(traffic.messages, 'message')} in {counted(len(traffic.topics), 'topic')}"
+        f"{silent}, {_rate(traffic.bytes_per_s)}."
+    )
+    yield "#"
+    yield f"#     rmwbench plan {style.name}.yaml    what cannot fit, and how long it takes"
+    yield f"#     rmwbench run {style.name}.yaml"
+    yield "#"
+    yield "# `# assumed`: neither a bag nor a graph knows it. `# proposed`: yours to change."
+    for note in (*_assumed(twin), *_clocks(twin), *twin.notes):
+        yield f"# {_clean(note)}"
+
+
+def _assumed(twin: Twin) -> Iterator[str]:
+    if all(node.assumed for node in twin.nodes):
+        yield (
+            "Assumed: which node sends what, and that each topic is read once (`--graph FILE` knows "
+            "both), depths, and that a callback takes no time (`hold_ms`)."
+        )
+    else:
+        yield (
+            "Assumed: that each node is a process of its own, and that a callback takes no time "
+            "(`hold_ms`); depths where the graph has none."
+        )
+    if any(topic.traffic.sizes is None for topic in twin.topics):
+        yield (
+            "Sizes are not in metadata.yaml: every message is assumed to have 1 kB, and rates are "
+            "count ÷ duration, which every lost message lowers."
+        )
+    if any(_varies(topic) for topic in twin.topics):
+        yield "A topic has one size here: where sizes vary it is the mean, which keeps the bytes."
+
+
+def _clocks(twin: Twin) -> Iterator[str]:
+    traffic = twin.traffic
+    if traffic.simulated:
+        yield (
+            "Recorded with simulated time: rates hold where the simulation runs as fast as a clock."
+        )
+    by_sender = sum(topic.traffic.stamp == "publish_time" for topic in twin.topics)
+    if by_sender:
+        yield f"Times of {by_sender} of {len(twin.topics)} topics are their senders' stamps."
+    if by_sender < len(twin.topics) and any(topic.traffic.sizes for topic in twin.topics):
+        yield (
+            "Times of the others are the recorder's, with what the way to it did in them."
+            if (by_sender)
+            else "Times are the recorder's, with what the way to it did in them."
+        )
+    if traffic.other_clock:
+        yield (
+            f"publish_time of {counted(traffic.other_clock, 'topic')} is by another clock, and not "
+            "used."
+        )
+
+
+def _focus(twin: Twin, judged: Sequence[TwinTopic]) -> list[str]:
+    if len(judged) == len(twin.topics):
+        return []
+    names = ", ".join(topic.name for topic in judged)
+    return [f"    focus: [{names}]  # the others are too seldom to be judged, or nobody reads them"]
+
+
+def _nodes(twin: Twin, steady_s: float) -> Iterator[str]:
+    heading = False
+    if any(topic.heavy for topic in twin.topics):
+        yield "      # These carry 98 % of the bytes."
+    for node in sorted(twin.nodes, key=lambda one: not _is_heavy(twin, one)):
+        if not heading and not _is_heavy(twin, node):
+            heading = True
+            yield "      # All others."
+        yield f"      - name: {node.name}{'  # assumed' * node.assumed}"
+        if node.publishes:
+            yield "        publishers:"
+        for name, count in Counter(node.publishes).items():
+            yield from _publisher(twin.topic(name), steady_s, count)
+        if node.reads:
+            yield "        subscriptions:"
+        for reader in node.reads:
+            qos = _qos(reader.qos)
+            yield f"          - {{topic: {reader.topic}{f', qos: {qos}' * bool(qos)}}}"
+
+
+def _is_heavy(twin: Twin, node: TwinNode) -> bool:
+    names = (*node.publishes, *(reader.topic for reader in node.reads))
+    return any(twin.topic(name).heavy for name in names)
+
+
+def _publisher(topic: TwinTopic, steady_s: float, count: int) -> Iterator[str]:
+    qos = _qos(topic.qos)
+    yield f"          # {_clean(topic.traffic.type)}: {'; '.join(_measured(topic))}"
+    yield from count * [
+        f"          - {{topic: {topic.name}, message: {topic.message.name}, "
+        f"{_arrival_text(topic, steady_s)}{f', qos: {qos}' * bool(qos)}}}"
+    ]
+
+
+def _arrival(topic: TwinTopic, steady_s: float) -> Any:
+    """Of one of its publishers."""
+    arrivals, publishers = topic.traffic.arrivals, topic.traffic.publishers
+    rate_hz = _rounded(arrivals.rate_hz / publishers)
+    if arrivals.kind == "once" or arrivals.rate_hz * (WARMUP_S + steady_s) < 1:
+        return TraceArrival(kind="trace", offsets_ns=(round(1e9 * WARMUP_S),))
+    if arrivals.kind == "burst" and arrivals.period_ns:
+        count = max(2, round(arrivals.per_burst))
+        return Burst(kind="burst", rate_hz=_rounded(1e9 / arrivals.period_ns), count=count)
+    if arrivals.kind == "on_change":
+        return Poisson(kind="poisson", rate_hz=rate_hz)
+    jitter = arrivals.jitter_ns if arrivals.kind == "periodic" else 0.0
+    return Periodic(
+        kind="periodic",
+        rate_hz=rate_hz,
+        phase_ns=topic.phase_ns,
+        jitter_ms=_jitter_ms(jitter, 1e9 / rate_hz),
+    )
+
+
+def _jitter_ms(jitter_ns: float, period_ns: float) -> float | None:
+    """None where it is too little to matter."""
+    if jitter_ns < NOTABLE_JITTER * period_ns:
+        return None
+    return float(f"{min(jitter_ns, MOST_JITTER * period_ns) / 1e6:.3g}")
+
+
+def _arrival_text(topic: TwinTopic, steady_s: float) -> str:
+    arrival = _arrival(topic, steady_s)
+    said = arrival.model_dump(by_alias=True, exclude_none=True)
+    if set(said) == {"kind", "rate_hz"} and said["kind"] == "periodic":
+        return f"rate_hz: {said['rate_hz']:g}"
+    parts = (f"{key}: {_yaml(value)}" for key, value in said.items())
+    return f"arrival: {{{', '.join(parts)}}}"
+
+
+def _yaml(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_yaml, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _measured(topic: TwinTopic) -> Iterator[str]:
+    traffic = topic.traffic
+    arrivals, gaps = traffic.arrivals, traffic.arrivals.gaps
+    yield counted(traffic.messages, "message")
+    if traffic.bytes_per_s:
+        yield _rate(traffic.bytes_per_s)
+    if traffic.publishers > 1:
+        yield f"{traffic.publishers} publishers, each at its share of the rate"
+    if arrivals.kind == "burst":
+        yield f"{significant(arrivals.per_burst)} in a burst"
+    if gaps is not None and gaps.long_share:
+        yield (
+            f"{percent(gaps.long_share)} of gaps are 1.5 periods or longer, the longest "
+            f"{quantity(gaps.longest_ns, 'ns')}"
+        )
+    if _varies(topic) and traffic.sizes is not None:
+        sizes = traffic.sizes
+        yield (
+            f"sizes from {quantity(sizes.least, 'bytes')} to {quantity(sizes.most, 'bytes')}, "
+            f"95 % below {quantity(sizes.p95, 'bytes')}"
+        )
+    if traffic.sizes is not None and traffic.sizes.mean < topic.message.cdr_bytes - 1:
+        yield f"recorded with {quantity(traffic.sizes.mean, 'bytes')}, less than any message here"
+    if traffic.sizes is None:
+        yield "its size is assumed"
+
+
+def _varies(topic: TwinTopic) -> bool:
+    sizes = topic.traffic.sizes
+    return sizes is not None and sizes.most > NOTABLE_SIZES * sizes.least
+
+
+def _limits(judged: Sequence[TwinTopic], steady_s: float) -> Iterator[str]:
+    """A message should be there before the next one is due."""
+    yield ""
+    yield "outcomes:"
+    yield "  acceptable: {undelivered: 0.01}  # proposed"
+    yield "  topics:  # proposed: a period; of what is not periodic, twice the median gap"
+    for topic in judged:
+        arrivals = topic.traffic.arrivals
+        gap_ns = arrivals.period_ns or 1e9 * topic.traffic.publishers / arrivals.rate_hz
+        if arrivals.kind == "on_change" and arrivals.gaps is not None:
+            gap_ns = 2 * arrivals.gaps.p50_ns
+        messages = _steady_messages(topic, steady_s) * BLOCKS
+        percentile = next(name for name, needed in PERCENTILES if messages >= needed)
+        yield f"    {topic.name}: {{response_latency_{percentile}_ms: {gap_ns / 1e6:.3g}}}"
+
+
+def _qos(qos: Qos, *, whole: bool = False) -> str:
+    """What differs from the workload's, as YAML."""
+    said = {
+        "reliability": None if qos.reliability == "reliable" and not whole else qos.reliability,
+        "durability": None if qos.durability == "volatile" else qos.durability,
+        "history": None if qos.history == "keep_last" and not whole else qos.history,
+        "depth": DEFAULT_DEPTH if whole else None if qos.depth == DEFAULT_DEPTH else qos.depth,
+    }
+    found = ", ".join(f"{key}: {value}" for key, value in said.items() if value is not None)
+    return f"{{{found}}}" if found else ""
+
+
+def _rate(bytes_per_s: float) -> str:
+    return f"{quantity(bytes_per_s, 'bytes')}/s"
+
+
+def _rounded(rate_hz: float) -> float:
+    """To five digits, and no less than a suite may have."""
+    return float(f"{max(rate_hz, 0.001):.5g}")
+
+
+def _clean(text: str) -> str:
+    """What others named cannot end a comment."""
+    return re.sub(r"[^\x20-\x7e\u00a0-\uffff]+", " ", text)

@@ -1,0 +1,185 @@
+"""A bag becomes a suite that loads and is planned; what nobody knows is marked in it."""
+
+import json
+
+import numpy as np
+import pytest
+
+from rmwbench.robot.twin.graph import read_graph
+from rmwbench.robot.twin.message import message_for
+from rmwbench.robot.twin.model import anonymous, make_twin
+from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
+from rmwbench.robot.twin.traffic import read_traffic
+from rmwbench.suite.file.load import parse
+from tests.support import robot_bag
+from tests.support.command import rmwbench
+from tests.support.robot_bag import Planted
+
+S = 1e9
+IMAGE = np.arange(300) * S / 30
+ROBOT = [
+    Planted("/front/image_raw", IMAGE, 921_648, "sensor_msgs/msg/Image", reliable=False),
+    Planted("/front/camera_info", IMAGE + 1e5, 400, "sensor_msgs/msg/CameraInfo", reliable=False),
+    Planted("/scan", np.arange(100) * S / 10 + 3e7, 3000, "sensor_msgs/msg/LaserScan"),
+    Planted("/tf", np.arange(1000) * S / 100, 300, "tf2_msgs/msg/TFMessage", publishers=2),
+    Planted("/map", np.array([0.0]), 10_000, "nav_msgs/msg/OccupancyGrid", latched=True),
+    Planted("/battery", np.arange(10) * S, 60, "acme_msgs/msg/Battery"),
+    Planted("/rosout", np.arange(10) * S, 100, "rcl_interfaces/msg/Log"),
+]
+GRAPH = """\
+nodes:
+- name: /front/driver
+  publishers:
+  - {name: /front/image_raw, type: {name: sensor_msgs/msg/Image}, qos: {history: 3, reliability: 2, durability: 2}}
+  - {name: /front/camera_info, qos: {depth: 0, history: 3, reliability: 2, durability: 2}}
+- name: /lidar
+  publishers:
+  - {name: /scan, qos: {depth: 7, history: 1, reliability: 1, durability: 2}}
+- name: /nav
+  subscriptions:
+  - {name: /scan, qos: {depth: 3, history: 1, reliability: 2, durability: 2}}
+  - {name: /front/image_raw, qos: {depth: 1, history: 1, reliability: 2, durability: 2}}
+- name: /viewer
+  subscriptions:
+  - {name: /front/image_raw, qos: {depth: 1, history: 1, reliability: 1, durability: 2}}
+  - {name: /scan, qos: {depth: 1, history: 1, reliability: 1, durability: 2}}
+- name: /rosbag2_recorder
+  subscriptions:
+  - {name: /scan, qos: {depth: 1, history: 1, reliability: 1, durability: 2}}
+---
+"""
+
+
+@pytest.fixture(scope="module")
+def bag(tmp_path_factory):
+    return robot_bag.mcap(tmp_path_factory.mktemp("robot") / "run.mcap", ROBOT)
+
+
+@pytest.fixture(scope="module")
+def traffic(bag):
+    return read_traffic(bag, lambda share: None)
+
+
+@pytest.fixture
+def graph(tmp_path):
+    path = tmp_path / "graph.yaml"
+    path.write_text(GRAPH)
+    return path
+
+
+def suite_of(twin):
+    text = suite_text(twin, SuiteStyle(name="twin", source="run.mcap"))
+    return parse(text, where="twin.yaml"), text
+
+
+def test_a_twin_loads_with_every_topic_at_its_rate_and_size(traffic):
+    suite, text = suite_of(make_twin(traffic, ()))
+    (workload,) = suite.workloads
+    sent = {p.topic: p for node in workload.nodes for p in node.publishers}
+    assert set(sent) == {one.name[1:] for one in ROBOT[:-1]}
+    image, info = sent["front/image_raw"], sent["front/camera_info"]
+    assert image.message == "Image(640x480)" and image.arrival.rate_hz == pytest.approx(30)
+    assert info.arrival.phase_ns - image.arrival.phase_ns == pytest.approx(1e5, abs=10)
+    assert (
+        image.qos.reliability == "best_effort" and sent["map"].qos.durability == "transient_local"
+    )
+    assert sent["map"].arrival.kind == "trace" and sent["scan"].rate_hz == pytest.approx(10)
+    publishers = [p for node in workload.nodes for p in node.publishers if p.topic == "tf"]
+    assert [one.rate_hz for one in publishers] == pytest.approx([50, 50], rel=0.01)
+    assert set(workload.focus) == set(sent) - {"map", "battery"}
+    assert suite.outcomes.topics["scan"] == {"response_latency_p90_ms": 100}
+    assert text.index("front/image_raw, message") < text.index("topic: scan, message")
+
+
+def test_what_nobody_knows_is_marked_and_what_every_node_has_is_left_out(traffic):
+    _, text = suite_of(make_twin(traffic, ()))
+    assert "depth: 10}  # assumed" in text and "# proposed" in text
+    assert "Left out, since every node has its own: /rosout." in text
+    assert "topic: rosout" not in text
+    assert (
+        text.count("- name:")
+        == len([line for line in text.splitlines() if "# assumed" in line][2:]) + 1
+    )
+
+
+def test_a_graph_brings_nodes_and_readers_as_they_are(traffic, graph):
+    twin = make_twin(traffic, read_graph(graph))
+    suite, text = suite_of(twin)
+    nodes = {node.name: node for node in suite.workloads[0].nodes}
+    assert set(nodes) == {"front_driver", "lidar", "nav", "viewer", "others"}
+    assert {one.topic: one.qos.depth for one in nodes["nav"].subscriptions} == {
+        "scan": 3,
+        "front/image_raw": 1,
+    }
+    assert nodes["lidar"].publishers[0].qos.depth == 7
+    assert [one.topic for one in nodes["viewer"].subscriptions] == ["scan"]
+    assert "/viewer never matches front/image_raw" in text
+    assert {one.topic for one in nodes["others"].publishers} == {"tf", "map", "battery"}
+    assert set(suite.workloads[0].focus) == {"front/image_raw", "scan"}
+
+
+def test_an_anonymous_twin_has_no_name_of_the_robot(traffic, graph):
+    made = make_twin(*anonymous(traffic, read_graph(graph)))
+    _, text = suite_of(made)
+    for name in ("front", "scan", "battery", "acme", "lidar", "nav:", "viewer", "1790"):
+        assert name not in text.replace("nav_msgs", "").replace("LaserScan", ""), name
+    assert "topic_1" in text and "sensor_msgs/msg/Image" in text
+
+
+def test_names_of_others_cannot_end_a_comment_or_a_name(tmp_path):
+    planted = Planted("/a/ü b/1", np.arange(300) * S / 30, 500, "x\n  - evil: [")
+    bag = robot_bag.mcap(tmp_path / "run.mcap", [planted])
+    suite, _ = suite_of(make_twin(read_traffic(bag, lambda share: None), ()))
+    assert suite.workloads[0].nodes[0].publishers[0].topic == "a/__b/_1"
+
+
+@pytest.mark.parametrize(
+    "ros_type, size_bytes, name",
+    [
+        ("sensor_msgs/msg/Image", 921_660, "Image(640x480)"),
+        ("sensor_msgs/msg/Image", 307_248, "Image(102400x1)"),
+        ("sensor_msgs/msg/LaserScan", 3000, "LaserScan(736)"),
+        ("tf2_msgs/msg/TFMessage", 110, "Bytes(94)"),
+        ("std_msgs/msg/String", 20, "Bytes(64)"),
+        ("nav_msgs/msg/Odometry", 724, "Bytes(708)"),
+    ],
+)
+def test_a_recorded_type_is_the_suites_where_it_fits(ros_type, size_bytes, name):
+    made = message_for(ros_type, size_bytes)
+    assert made.name == name
+    assert abs(made.cdr_bytes - max(80, size_bytes)) <= max(32, 0.02 * size_bytes)
+
+
+def test_the_verb_writes_a_suite_that_is_planned(bag, tmp_path):
+    suite = tmp_path / "my-robot.yaml"
+    said = rmwbench("twin", bag, "-o", suite)
+    assert said.returncode == 0 and "98 % of the bytes: /front/image_raw" in said.stdout
+    assert rmwbench("twin", bag).stdout == suite.read_text()
+    planned = rmwbench("plan", suite, "--json")
+    assert planned.returncode == 0, planned.stderr
+    assert json.loads(planned.stdout)["suite"]["name"] == "my-robot"
+
+
+def test_a_bag_is_a_twin_of_itself_and_not_of_one_at_another_rate(bag, tmp_path):
+    assert rmwbench("twin", bag, "--against", bag).returncode == 0
+    slower = [Planted(one.name, one.times * 1.1, one.size, one.type) for one in ROBOT]
+    other = robot_bag.mcap(tmp_path / "slow.mcap", slower)
+    said = rmwbench("twin", bag, "--against", other)
+    assert said.returncode == 1 and "/scan (rate 10 Hz → 9.091 Hz)" in said.stdout
+
+
+@pytest.mark.parametrize("content", [b"", b"hello", b"\x89MCAP0\r\n"])
+def test_what_is_no_bag_is_one_error_and_exit_code_2(tmp_path, content):
+    path = tmp_path / "bag.mcap"
+    path.write_bytes(content)
+    said = rmwbench("twin", path, "-o", tmp_path / "suite.yaml")
+    assert said.returncode == 2 and said.stderr.count("error:") == 1
+    assert not (tmp_path / "suite.yaml").exists()
+
+
+@pytest.mark.parametrize("text", ["", "nodes: []", "nodes: [{publishers: []}]", "nodes: 3", "{"])
+def test_what_is_no_graph_is_one_error(bag, tmp_path, text):
+    path = tmp_path / "graph.yaml"
+    path.write_text(text)
+    said = rmwbench("twin", bag, "--graph", path)
+    assert said.returncode == 2 and str(path) in said.stderr
