@@ -16,7 +16,14 @@ from rmwbench.bundle.journal import CampaignFinished, CampaignResumed, Line
 from rmwbench.campaign.blocks import BlockSource
 from rmwbench.campaign.course import Course
 from rmwbench.campaign.here import Here, Lab
-from rmwbench.campaign.plan import enough_blocks, overload, preflight, shared_host, unsupported
+from rmwbench.campaign.plan import (
+    enough_blocks,
+    file_faults,
+    overload,
+    preflight,
+    shared_host,
+    unsupported,
+)
 from rmwbench.campaign.plan.cut import Cut
 from rmwbench.campaign.plan.machine_limits import MachineLimits
 from rmwbench.campaign.plan.plan import Plan
@@ -29,6 +36,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab import machine
 from rmwbench.lab.host import HostKind, host_kind
 from rmwbench.lab.host.host_choice import OWN, VARIABLE
+from rmwbench.lab.machine import card as machine_card
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.middleware.worker_likeness import unlike
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
@@ -119,6 +127,8 @@ def workers_of(
     """As `checked`, of a plan."""
     shared_host.check(plan.cells, plan.host, places.file)
     workers = preflight.find_and_check(plan, places)
+    sysctls = {} if lab.machine() is None else machine_card.sysctls()
+    file_faults.check(plan.cells, workers, plan.host, places, sysctls)
     lacking = unsupported.described(plan.cells, workers, plan.host)
     unsupported.check_some_left(plan, lacking, places)
     if directory is not None:

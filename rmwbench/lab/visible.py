@@ -31,7 +31,7 @@ _VIEW = str(Path(__file__).parent / "host" / "view_program.py")
 
 def roots() -> tuple[str, ...]:
     """What stays visible: paths below PRIVATE that exist here, none of them below another."""
-    both = {form(place) for place in _needed() for form in (os.path.abspath, os.path.realpath)}
+    both = {form(place) for place in needed() for form in (os.path.abspath, os.path.realpath)}
     there = sorted(place for place in both if _is_below(place) and os.path.exists(place))
     return tuple(
         place for place in there if not any(place.startswith(f"{other}/") for other in there)
@@ -55,11 +55,11 @@ def try_in_a_trial(program: Path) -> list[str]:
     the user's own, whatever it is made of. No words for all others."""
     own = os.environ.get(WORKERS)
     of_the_user = bool(own) and program.is_relative_to(str(own))
-    may_differ = of_the_user or any(map(_is_private, (*_needed(), str(program))))
+    may_differ = of_the_user or any(map(_is_private, (*needed(), str(program))))
     return view() if may_differ else []
 
 
-def _needed() -> list[str]:
+def needed() -> list[str]:
     """Places that a process of a trial may need, as they are named here."""
     first = 0 if sys.flags.safe_path else 1  # the first is where this command was typed
     found = [str(Path(__file__).parents[2]), sys.prefix, sys.base_prefix, *sys.path[first:]]

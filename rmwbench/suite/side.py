@@ -142,6 +142,12 @@ def _known_middleware(name: str, info: ValidationInfo) -> str:
     return name
 
 
+class DaemonFile(Strict):
+    """The file that the middleware's own daemon, a router, is started with."""
+
+    profile: Annotated[Profile, BeforeValidator(_profile)]
+
+
 MiddlewareName = Annotated[str, AfterValidator(_known_middleware)]
 ProfileName = Annotated[Profile, BeforeValidator(_profile)]
 Options = dict[str, Scalar]
@@ -149,22 +155,26 @@ Options = dict[str, Scalar]
 
 class Side(Strict):
     """`profile` is the name of an embedded profile, or the path of the user's own file (relative to
-    the suite's)."""
+    the suite's). `daemon`: what the daemon that it connects to is started with; None for the
+    worker's own."""
 
     middleware: MiddlewareName
     profile: ProfileName = UNTOUCHED
     options: Options = Field(default_factory=dict)
     modes: Modes = Field(default_factory=dict)
+    daemon: DaemonFile | None = None
 
     def side_definition(self) -> dict[str, Any]:
-        """`modes` only where there are some: a cell's definition is compared with that of older
-        campaigns."""
+        """`modes` and `daemon` only where there are some: a cell's definition is compared with that
+        of older campaigns."""
         found = {
             "middleware": self.middleware,
             "profile": self.profile.definition(),
             "options": dict(self.options),
         }
-        return found | ({"modes": dict(self.modes)} if self.modes else {})
+        found |= {"modes": dict(self.modes)} if self.modes else {}
+        daemon = self.daemon
+        return found | ({"daemon": daemon.profile.definition()} if daemon is not None else {})
 
 
 class Override(Strict):
@@ -176,6 +186,7 @@ class Override(Strict):
     profile: ProfileName | None = None
     options: Options | None = None
     modes: Modes | None = None
+    daemon: DaemonFile | None = None
 
     def over(self, base: Side) -> Side:
         same = self.middleware in (None, base.middleware)
@@ -184,4 +195,5 @@ class Override(Strict):
             profile=self.profile or (base.profile if same else UNTOUCHED),
             options=dict(base.options if same else {}) if self.options is None else self.options,
             modes=base.modes if self.modes is None else self.modes,
+            daemon=self.daemon or (base.daemon if same else None),
         )

@@ -2,16 +2,17 @@
 under that name."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from rmwbench.beside import each
+from rmwbench.campaign.plan.host_setups import daemon_address, file_domain, needs_of
 from rmwbench.campaign.trial.void import PATH_OPTION
 from rmwbench.lab.host import Hosts
 from rmwbench.lab.middleware import Worker, ros2
 from rmwbench.lab.network import addresses
 from rmwbench.suite.cells import Cell
-from rmwbench.suite.side import Side
+from rmwbench.suite.side import Profile, Side
 
 DAEMONS_OPTION = "daemons"
 """The option that names the daemons of a user's own profile, separated by spaces; it is for us and
@@ -23,7 +24,10 @@ Workers = Mapping[str, Worker]
 
 def resolved_profile(side: Side, worker: Worker) -> dict[str, Any]:
     """Name, format and text. Raises UserError for a name that the worker does not have."""
-    profile = side.profile
+    return _resolved(side.profile, worker)
+
+
+def _resolved(profile: Profile, worker: Worker) -> dict[str, Any]:
     if profile.text is not None:
         return {"name": profile.name, "format": profile.format or "", "text": profile.text}
     embedded = worker.profile(profile.name)
@@ -93,17 +97,18 @@ def publish_mode_option(cell: Cell, side: Side) -> dict[str, str]:
 
 
 def domain_id(cell: Cell, hosts: Hosts) -> int:
-    """0 in a network of our own; on a shared host, and among machines, what keeps a trial out of a
-    robot's domain and apart from other trials."""
+    """In a network of our own that which a user's file is for, else 0; on a shared host, and among
+    machines, what keeps a trial out of a robot's domain and apart from other trials."""
     if cell.real is not None and cell.real.gang is not None:
         return cell.real.gang.domain_id
-    return hosts.first.domain_id
+    return hosts.first.domain_id or file_domain(cell) or 0
 
 
 def daemons(side: Side, worker: Worker) -> list[str]:
     """Daemons that must serve before workers open with the profile and the modes, in that order.
 
-    A level of a mode that says which daemons it needs, or none, says so in the profile's place.
+    A level of a mode that says which daemons it needs, or none, says so in the profile's place. A
+    user's own file needs those that it connects to.
     """
     asked = side.options.get(DAEMONS_OPTION)
     if asked is not None:
@@ -113,7 +118,19 @@ def daemons(side: Side, worker: Worker) -> list[str]:
     needed = [names for names in levels if names is not None]
     if not needed and side.profile.text is None:
         needed = [worker.profile(side.profile.name).get("daemons", [])]
+    elif not needed:
+        needed = [needs_of(side).daemons]
     return list(dict.fromkeys(name for names in needed for name in names))
+
+
+def known_daemons(worker: Worker) -> set[str]:
+    """Those that the worker's description names anywhere."""
+    described = worker.description or {}
+    listed = [one.get("daemons", []) for one in described.get("profiles", [])]
+    listed += [
+        names for levels in described.get("mode_daemons", {}).values() for names in levels.values()
+    ]
+    return {name for names in listed for name in names}
 
 
 @dataclass(frozen=True)
@@ -126,6 +143,7 @@ class NeededDaemon:
     worker: Worker
     fields: dict[str, Any]
     host: str
+    environment: dict[str, str] = field(default_factory=dict)
 
 
 def needed_daemons(
@@ -139,8 +157,7 @@ def needed_daemons(
     labels: set[str] = set()
     for side in distinct_sides(cell):
         worker = workers[side.middleware]
-        fields = open_fields(side, worker, nonce, domain_id)
-        for name in daemons(side, worker):
+        for name, fields, environment in side_daemons(side, worker, domain_id, nonce):
             hosts = _daemon_hosts(cell, side, worker, name)
             for host in hosts:
                 if (name, worker.executable, fields, host) in seen:
@@ -150,7 +167,29 @@ def needed_daemons(
                     label += f" {side.middleware}"
                 seen.append((name, worker.executable, fields, host))
                 labels.add(label)
-                yield NeededDaemon(label, name, worker, fields, host)
+                yield NeededDaemon(label, name, worker, fields, host, environment)
+
+
+class SideDaemon(NamedTuple):
+    """A daemon that a side needs: the fields of its `open`, which are the side's own but for the
+    daemon's file where it has one; and where it is to listen, where the user's file says so."""
+
+    name: str
+    fields: dict[str, Any]
+    environment: dict[str, str]
+
+
+def side_daemons(
+    side: Side, worker: Worker, domain_id: int = 0, nonce: int = 1
+) -> list[SideDaemon]:
+    fields = open_fields(side, worker, nonce, domain_id)
+    if side.daemon is not None:
+        fields["profile"] = _resolved(side.daemon.profile, worker)
+    at = {name: daemon_address(side, name) for name in daemons(side, worker)}
+    return [
+        SideDaemon(name, fields, {} if address is None else {"RMWBENCH_ADDRESS": address})
+        for name, address in at.items()
+    ]
 
 
 def _daemon_hosts(cell: Cell, side: Side, worker: Worker, name: str) -> list[str]:

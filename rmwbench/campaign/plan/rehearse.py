@@ -4,28 +4,38 @@ finished campaign.
 
 Only what a worker refuses as invalid or unsupported is the user's mistake, but for a mode: a level
 that a middleware cannot do makes its cells not supported. One that fails or crashes here is left to
-its trials, which it costs without costing those of the others.
+its trials, which it costs without costing those of the others; but a user's own file with which no
+session opens here opens none in a trial either.
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
-from rmwbench.campaign.plan.profile import DAEMONS_OPTION, Workers, daemons, open_fields
+from rmwbench.campaign.plan.file_faults import renaming_fix
+from rmwbench.campaign.plan.host_setups import NO_SETUP, file_domain, on_one_host, setups
+from rmwbench.campaign.plan.profile import (
+    DAEMONS_OPTION,
+    SideDaemon,
+    Workers,
+    open_fields,
+    side_daemons,
+)
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import HostBroken, host_kind, make
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
-from rmwbench.suite.cells import Cell
-from rmwbench.suite.side import Side
+from rmwbench.lab.profile_file.host_setup import HostSetup, set_up
+from rmwbench.suite.cells import Cell, Process
 
 TIMEOUT_S = 10.0
 MODE = "mode "
 """How the object of an error begins that is a mode's: what the middleware cannot do, not what the
 user did wrong."""
+REFUSED = ("invalid", "unsupported")
 AT_A_TIME = 4
 """A worker mostly waits while it loads its middleware. On a shared host one at a time, since two
 daemons would meet there."""
@@ -37,7 +47,17 @@ class SessionQuestion(NamedTuple):
 
     middleware: str
     fields: dict[str, Any]
-    daemons: list[str]
+    daemons: list[SideDaemon]
+    setup: HostSetup
+    """What its host is given for the user's own file."""
+
+    @property
+    def decisive(self) -> tuple[str, ...]:
+        """The kinds of an error that end the matter."""
+        return (*REFUSED, "failed") if self.own else REFUSED
+
+    own: bool = False
+    """Whether the profile is the user's own file."""
 
 
 def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[int, str]:
@@ -45,9 +65,9 @@ def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[in
     option or profile that a worker refuses. About 50 ms per side of an arm, more where a daemon has
     to serve first."""
     sides = [
-        (cell, process, _question(side, workers))
+        (cell, process.name, _question(cell, process, workers))
         for cell in cells
-        for process, side in cell.sides.items()
+        for process in cell.processes
     ]
     questions: list[SessionQuestion] = []
     for _, _, question in sides:
@@ -68,10 +88,17 @@ def rehearse(cells: Iterable[Cell], workers: Workers, places: Places) -> dict[in
     return found
 
 
-def _question(side: Side, workers: Workers) -> SessionQuestion:
+def _question(cell: Cell, process: Process, workers: Workers) -> SessionQuestion:
+    side = cell.sides[process.name]
     worker = workers[side.middleware]
+    fields = open_fields(side, worker, nonce=1, domain_id=file_domain(cell) or 0)
+    setup = setups(cell).get(process.host, NO_SETUP)
     return SessionQuestion(
-        side.middleware, open_fields(side, worker, nonce=1), daemons(side, worker)
+        side.middleware,
+        fields,
+        side_daemons(side, worker, fields["domain_id"]),
+        on_one_host(setup, side),
+        own=side.profile.text is not None and cell.real is None,
     )
 
 
@@ -82,27 +109,27 @@ def _refusal(question: SessionQuestion, workers: Workers) -> dict[str, Any] | No
     try:
         with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
             host.wait_ready()
-            fields = {**question.fields, "domain_id": host.domain_id}
+            domain = {"domain_id": host.domain_id or question.fields["domain_id"]}
+            set_up(crew, {host.name: question.setup} if question.setup != NO_SETUP else {})
             for daemon in question.daemons:
-                if error := _answer(
-                    crew, crew.spawn_daemon(daemon, worker.executable, worker.environment), fields
-                ):
+                environment = {**worker.environment, **daemon.environment}
+                process = crew.spawn_daemon(daemon.name, worker.executable, environment)
+                if error := _answer(crew, process, daemon.fields | domain, question.decisive):
                     return error
-            return _answer(
-                crew,
-                crew.spawn(name, worker.executable, fd, environment=worker.environment),
-                fields,
-            )
+            process = crew.spawn(name, worker.executable, fd, environment=worker.environment)
+            return _answer(crew, process, question.fields | domain, question.decisive)
     except (WorkerFailed, HostBroken):
         return None
 
 
-def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> dict[str, Any] | None:
+def _answer(
+    crew: Crew, process: WorkerProcess, fields: Mapping[str, Any], kinds: Sequence[str]
+) -> dict[str, Any] | None:
     crew.wait_hello(TIMEOUT_S)
     number = process.request("open", fields)
     crew.wait(lambda: number in process.replies, TIMEOUT_S, "answer to open")
     error = process.replies[number].get("error")
-    return error if error and error.get("kind") in ("invalid", "unsupported") else None
+    return error if error and error.get("kind") in kinds else None
 
 
 def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Places) -> UserError:
@@ -126,5 +153,5 @@ def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Place
         where=places.side(cell, process, *(place or ("profile",))),
         expected=expected,
         actual=f"{name}: {side.options[name]}" if is_option else None,
-        fix=did_you_mean(wrong, known) or otherwise,
+        fix=renaming_fix(side, why) or did_you_mean(wrong, known) or otherwise,
     )

@@ -21,6 +21,7 @@ from rmwbench.bundle.campaign_json import MachineDocument
 from rmwbench.bundle.journal import Status, TrialEnded, TrialReason
 from rmwbench.bundle.schema import table_from_rows
 from rmwbench.campaign.course import SpoiltBlock
+from rmwbench.campaign.plan.host_setups import flags as file_flags
 from rmwbench.campaign.plan.machine_limits import of_cell, of_side
 from rmwbench.campaign.plan.plan import Plan
 from rmwbench.campaign.plan.profile import distinct_sides, forced, resolved_profile
@@ -86,6 +87,7 @@ def cells_table(plan: Plan, workers: Mapping[str, Worker], sysctls: Mapping[str,
             for side in sides
             for one in of_side(side, workers[side.middleware], sysctls)
         ]
+        flags += [(side.profile.name, text) for side in sides for text in file_flags(side)]
         if wishes := of_cell(cell, workers, sysctls):
             definition["ungranted"] = [asdict(one) for one in wishes]
         definition["flags"] = list(

@@ -17,6 +17,7 @@ from typing import Any
 import pyarrow as pa
 
 from rmwbench.beside import Broken, each
+from rmwbench.campaign.plan.host_setups import setups
 from rmwbench.campaign.plan.profile import Workers, address_environment, domain_id, needed_daemons
 from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
@@ -48,6 +49,7 @@ from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.records import RecordsDamaged, SectionPlan
 from rmwbench.lab.process.worker import WorkerFailed
+from rmwbench.lab.profile_file.host_setup import set_up, written
 from rmwbench.lab.sampling.background import Background
 from rmwbench.lab.sampling.cross_traffic_load import Traffic
 from rmwbench.lab.sampling.sampler import Samplers
@@ -126,6 +128,8 @@ def run_trial(
             background = Background(crew, order.cell.conditions, order.cell.background_hosts)
             try:
                 traffic = Traffic(crew, order.cell.links)
+                with step(outcome, "profile_file"):
+                    set_up(crew, setups(order.cell))
                 the_network.up(outcome, crew, network)
                 _daemons(outcome, crew, workers)
                 frames = FrameSources(crew, order.cell)
@@ -146,6 +150,7 @@ def run_trial(
                     _live(outcome, crew, workers, files, beside)
             finally:
                 the_network.end(outcome, network)
+                _take_written(outcome, crew)
                 with step(outcome, "kill"):
                     hosts.close()
                 # after the end of all: another machine's are here only then
@@ -186,7 +191,11 @@ def _daemons(outcome: TrialOutcome, crew: Crew, workers: Workers) -> None:
     cell = outcome.order.cell
     for daemon in needed_daemons(cell, workers, outcome.order.nonce, domain_id(cell, crew.hosts)):
         with step(outcome, f"daemon.{daemon.label}"):
-            environment = {**daemon.worker.environment, **address_environment(cell, daemon.host)}
+            environment = {
+                **daemon.worker.environment,
+                **address_environment(cell, daemon.host),
+                **daemon.environment,
+            }
             crew.spawn_daemon(
                 daemon.name, daemon.worker.executable, environment, daemon.label, daemon.host
             )
@@ -255,6 +264,16 @@ def _live(
                 take_leftovers(outcome, crew)
     finally:
         take_events(outcome, crew)
+
+
+def _take_written(outcome: TrialOutcome, crew: Crew) -> None:
+    """What the user's own profile files had written, while the hosts are there."""
+    cell = outcome.order.cell
+    for name, setup in setups(cell).items():
+        host = crew.hosts[name]
+        if isinstance(host, Host):
+            for file, content in written(host, setup, LOG_TAIL_BYTES).items():
+                outcome.files[file if len(cell.hosts) == 1 else f"{name}.{file}"] = content
 
 
 def _take_sampled(outcome: TrialOutcome, sampler: Samplers, crew: Crew) -> None:

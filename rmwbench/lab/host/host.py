@@ -121,6 +121,8 @@ class Host:
     directory: str = "/tmp"
     environment: Mapping[str, str] = MappingProxyType({})
     domain_id: int = 0
+    device_name: str = "eth0"
+    """What leads to other hosts, where there are some."""
 
     def __init__(
         self,

@@ -62,6 +62,7 @@ MOST_FDS = 253  # of one message (SCM_MAX_FD)
 ADDRESS, PREFIX = bytes([10, 77, 0, 1]), 24
 GATEWAY = bytes([10, 77, 0, 254])
 DEVICE, PEER = b"eth0", b"eth0-peer"
+MACHINE_ID = "/etc/machine-id"
 TUN, TUNSETIFF, IFF_TAP, IFF_NO_PI = "/dev/net/tun", 0x400454CA, 2, 0x1000
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -145,6 +146,19 @@ def mount_tmpfs(target: str, size_bytes: int | None = None, read_only: bool = Fa
     if read_only:
         flags |= MS_REMOUNT | MS_RDONLY
         mount(step, name.encode(), target.encode(), b"tmpfs", flags, data)
+
+
+def own_machine_id() -> None:
+    """Hosts among several are different machines: Fast DDS 3 takes two with one machine id for one,
+    and looks for the other's addresses in its own loopback. A machine without one has none here
+    either."""
+    if not os.path.exists(MACHINE_ID):
+        return
+    source = "/tmp/machine-id"
+    with open(source, "w") as file:
+        file.write(os.urandom(16).hex() + "\n")
+    mount("own machine id", source.encode(), MACHINE_ID.encode(), None, MS_BIND)
+    os.unlink(source)
 
 
 def open_kept(path: str) -> int:
@@ -557,6 +571,7 @@ def main() -> int:
         taps = []
         kind, *beside = sys.argv[5].split(",")
         if kind == "tap":
+            own_machine_id()
             make_loopback().close()
             taps = [make_tap(device) for device in (DEVICE, *(name.encode() for name in beside))]
         elif own_network:

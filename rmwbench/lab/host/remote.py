@@ -83,6 +83,7 @@ class RemoteHost:
     kind = "own"
     directory = "/tmp"
     domain_id = 0
+    device_name = "eth0"
 
     def __init__(self, name: str, agent: Agent):
         """Connects. Raises HostBroken where nobody answers."""

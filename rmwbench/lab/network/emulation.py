@@ -30,7 +30,7 @@ from rmwbench.lab.network.network_probe import NetworkFinding
 from rmwbench.lab.network.plumbing import HostDevices, NetworkBroken
 from rmwbench.lab.network.switch import Switch
 from rmwbench.lab.process.crew import NETWORK_HOST, Crew
-from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, described
+from rmwbench.suite.network.network import KERNEL, ROAM, Links, NetworkChange, Port, described
 from rmwbench.suite.network.spec import GilbertElliottTime
 from rmwbench.suite.timeline import to_ns
 
@@ -39,6 +39,7 @@ ROAMED = "roamed"
 """Event of a host that is on its new medium; `roam` is when it left the old one."""
 STEADY_BEGIN, STEADY_END = "steady_begin", "steady_end"
 QUEUE_DROPPED = "interface.eth0.queue_dropped"
+DEVICE = "eth0"
 _CPU_CLOCK = 2
 """The clock of all of a process's threads, in the number that the kernel makes of its PID
 (clock_getcpuclockid(3))."""
@@ -75,7 +76,7 @@ class Emulation:
         self.unlogged = 0
         self.files: dict[str, bytes] = {}
         self.document: dict[str, Any] | None = None
-        self._crew, self._links = crew, links
+        self._crew, self._links, self._hosts = crew, links, hosts
         self._places = {
             host: HostDevices(host, number, hosts[host].device or 0, hosts[host].beside_devices)
             for number, host in enumerate(links.hosts, start=1)
@@ -229,7 +230,7 @@ class Emulation:
             for host, found in zip(self._places, done, strict=True)
         }
         dropped = {
-            port.name: plumbing.dropped_frames(texts[port.host], port.device)
+            port.name: plumbing.dropped_frames(texts[port.host], self._device_name(port))
             for port in self._links.ports
         }
         document, raw, frames, unlogged = self._switch.collect()
@@ -258,6 +259,11 @@ class Emulation:
 
     def close(self) -> None:
         self._switch.close()
+
+    def _device_name(self, port: Port) -> str:
+        """What its host calls the device now: a profile's file may say so."""
+        name = self._hosts[port.host].device_name
+        return name if port.device == DEVICE else port.device
 
     @property
     def _paced_hosts(self) -> list[str]:

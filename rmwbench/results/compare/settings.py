@@ -5,13 +5,13 @@ lines are given.
 
 import difflib
 import json
-import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.results.compare.compare_model import Difference
+from rmwbench.words.json5 import json5_value, yaml_value
 
 MOST_LINES = 200
 
@@ -79,10 +79,10 @@ def _parsed(text: str, kind: str | None) -> dict[str, Any] | None:
     readers: dict[str | None, Callable[[str], Any]] = {
         "xml": _xml,
         "toml": tomllib.loads,
-        "yaml": _yaml,
-        "json": _yaml,
+        "yaml": yaml_value,
+        "json": yaml_value,
+        "json5": json5_value,
     }
-    readers["json5"] = _json5
     try:
         found = readers[kind](text) if kind in readers else None
     except Exception:  # each reader has errors of its own, and lines are as good an answer
@@ -112,17 +112,3 @@ def _element(element: Any) -> Any:
 
 def _tag(element: Any) -> str:
     return str(element.tag).rpartition("}")[2]
-
-
-def _yaml(text: str) -> Any:
-    from ruamel.yaml import YAML
-
-    return YAML(typ="safe", pure=True).load(text)
-
-
-def _json5(text: str) -> Any:
-    """JSON5 without its comments is YAML's flow style, as far as configurations go."""
-    strings = r'"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])*\''
-    bare = re.sub(rf"({strings})|//[^\n]*|/\*.*?\*/", lambda m: m[1] or " ", text, flags=re.DOTALL)
-    spaced = re.sub(rf"({strings})|:(?=\S)", lambda m: m[1] or ": ", bare, flags=re.DOTALL)
-    return _yaml(spaced.replace("\t", " "))

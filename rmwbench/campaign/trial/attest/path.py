@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from rmwbench.analysis.records.frames import counts_of, host_of
+from rmwbench.campaign.plan.host_setups import setups
 from rmwbench.campaign.trial.attest.counted import (
     Carried,
     Snapshot,
@@ -98,11 +99,12 @@ def crossing_fraction(outcome: TrialOutcome) -> float:
 
 
 def _devices(outcome: TrialOutcome) -> dict[str, str]:
-    """Host → the interface with its address, where hosts are machines; everything that it sends is
-    counted then."""
+    """Host → the interface with its address, where hosts are machines, and everything that it
+    sends is counted then, or where a profile's file names it."""
     real = outcome.order.cell.real
     cards = real.gang.cards if real is not None and real.gang is not None else {}
-    return {host: card["device"] for host, card in cards.items() if card.get("device")}
+    named = {host: setup.device for host, setup in setups(outcome.order.cell).items()}
+    return named | {host: card["device"] for host, card in cards.items() if card.get("device")}
 
 
 def _of_host(edges: tuple[Snapshot, Snapshot], devices: Sequence[str]) -> Iterator[tuple[str, int]]:

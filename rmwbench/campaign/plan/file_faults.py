@@ -1,0 +1,285 @@
+"""What keeps a user's own profile file from being tried here, in one sentence before any trial, with
+what mends it: hosts of ours cannot give everything that a file names."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from rmwbench.campaign.plan.host_setups import needs_of, needs_of_profile, setups
+from rmwbench.campaign.plan.machine_limits import LIMITS
+from rmwbench.campaign.plan.profile import Workers, known_daemons
+from rmwbench.campaign.plan.source_lines import Places
+from rmwbench.errors import UserError
+from rmwbench.lab.host import HostKind
+from rmwbench.lab.middleware import Worker
+from rmwbench.lab.profile_file import host_setup
+from rmwbench.lab.profile_file.file_needs import FileNeeds, NotItsFile, reachable
+from rmwbench.lab.profile_file.readers import family, file_needs
+from rmwbench.lab.visible import needed
+from rmwbench.suite.cells import Cell
+from rmwbench.suite.network.network import KERNEL
+from rmwbench.suite.side import Side
+
+MOST_NAME = 15
+"""Characters of an interface's name (IFNAMSIZ)."""
+
+
+class FileFaultKind(StrEnum):
+    """What a file meets that hosts of ours cannot give."""
+
+    OF_ANOTHER = "of another middleware"
+    A_DAEMONS = "a daemon's file"
+    NO_DAEMON = "no daemon of that kind"
+    KERNEL = "kernel limit"
+    APART = "nobody connects"
+    NAME = "a name nobody resolves"
+    NOBODY_LISTENS = "nobody listens"
+    SHARED_HOST = "shared host"
+    INTERFACE = "interface"
+    FOLDER = "folder"
+    PARTICIPANTS = "participants of a host"
+    PORT = "port of two"
+    ADDRESS = "address of two hosts"
+
+
+@dataclass(frozen=True)
+class FileFault:
+    """Why a process cannot run with its file, and what to do."""
+
+    kind: FileFaultKind
+    process: str
+    what: str
+    fix: str
+
+
+def check(
+    cells: Sequence[Cell],
+    workers: Workers,
+    kind: HostKind,
+    places: Places,
+    sysctls: Mapping[str, Any],
+) -> None:
+    """Raises UserError for the first."""
+    for cell in cells:
+        for fault in faults(cell, workers, kind, sysctls):
+            raise UserError(
+                f"arm `{cell.arm.name}`: profile {cell.sides[fault.process].profile.name}: "
+                f"{fault.what}",
+                where=places.side(cell, fault.process, "profile"),
+                fix=fault.fix,
+            )
+
+
+def faults(
+    cell: Cell, workers: Workers, kind: HostKind, sysctls: Mapping[str, Any]
+) -> Iterator[FileFault]:
+    own = {name: side for name, side in cell.sides.items() if side.profile.text is not None}
+    for process, side in own.items():
+        worker = workers[side.middleware]
+        yield from _of_another(process, side)
+        needs = needs_of(side)
+        yield from _of_a_daemon(process, side, needs)
+        yield from _of_the_kernel(process, needs, sysctls)
+        if side.modes.keys() & {"discovery", "transport"} or cell.real is not None:
+            continue  # what connects them is replaced, or is the machines' matter
+        yield from _of_connecting(cell, process, side, needs, worker)
+    if own and cell.real is None:
+        yield from _of_hosts(cell, own, kind)
+        yield from _of_sharing(cell, own)
+
+
+def renaming_fix(side: Side, refusal: str) -> str | None:
+    """What a file is to say today, or which version reads it, where its worker refuses it for a
+    name of another version's."""
+    found = needs_of(side).renamed
+    first = next((one for one in found if one.setting in refusal), None) or next(iter(found), None)
+    if first is None or side.middleware == first.reader:
+        return None
+    return (
+        f"`{first.setting}` is what versions before {first.since} call it: "
+        f"`middleware: {first.reader}` reads this file; today it is {first.today}"
+    )
+
+
+def _of_another(process: str, side: Side) -> Iterator[FileFault]:
+    try:
+        file_needs(side.middleware, side.profile.format, side.profile.text or "")
+    except NotItsFile as whose:
+        yield FileFault(
+            FileFaultKind.OF_ANOTHER,
+            process,
+            f"it is a file of {whose}, and {side.middleware} would read nothing of it",
+            "name a file of this middleware's, or the other middleware",
+        )
+
+
+def _of_a_daemon(process: str, side: Side, needs: FileNeeds) -> Iterator[FileFault]:
+    if needs.is_daemon is not None:
+        yield FileFault(
+            FileFaultKind.A_DAEMONS,
+            process,
+            f"this is a {needs.is_daemon}'s file and not a session's: it is what `daemon:` takes",
+            "daemon: {profile: FILE}, beside a session's own file under `profile`",
+        )
+    if side.daemon is not None and family(side.middleware) not in ("zenoh", "hiroz"):
+        yield FileFault(
+            FileFaultKind.NO_DAEMON,
+            process,
+            f"{side.middleware} has no daemon that takes a file",
+            "leave `daemon` out: the worker's own listens where the file looks for it",
+        )
+    elif side.daemon is not None:
+        theirs = needs_of_profile(side.middleware, side.daemon.profile)
+        if side.daemon.profile.text is not None and theirs.is_daemon is None:
+            yield FileFault(
+                FileFaultKind.NO_DAEMON,
+                process,
+                f"`daemon` takes a router's file, and {side.daemon.profile.name} is a session's",
+                'a file with `mode: "router"`',
+            )
+
+
+def _of_the_kernel(
+    process: str, needs: FileNeeds, sysctls: Mapping[str, Any]
+) -> Iterator[FileFault]:
+    """The kernel counts a buffer twice, its own bookkeeping beside the data, and middlewares compare
+    that with their minimum."""
+    asked = {"receive": needs.receive_buffer_bytes, "send": needs.send_buffer_bytes}
+    for side, minimum in asked.items():
+        most = sysctls.get(LIMITS[side])
+        if minimum is not None and most is not None and 2 * int(most) < minimum:
+            yield FileFault(
+                FileFaultKind.KERNEL,
+                process,
+                f"it does not open with a {side} buffer below {minimum} bytes, and the kernel "
+                f"grants {2 * int(most)}",
+                f"sysctl -w {LIMITS[side]}={minimum}",
+            )
+
+
+def _of_connecting(
+    cell: Cell, process: str, side: Side, needs: FileNeeds, worker: Worker
+) -> Iterator[FileFault]:
+    if needs.apart is not None:
+        yield FileFault(
+            FileFaultKind.APART,
+            process,
+            needs.apart,
+            "add it, and run two hosts (`hosts` of a workload)",
+        )
+    for name in needs.unresolved:
+        yield FileFault(
+            FileFaultKind.NAME,
+            process,
+            f"it looks for `{name}` by name, and hosts of a trial resolve none",
+            "write its address",
+        )
+    asked = side.options.get("daemons") is not None
+    known = known_daemons(worker)
+    for index, name in enumerate(() if asked else needs.daemons):
+        if name.rpartition("-")[0] in known or name in known:
+            continue
+        at = f" at {needs.servers[index]}" if index < len(needs.servers) else ""
+        yield FileFault(
+            FileFaultKind.NOBODY_LISTENS,
+            process,
+            f"nobody listens{at}: {side.middleware} brings "
+            f"{' and '.join(sorted(known)) or 'no daemon'}",
+            "name a port that its server can have, 11811 to 11826"
+            if name.startswith("port ")
+            else "connect to the other host instead",
+        )
+    local = [one for one in needs.servers if not reachable([one.address])]
+    others = [one.host for one in cell.processes if cell.sides[one.name] == side]
+    if local and len({*others}) > 1 and "router" in needs.daemons:
+        yield FileFault(
+            FileFaultKind.NOBODY_LISTENS,
+            process,
+            f"each host would have a router of its own at {local[0]}, which knows no other",
+            "name the router's host in the file, or take `modes: {discovery: server}`",
+        )
+
+
+def _of_hosts(cell: Cell, own: Mapping[str, Side], kind: HostKind) -> Iterator[FileFault]:
+    given = setups(cell)
+    process = next(iter(own))
+    if not given:
+        return
+    names = [name for one in given.values() for name in (*one.interfaces, *one.addresses)]
+    if kind.shared and (names or any(one.all_folders for one in given.values())):
+        folders = [path for one in given.values() for path in one.writes]
+        yield FileFault(
+            FileFaultKind.SHARED_HOST,
+            process,
+            f"it needs {', '.join(dict.fromkeys([*names, *folders]))}, and the shared host has "
+            "what the machine has",
+            "run as root on the machine itself: hosts of our own are then given these",
+        )
+        return
+    kernel = cell.links is not None and cell.links.network.backend == KERNEL
+    for host, setup in given.items():
+        for name in setup.interfaces:
+            if len(name) > MOST_NAME or "/" in name or " " in name:
+                yield FileFault(
+                    FileFaultKind.INTERFACE,
+                    process,
+                    f"`{name}` names no interface",
+                    "at most 15 letters",
+                )
+            elif kernel and setup.leads:
+                yield FileFault(
+                    FileFaultKind.INTERFACE,
+                    process,
+                    f"no device is called {name} where the network's backend is `kernel`",
+                    "leave `backend: kernel` out",
+                )
+        for folder in setup.all_folders:
+            place = host_setup.mount_point(folder)
+            if not host_setup.may_hide(place, tuple(needed())):
+                yield FileFault(
+                    FileFaultKind.FOLDER,
+                    process,
+                    f"it writes to {folder}, which host {host} cannot have of its own: trials need "
+                    f"what is in {place}",
+                    f"mkdir -p {folder}" if place != folder else "write below /tmp or /var/log",
+                )
+
+
+def _of_sharing(cell: Cell, own: Mapping[str, Side]) -> Iterator[FileFault]:
+    """What only one process of a host can have, or one host."""
+    place = {one.name: one.host for one in cell.processes if one.follows is None}
+    seen: dict[str, str] = {}
+    count: dict[str, int] = {}
+    for process, side in own.items():
+        if process not in place:
+            continue
+        needs, host = needs_of(side), place[process]
+        count[host] = count.get(host, 0) + 1
+        if needs.participants is not None and count[host] > needs.participants:
+            yield FileFault(
+                FileFaultKind.PARTICIPANTS,
+                process,
+                f"it allows {needs.participants} participants on a host, and {host} has more "
+                "(ParticipantIndex, MaxAutoParticipantIndex)",
+                "raise MaxAutoParticipantIndex, or run fewer processes",
+            )
+        for port in needs.listens:
+            other = seen.setdefault(f"{host} {port.port}", process)
+            if other != process:
+                yield FileFault(
+                    FileFaultKind.PORT,
+                    process,
+                    f"`{other}` and `{process}` of one host want to listen at port {port.port}",
+                    "run them on two hosts (`hosts` of a workload), or give one a file of its own "
+                    f"(`processes: {{{process}: {{profile: FILE}}}}`)",
+                )
+        for address in needs.own:
+            there = seen.setdefault(str(address), host)
+            if there != host:
+                yield FileFault(
+                    FileFaultKind.ADDRESS,
+                    process,
+                    f"it binds {address}, which one host alone can have, and {there} has it",
+                    f"give the other host its own file: processes: {{{process}: {{profile: FILE}}}}",
+                )

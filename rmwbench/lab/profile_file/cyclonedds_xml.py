@@ -1,0 +1,96 @@
+"""The XML of Cyclone DDS, as CYCLONEDDS_URI takes it."""
+
+import re
+from collections.abc import Iterable
+
+from rmwbench.lab.profile_file.file_needs import NOTHING, FileNeeds, Renaming, names, reachable
+from rmwbench.lab.profile_file.xml_tree import Element, anywhere, at, attribute, root_of, tag, texts
+
+UNITS = {"": 1, "b": 1, "kb": 1 << 10, "kib": 1 << 10, "mb": 1 << 20, "mib": 1 << 20, "gb": 1 << 30}
+UNITS |= {"gib": 1 << 30}
+"""Its `kB` is 1024 bytes, too."""
+OLD = "cyclonedds-0.10"
+RENAMED = (
+    Renaming(
+        "SharedMemory",
+        "11",
+        '`<PubSubMessageExchange type="iox"/>` within `General/Interfaces`, and the arm starts '
+        "RouDi by itself",
+        OLD,
+    ),
+    Renaming(
+        "NetworkInterfaceAddress",
+        "11",
+        '`<Interfaces><NetworkInterface name="…"/></Interfaces>` within `General`',
+        OLD,
+    ),
+)
+
+
+def needs(text: str) -> FileNeeds:
+    """Raises NotItsFile."""
+    root = root_of(text, ("cyclonedds", "domain"))
+    if root is None:
+        return NOTHING
+    domains = [root] if tag(root) == "domain" else list(at(root, "domain"))
+    here = domains[0] if domains else root
+    interfaces = list(at(here, "general", "interfaces", "networkinterface"))
+    own = [attribute(one, "address") or "" for one in interfaces]
+    peers = [attribute(one, "address") or "" for one in at(here, "discovery", "peers", "peer")]
+    hosts = [_host(peer) for peer in peers]
+    present = [one for one in interfaces if attribute(one, "presence_required") != "false"]
+    writes = texts(here, "tracing", "outputfile") + texts(here, "tracing", "packetcapturefile")
+    exchanges = {
+        (attribute(one, "type") or "").lower() for one in anywhere(here, "pubsubmessageexchange")
+    }
+    return FileNeeds(
+        domain_id=_domain(domains),
+        interfaces=_named(attribute(one, "name") for one in present),
+        own=reachable(own),
+        peers=reachable(hosts),
+        unresolved=names(hosts),
+        daemons=("roudi",) if exchanges & {"iox", "iceoryx"} else (),
+        writes=tuple(path for path in writes if path not in ("stdout", "stderr")),
+        participants=_participants(here),
+        receive_buffer_bytes=_minimum(here, "socketreceivebuffersize"),
+        send_buffer_bytes=_minimum(here, "socketsendbuffersize"),
+        renamed=tuple(one for one in RENAMED if any(anywhere(here, one.setting.lower()))),
+    )
+
+
+def _domain(domains: list[Element]) -> int | None:
+    """The one that it is for; None where it is for any."""
+    ids = [(attribute(one, "id") or "any").strip() for one in domains]
+    numbers = [int(one) for one in ids if one.isdigit()]
+    return numbers[0] if numbers and len(numbers) == len(ids) else None
+
+
+def _named(found: Iterable[str | None]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(name for name in found if name and "$" not in name))
+
+
+def _host(peer: str) -> str:
+    """Of `192.168.1.1:7410`, `[fd00::1]:7410` and `udp/robot`, the host."""
+    plain = peer.rpartition("/")[2]
+    if bracketed := re.fullmatch(r"\[([^]]*)\](?::\d+)?", plain):
+        return bracketed[1]
+    return plain.partition(":")[0] if plain.count(":") == 1 else plain
+
+
+def _participants(domain: Element) -> int | None:
+    """None: as many as come. A fixed index is one participant of a host."""
+    index = texts(domain, "discovery", "participantindex")
+    most = texts(domain, "discovery", "maxautoparticipantindex")
+    if index and index[-1].isdigit():
+        return 1
+    return int(most[-1]) + 1 if most and most[-1].isdigit() else None
+
+
+def _minimum(domain: Element, name: str) -> int | None:
+    """Bytes below which it does not open."""
+    found = None
+    for one in at(domain, "internal", name):
+        said = re.fullmatch(r"(\d+)\s*([a-zA-Z]*)", (attribute(one, "min") or "").strip())
+        if said and said[2].lower() in UNITS:
+            found = int(said[1]) * UNITS[said[2].lower()]
+    return found

@@ -1,0 +1,117 @@
+"""What a configuration file asks of the host that it is read on: as it stands on the robot, nothing
+of it replaced."""
+
+import ipaddress
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypeAlias
+
+Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
+LOCALHOST = "localhost"
+
+
+class NotItsFile(Exception):
+    """The file is another middleware's; the text says whose."""
+
+
+@dataclass(frozen=True)
+class Locator:
+    """A place to listen or to connect to: an address, or a name, and a port, 0 for any."""
+
+    address: str
+    port: int
+
+    @property
+    def is_everywhere(self) -> bool:
+        found = parsed(self.address)
+        return found is not None and found.is_unspecified
+
+    @property
+    def text(self) -> str:
+        return f"[{self.address}]:{self.port}" if ":" in self.address else str(self)
+
+    def __str__(self) -> str:
+        return f"{self.address}:{self.port}"
+
+    def reaches(self, other: "Locator") -> bool:
+        """Whether who connects here finds who listens there."""
+        same = self.address == other.address or other.is_everywhere
+        return self.port == other.port and (same or (_is_local(self) and _is_local(other)))
+
+
+@dataclass(frozen=True)
+class Renaming:
+    """A setting that the versions from `since` on have under another name: `today`."""
+
+    setting: str
+    since: str
+    today: str
+    reader: str
+    """The middleware of our catalogue that reads the old name."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileNeeds:
+    """`own` are addresses that its host must have, `peers` those where it looks for others. `daemons`
+    are the names of the daemons that it connects to or uses, `servers` where they must listen; a
+    file that is a daemon's itself has its name in `is_daemon`. `listens` are fixed ports. `writes`
+    are the paths of files, as they are written (`${…}` stands for anything), `folders` those
+    that it keeps files of its own in. `apart`: why two
+    processes with this file never find each other. `participants`: the most of one host."""
+
+    is_daemon: str | None = None
+    domain_id: int | None = None
+    interfaces: tuple[str, ...] = ()
+    own: tuple[Address, ...] = ()
+    peers: tuple[Address, ...] = ()
+    unresolved: tuple[str, ...] = ()
+    daemons: tuple[str, ...] = ()
+    servers: tuple[Locator, ...] = ()
+    listens: tuple[Locator, ...] = ()
+    writes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    apart: str | None = None
+    participants: int | None = None
+    receive_buffer_bytes: int | None = None
+    send_buffer_bytes: int | None = None
+    renamed: tuple[Renaming, ...] = ()
+
+
+NOTHING = FileNeeds()
+
+
+def parsed(text: str) -> Address | None:
+    """None for a name, and for a word that stands for an address."""
+    try:
+        return ipaddress.ip_address(text.strip("[]").partition("%")[0])
+    except ValueError:
+        return None
+
+
+def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
+    """Of addresses in a file those that a host may have: no loopback, no group, no link-local one,
+    each once."""
+    found = filter(None, map(parsed, texts))
+    return tuple(
+        dict.fromkeys(
+            one
+            for one in found
+            if not (one.is_loopback or one.is_multicast or one.is_unspecified or one.is_link_local)
+        )
+    )
+
+
+def names(texts: Iterable[str]) -> tuple[str, ...]:
+    """Of addresses in a file those that are names, which no host of ours resolves."""
+    return tuple(
+        dict.fromkeys(
+            text
+            for text in texts
+            if text and parsed(text) is None and text != LOCALHOST and not {*"{$*"} & {*text}
+        )
+    )
+
+
+def _is_local(locator: Locator) -> bool:
+    found = parsed(locator.address)
+    return locator.address == LOCALHOST or (found is not None and found.is_loopback)

@@ -1,0 +1,128 @@
+"""What a host of ours is given, so that a user's file finds on it what it names; and what it wrote
+there.
+
+A host that is alone gets a device of each name that the file has, beside its `eth0`. One among
+several has one device that leads to the others, which is called by the first name; others lead
+nowhere. It is done before that device is up, when every kernel renames it.
+"""
+
+import fnmatch
+import marshal
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from rmwbench.lab.host import HostBroken
+from rmwbench.lab.host.host import Host
+from rmwbench.lab.process.crew import Crew
+from rmwbench.lab.visible import PRIVATE
+
+DEVICE = "eth0"
+OWN_DEVICES = ("lo", DEVICE)
+TIMEOUT_S = 5.0
+MOST_FILES = 16
+"""That are kept of one folder."""
+_PROGRAM = (Path(__file__).parent / "setup_program.py").read_text()
+_NEVER = ("/usr", "/lib", "/lib64", "/bin", "/sbin", "/etc", "/proc", "/sys", "/dev", "/run")
+"""What processes of a trial are made of."""
+
+
+@dataclass(frozen=True)
+class HostSetup:
+    """`addresses` are with their prefix, `192.168.50.7/24`, and go to the first of `interfaces`, to
+    `eth0` where there are none. `leads` is whether `eth0` leads to other hosts. `writes` are paths
+    of files as they stand in the user's file."""
+
+    interfaces: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+    folders: tuple[str, ...] = ()
+    leads: bool = False
+
+    @property
+    def device(self) -> str:
+        """What leads to the other hosts, or to nobody."""
+        return self.interfaces[0] if self.interfaces else DEVICE
+
+    def steps(self) -> list[str]:
+        """The arguments of the program."""
+        first, *further = self.interfaces or (None,)
+        made = (
+            [] if first is None else [f"rename {DEVICE} {first}" if self.leads else f"pair {first}"]
+        )
+        made += [f"pair {name}" for name in further]
+        made += [
+            f"address {name} 10.78.{number}.1/24"
+            for number, name in enumerate(self.interfaces)
+            if number or not (self.leads or any("." in one for one in self.addresses))
+        ]
+        made += [f"address {self.device} {one}" for one in self.addresses]
+        return made + [f"folder {mount_point(one) or '-'} {one}" for one in self.all_folders]
+
+    @property
+    def all_folders(self) -> tuple[str, ...]:
+        of_files = (folder_of(path) for path in self.writes)
+        return tuple(dict.fromkeys((*of_files, *map(os.path.normpath, self.folders))))
+
+
+def folder_of(path: str) -> str:
+    """Of a file's path; a relative one begins where the trial's processes do."""
+    return os.path.dirname(os.path.normpath(os.path.join("/tmp", path)))
+
+
+def mount_point(folder: str) -> str | None:
+    """What of the machine a file system in memory hides, so that the folder can be made: itself, or
+    the nearest above it that exists. None where the host has one of its own there."""
+    if any(f"{folder}/".startswith(f"{one}/") for one in PRIVATE):
+        return None
+    place = folder
+    while not os.path.isdir(place):
+        place = os.path.dirname(place)
+    return place
+
+
+def may_hide(place: str | None, needed: tuple[str, ...]) -> bool:
+    """Whether nothing that a trial needs is below."""
+    if place is None:
+        return True
+    below = [os.path.realpath(one) for one in needed if one]
+    return place != "/" and not any(
+        f"{one}/".startswith(f"{place}/") or f"{place}/".startswith(f"{one}/")
+        for one in (*_NEVER, *below)
+    )
+
+
+def set_up(crew: Crew, setups: Mapping[str, HostSetup]) -> None:
+    """Raises HostBroken where a host does not come to have it."""
+    asked = {host: steps for host, one in setups.items() if (steps := one.steps())}
+    files = {host: os.memfd_create("rmwbench-setup", os.MFD_CLOEXEC) for host in asked}
+    try:
+        programs = {host: (_PROGRAM, asked[host], files[host]) for host in asked}
+        crew.run_programs(programs, TIMEOUT_S)
+        for host, file in files.items():
+            said = os.pread(file, 1 << 16, 0)
+            failed = marshal.loads(said) if said else "no answer"
+            if failed is not None:
+                raise HostBroken(f"what the profile's file names cannot be made here: {failed}")
+            if setups[host].leads:
+                crew.hosts[host].device_name = setups[host].device
+    finally:
+        for file in files.values():
+            os.close(file)
+
+
+def written(host: Host, setup: HostSetup, most_bytes: int) -> dict[str, bytes]:
+    """What the files that it writes hold, by their names: the last bytes of each."""
+    found: dict[str, bytes] = {}
+    for path in setup.writes:
+        pattern = re.sub(r"\$\{[^}]*\}", "*", os.path.basename(path))
+        try:
+            there = sorted(host.outside(folder_of(path)).iterdir())
+            kept = [one for one in there if fnmatch.fnmatch(one.name, pattern) and one.is_file()]
+            for one in kept[:MOST_FILES]:
+                found[one.name] = one.read_bytes()[-most_bytes:]
+        except OSError:
+            continue  # it wrote nothing
+    return found

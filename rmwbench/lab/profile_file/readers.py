@@ -1,0 +1,40 @@
+"""Which reader a middleware's file has."""
+
+import tomllib
+from collections.abc import Callable
+from functools import cache
+
+from rmwbench.lab.profile_file import cyclonedds_xml, fastdds_xml, zenoh_json5
+from rmwbench.lab.profile_file.file_needs import NOTHING, FileNeeds
+
+
+def iceoryx2_needs(text: str) -> FileNeeds:
+    """Of iceoryx2's TOML: where it keeps its files."""
+    try:
+        root = tomllib.loads(text).get("global", {}).get("root-path")
+    except (tomllib.TOMLDecodeError, AttributeError):
+        return NOTHING
+    return FileNeeds(folders=(root,)) if isinstance(root, str) else NOTHING
+
+
+READERS: dict[str, tuple[str, Callable[[str], FileNeeds]]] = {
+    "cyclonedds": ("xml", cyclonedds_xml.needs),
+    "fastdds": ("xml", fastdds_xml.needs),
+    "fastrtps": ("xml", fastdds_xml.needs),
+    "zenoh": ("json5", zenoh_json5.needs),
+    "hiroz": ("json5", zenoh_json5.needs),
+    "iceoryx2": ("toml", iceoryx2_needs),
+}
+"""Family → the format of its files, and their reader. A middleware's name has its family's in it:
+`rclcpp/cyclonedds`, `fastdds-2.9`."""
+
+
+def family(middleware: str) -> str | None:
+    return next((name for name in READERS if name in middleware), None)
+
+
+@cache
+def file_needs(middleware: str, form: str | None, text: str) -> FileNeeds:
+    """Nothing where nobody here reads its format. Raises NotItsFile."""
+    found = READERS.get(family(middleware) or "")
+    return found[1](text) if found is not None and found[0] == form else NOTHING

@@ -1,0 +1,91 @@
+"""Runs within a host (Host.interpret) before any other process of a trial: its interface gets the
+name that a file says, and addresses besides its own; a folder that a file writes to is there, in
+memory, and hides the machine's.
+
+ARGUMENTS, in order: `rename FROM TO`, `pair NAME`, `address DEVICE ADDRESS/BITS`, `folder MOUNTED
+PATH`; a folder that is below a file system of the host's own already has nothing MOUNTED (`-`).
+Descriptor 4 takes, marshalled, what failed, or None. What it needs of netlink and of mounts is the
+init's own, whose fork this is.
+"""
+
+import _socket
+import marshal
+import os
+
+import __main__ as init
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # the host's init gives them
+    ARGUMENTS: list[str] = []
+
+RESULT_FD = 4
+IFLA_IFNAME, IFLA_LINKINFO, INFO_KIND, INFO_DATA, VETH_PEER = 3, 18, 1, 2, 1
+IFA_ADDRESS, IFA_LOCAL, IFA_BROADCAST, IFA_F_NODAD = 1, 2, 4, 2
+
+
+def index_of(device: str) -> int:
+    return _socket.if_nametoindex(device)
+
+
+def rename(sock: _socket.socket, device: str, name: str) -> None:
+    # neither up nor down by that: a device that is up is renamed only by kernels from 6.2 on
+    body = bytes(4) + init.u32(index_of(device)) + bytes(8)
+    body += init.attribute(IFLA_IFNAME, name.encode() + b"\0")
+    init.netlink(f"call {device} {name}", sock, init.RTM_NEWLINK, 0, body)
+
+
+def pair(sock: _socket.socket, name: str) -> None:
+    """A device whose other end nobody listens to, as `eth0` of a lone host is one."""
+    peer = bytes(16) + init.attribute(IFLA_IFNAME, name[:13].encode() + b"-p\0")
+    veth = init.attribute(INFO_KIND, b"veth")
+    veth += init.attribute(INFO_DATA, init.attribute(VETH_PEER, peer))
+    body = init.link(
+        0,
+        False,
+        init.attribute(IFLA_IFNAME, name.encode() + b"\0"),
+        init.attribute(IFLA_LINKINFO, veth),
+    )
+    init.netlink(f"make {name}", sock, init.RTM_NEWLINK, init.NLM_F_CREATE_EXCL, body)
+    for device in (f"{name[:13]}-p", name):
+        init.netlink(f"{device} up", sock, init.RTM_NEWLINK, 0, init.link(index_of(device), True))
+
+
+def address(sock: _socket.socket, device: str, written: str) -> None:
+    text, _, bits = written.partition("/")
+    family = _socket.AF_INET6 if ":" in text else _socket.AF_INET
+    packed = _socket.inet_pton(family, text)
+    flags = IFA_F_NODAD if ":" in text else 0
+    body = bytes([family, int(bits), flags, 0]) + init.u32(index_of(device))
+    body += init.attribute(IFA_LOCAL, packed) + init.attribute(IFA_ADDRESS, packed)
+    if family == _socket.AF_INET:
+        last = int.from_bytes(packed, "big") | ((1 << 32 - int(bits)) - 1)
+        body += init.attribute(IFA_BROADCAST, last.to_bytes(4, "big"))
+    init.netlink(f"address {written}", sock, init.RTM_NEWADDR, init.NLM_F_CREATE_EXCL, body)
+
+
+def folder(mounted: str, path: str) -> None:
+    if mounted != "-":
+        init.mount_tmpfs(mounted)
+    os.makedirs(path, exist_ok=True)
+    os.chmod(path, 0o1777)
+
+
+def main(arguments: list[str]) -> None:
+    sock = init.netlink_socket()
+    failed = None
+    try:
+        for argument in arguments:
+            what, *words = argument.split(" ", 2)
+            if what == "folder":
+                folder(*words)
+            else:
+                {"rename": rename, "pair": pair, "address": address}[what](sock, *words)
+    except init.StepFailed as failure:
+        failed = f"{failure.step}: {os.strerror(failure.errno or 0)}"
+    except OSError as error:
+        failed = f"{argument}: {error.strerror}"
+    os.pwrite(RESULT_FD, marshal.dumps(failed), 0)
+
+
+if __name__ == "__main__":
+    main(ARGUMENTS)

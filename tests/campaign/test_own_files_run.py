@@ -1,0 +1,98 @@
+"""A user's own profile file through the whole of `rmwbench run`: it runs as it stands on the robot,
+or is refused before anything is written."""
+
+from pathlib import Path
+
+import pytest
+
+from rmwbench.bundle import Bundle
+from rmwbench.suite.side import bare
+from tests.campaign.own_file_cells import FILES, TWO_HOSTS, suite
+from tests.lab import tools
+from tests.support.command import exit_code
+
+pytestmark = [pytest.mark.traffic, pytest.mark.own_host]
+
+
+def run(directory: Path, text: str) -> int:
+    (directory / "mine.yaml").write_text(text)
+    out = directory / "out"
+    return exit_code("run", directory / "mine.yaml", "--out", out, "--no-report")
+
+
+def statuses(directory: Path) -> list[str]:
+    return [row["status"] for row in Bundle(directory / "out").rows("trials")]
+
+
+def needed(name: str, middleware: str | None = None) -> None:
+    tools.worker(middleware or bare(name.split(".")[1]))
+
+
+@pytest.fixture(autouse=True)
+def _whatever_the_machine_does(monkeypatch):
+    monkeypatch.setenv("RMWBENCH_SPOILT", "keep")
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts"),
+    [
+        ("address.fastdds.xml", ""),
+        ("ipv6.fastdds.xml", ""),
+        ("ipv6.fastdds.xml", TWO_HOSTS),
+        ("tcp_with_peer.fastdds.xml", TWO_HOSTS),
+        ("interface.cyclonedds.xml", ""),
+        ("interface.cyclonedds.xml", TWO_HOSTS),
+        ("session.zenoh.json5", ""),
+    ],
+)
+def test_it_runs_as_it_stands_on_the_robot(tmp_path, name, hosts):
+    needed(name)
+    assert run(tmp_path, suite(name, hosts=hosts)) == 0
+    assert statuses(tmp_path) == ["done"]
+
+
+def test_two_hosts_with_a_file_each(tmp_path):
+    """Hosts with one machine id are one machine for Fast DDS 3, which then looks for the other's
+    whitelisted address in its own loopback."""
+    needed("address.fastdds.xml")
+    other = FILES / "other_address.fastdds.xml"
+    more = f", processes: {{listener: {{profile: {other}}}}}"
+    assert run(tmp_path, suite("address.fastdds.xml", hosts=TWO_HOSTS, more=more)) == 0
+    assert statuses(tmp_path) == ["done"]
+
+
+@pytest.mark.parametrize("hosts", ["", TWO_HOSTS])
+def test_a_discovery_server_serves_where_the_file_says(tmp_path, hosts):
+    name, middleware = "server.fastdds.xml", "fastdds-2.9"
+    needed(name, middleware)
+    assert run(tmp_path, suite(name, middleware=middleware, hosts=hosts)) == 0
+    assert statuses(tmp_path) == ["done"]
+
+
+def test_what_it_writes_is_kept_with_the_trial_and_not_on_the_machine(tmp_path):
+    needed("trace.cyclonedds.xml")
+    assert run(tmp_path, suite("trace.cyclonedds.xml")) == 0
+    kept = [row["name"] for row in Bundle(tmp_path / "out").rows("files")]
+    assert sum(name.startswith("trace.") for name in kept) == 2
+    assert not Path("/var/log/dds").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "hosts", "says"),
+    [
+        ("minimum.cyclonedds.xml", "", "sysctl -w net.core.rmem_max="),
+        ("tcp_without_peer.fastdds.xml", TWO_HOSTS, "initialPeersList"),
+        ("router.zenoh.json5", "", "`daemon:`"),
+        ("address.fastdds.xml", TWO_HOSTS, "172.30.4.11"),
+        ("unmarked.fastdds.xml", "", "is_default_profile"),
+        ("misplaced.fastdds.xml", "", "initialPeersList"),
+        ("misplaced.cyclonedds.xml", "", "AllowMulticast"),
+        ("old_memory.cyclonedds.xml", "", "cyclonedds-0.10"),
+        ("broken.cyclonedds.xml", "", "profile broken"),
+    ],
+)
+def test_it_is_refused_before_any_trial_with_what_mends_it(tmp_path, capfd, name, hosts, says):
+    needed(name)
+    assert run(tmp_path, suite(name, hosts=hosts)) == 2
+    assert says in capfd.readouterr().err
+    assert not (tmp_path / "out").exists()
