@@ -14,7 +14,7 @@ from rmwbench.errors import UserError
 from rmwbench.lab.host import HostKind
 from rmwbench.lab.middleware import Worker
 from rmwbench.lab.profile_file import host_setup
-from rmwbench.lab.profile_file.file_needs import FileNeeds, NotItsFile, reachable
+from rmwbench.lab.profile_file.file_needs import FileNeeds, NotItsFile, Unreadable, reachable
 from rmwbench.lab.profile_file.readers import family, file_needs
 from rmwbench.lab.visible import needed
 from rmwbench.suite.cells import Cell
@@ -29,6 +29,7 @@ class FileFaultKind(StrEnum):
     """What a file meets that hosts of ours cannot give."""
 
     OF_ANOTHER = "of another middleware"
+    BROKEN = "not its format"
     A_DAEMONS = "a daemon's file"
     NO_DAEMON = "no daemon of that kind"
     KERNEL = "kernel limit"
@@ -111,6 +112,13 @@ def _of_another(process: str, side: Side) -> Iterator[FileFault]:
             process,
             f"it is a file of {whose}, and {side.middleware} would read nothing of it",
             "name a file of this middleware's, or the other middleware",
+        )
+    except Unreadable as mistake:
+        yield FileFault(
+            FileFaultKind.BROKEN,
+            process,
+            f"it is not {(side.profile.format or '').upper()}: {mistake}",
+            "correct the file",
         )
 
 

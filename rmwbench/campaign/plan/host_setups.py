@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TypeVar
 
 from rmwbench.lab.network import addresses
-from rmwbench.lab.profile_file.file_needs import NOTHING, Address, FileNeeds, NotItsFile, reachable
+from rmwbench.lab.profile_file.file_needs import NOTHING, Address, FileNeeds, Unreadable, reachable
 from rmwbench.lab.profile_file.host_setup import OWN_DEVICES, HostSetup
 from rmwbench.lab.profile_file.readers import file_needs
 from rmwbench.suite.cells import Cell
@@ -25,8 +25,7 @@ T = TypeVar("T")
 
 
 def needs_of(side: Side) -> FileNeeds:
-    """Of its file; nothing where the worker brings the profile, or the file is another
-    middleware's."""
+    """Of its file; nothing where the worker brings the profile, or the file cannot be read."""
     return needs_of_profile(side.middleware, side.profile)
 
 
@@ -35,7 +34,7 @@ def needs_of_profile(middleware: str, profile: Profile) -> FileNeeds:
         return NOTHING
     try:
         return file_needs(middleware, profile.format, profile.text)
-    except NotItsFile:
+    except Unreadable:
         return NOTHING
 
 

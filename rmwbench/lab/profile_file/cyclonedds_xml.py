@@ -28,7 +28,7 @@ RENAMED = (
 
 
 def needs(text: str) -> FileNeeds:
-    """Raises NotItsFile."""
+    """Raises Unreadable."""
     root = root_of(text, ("cyclonedds", "domain"))
     if root is None:
         return NOTHING

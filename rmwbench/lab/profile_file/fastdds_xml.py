@@ -28,7 +28,7 @@ CLIENTS = ("CLIENT", "SUPER_CLIENT")
 
 
 def needs(text: str) -> FileNeeds:
-    """Raises NotItsFile."""
+    """Raises Unreadable."""
     root = root_of(text, ("dds", "profiles"))
     if root is None:
         return NOTHING

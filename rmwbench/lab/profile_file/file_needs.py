@@ -10,7 +10,12 @@ Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 LOCALHOST = "localhost"
 
 
-class NotItsFile(Exception):
+class Unreadable(Exception):
+    """It cannot be read as its format, and a middleware may not say so: Cyclone DDS takes what
+    comes before the mistake."""
+
+
+class NotItsFile(Unreadable):
     """The file is another middleware's; the text says whose."""
 
 

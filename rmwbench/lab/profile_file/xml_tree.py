@@ -2,19 +2,26 @@
 
 from collections.abc import Iterator
 from xml.etree import ElementTree
+from xml.parsers import expat
 
-from rmwbench.lab.profile_file.file_needs import NotItsFile
+from rmwbench.lab.profile_file.file_needs import NotItsFile, Unreadable
 
 Element = ElementTree.Element
+_SEVERAL = expat.errors.codes[expat.errors.XML_ERROR_JUNK_AFTER_DOC_ELEMENT]
 _WHOSE = {"cyclonedds": "Cyclone DDS", "profiles": "Fast DDS", "dds": "Fast DDS"}
 
 
 def root_of(text: str, roots: tuple[str, ...]) -> Element | None:
-    """None where it cannot be read: then the middleware has words for it. Raises NotItsFile."""
+    """None for nothing, and for several documents in a row, which Cyclone DDS takes. Raises
+    Unreadable."""
+    if not text.strip():
+        return None
     try:
         root = ElementTree.fromstring(text)
-    except ElementTree.ParseError:
-        return None
+    except ElementTree.ParseError as error:
+        if error.code == _SEVERAL:
+            return None
+        raise Unreadable(str(error)) from None
     name = tag(root)
     if name not in roots and name in _WHOSE:
         raise NotItsFile(_WHOSE[name])
