@@ -96,7 +96,7 @@ def parsed(text: str) -> Address | None:
 def reachable(texts: Iterable[str]) -> tuple[Address, ...]:
     """Of addresses in a file those that a host may have: no loopback, no group, no link-local one,
     each once."""
-    found = filter(None, map(parsed, texts))
+    found: list[Address] = [one for text in texts if (one := parsed(text)) is not None]
     return tuple(
         dict.fromkeys(
             one

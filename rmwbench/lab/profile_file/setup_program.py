@@ -78,8 +78,12 @@ def main(arguments: list[str]) -> None:
             what, *words = argument.split(" ", 2)
             if what == "folder":
                 folder(*words)
+            elif what == "rename":
+                rename(sock, *words)
+            elif what == "pair":
+                pair(sock, *words)
             else:
-                {"rename": rename, "pair": pair, "address": address}[what](sock, *words)
+                address(sock, *words)
     except init.StepFailed as failure:
         failed = f"{failure.step}: {os.strerror(failure.errno or 0)}"
     except OSError as error:
