@@ -121,3 +121,17 @@ def test_what_a_reading_of_the_clock_and_a_record_cost_is_named():
     none = {"unit": "ns", "no_data": "no such worker"}
     text = printed(answer(own_cost={"clock_read": cost, "record": none}))
     assert "a reading of the clock 23.0 ns" in text and "a record" not in text
+
+
+@pytest.mark.parametrize(
+    ("changes", "now", "part"),
+    [
+        ({"truths__failed": 1, "truths__recovered": 1}, CREATED, "did not recover 1 of 2"),
+        ({"aa__different": 1}, CREATED, "where there is none in 1 of 1"),
+        ({}, "2027-01-05T10:00:00Z", "45 days old"),
+        ({"kernel": "5.15"}, CREATED, "from kernel 5.15, this campaign from 6.1"),
+    ],
+)
+def test_what_weakens_it_is_a_warning(changes, now, part):
+    _, (warning,) = calibration(machine(**changes), now)
+    assert part in warning

@@ -120,3 +120,7 @@ def test_an_unstable_trial_never_quotes_a_latency_even_where_it_is_below_the_lim
     found = judge(parse_limit("p99 < 5 s"), trial(np.full(1000, 1e6)), growing)
     assert (found.kind, found.stable) == ("unstable", False)
     assert found.causes == ("unstable: the queue grew by 40 messages/s",)
+
+
+def test_too_few_messages_say_nothing_rather_than_something():
+    assert judge(parse_limit("p99 < 5 ms"), trial(np.full(999, 1e6)), STEADY) is None

@@ -109,3 +109,10 @@ def test_every_reader_queues_for_itself():
     one = found(due, due, served(due, 1 / 900))
     two = found(due, due, served(due, 1 / 900), endpoints, (2, 3))
     assert two.growth_hz == pytest.approx(2 * one.growth_hz) and two.due == 2 * one.due
+
+
+def test_nothing_at_all_is_stable_and_counts_nothing():
+    empty = np.array([])
+    s = found(empty, empty, empty)
+    assert not s.unstable and s.due == 0
+    assert not stability(Records(empty, empty, empty), ENDPOINTS, None).unstable

@@ -12,6 +12,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import Outcome
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.report.decision_view import view
+from rmwbench.report.render.markdown import render_markdown
 from rmwbench.results.decide import decide_words
 from rmwbench.results.decide.candidate_campaigns import (
     CandidateData,
@@ -323,3 +324,30 @@ def test_the_exit_code_is_the_answer(tmp_path, imu, most_ms, code):
         assert json.loads(done.stdout)["schema"] == "rmwbench/decide"
     else:
         assert "limits.yaml:3" in done.stderr
+
+
+def test_memory_and_its_limit_have_one_unit(tmp_path, imu):
+    text = "limits: mine\nacceptable: {pss_mib: 400}\n"
+    (tmp_path / "limits.yaml").write_text(text)
+    found = summarise([Bundle(imu)], read_limits(tmp_path / "limits.yaml"))
+    for one in found.machines[0].candidates:
+        (met,) = one.limits
+        assert decide_words.measured(met).count(" MiB") == 2 and " MB" not in decide_words.measured(
+            met
+        )
+
+
+def test_who_never_came_to_an_end_does_not_meet_what_nobody_could_measure(tmp_path):
+    never = synthetic_bundle.Arm(**{**vars(FAST), "fails": tuple(range(6))})
+    path = campaign(tmp_path, workloads=("camera",), arms=(never,))
+    answer = decided(tmp_path, path, most_ms=50)
+    assert set(outcomes(answer).values()) == {"misses"}
+    (tmp_path / "limits.yaml").write_text("limits: a\ntopics: {data: {loss: 0.1}}\n")
+    found = summarise([Bundle(path)], read_limits(tmp_path / "limits.yaml"))
+    assert set(outcomes(found).values()) == {"unknown"}
+    render_markdown(view(found))
+
+
+def test_limits_of_nothing_that_was_measured_are_refused(tmp_path, imu):
+    with pytest.raises(UserError, match="no cell of these campaigns"):
+        decided(tmp_path, imu, more="of: {workload: lidar}\n")

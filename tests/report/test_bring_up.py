@@ -11,9 +11,11 @@ from rmwbench.analysis.metrics.bring_up import TrialBringUp, metrics
 from rmwbench.analysis.metrics.glossary import GLOSSARY, MetricScope, names_of
 from rmwbench.beside.bring_up.answer import active_after, brought_up, chart, shown
 from rmwbench.report.chart import bring_up_chart
+from rmwbench.report.show import ros
 from rmwbench.results.model import document
 from rmwbench.results.shown import Charts, SuiteAnswer, WorkloadAnswer
 from tests.support.typed import typed
+from tests.support.views import cells, heads, tables
 
 S = 1_000_000_000
 ASKED = {"manager": "manager", "nodes": ["a", "b", "c", "d"], "service_timeout_s": 5.0}
@@ -111,3 +113,11 @@ def test_the_chart_has_a_curve_for_each_arm_and_a_line_at_all_nodes():
     assert {point["arm"] for point in points} == {"good", "bad"}
     assert max(point["y"] for point in points) == 4.0
     assert bring_up_chart.up(workload) is None
+
+
+def test_its_view_has_the_same_cells(doc):
+    (part,) = shown(doc)
+    (found,) = ros.sections(doc)
+    whole, up = tables([found])
+    assert (cells(whole), cells(up)) == (part.rows, part.up_rows)
+    assert (heads(whole), heads(up)) == (part.heads, part.up_heads)

@@ -93,3 +93,26 @@ def test_voids_are_told_per_arm_and_apart_by_who_is_to_blame():
         "other trials."
     )
     assert voids_per_arm(arm("a", crash), arm("b")) == []
+
+
+@pytest.mark.parametrize(
+    ("document", "text"),
+    [
+        (campaign(), "6 of 6 blocks"),
+        (campaign(LOOK, 8, 20), "8 of at most 20 blocks, 14 of 14 verdicts decided"),
+        (
+            campaign(LOOK | {"decided": 9, "stop": "maximum"}, 20, 20),
+            "20 of at most 20 blocks, 9 of 14 verdicts decided",
+        ),
+        (
+            campaign(LOOK | {"looks": [6], "stop": "maximum"}),
+            "6 of 6 blocks, 14 of 14 verdicts decided",
+        ),
+        (
+            campaign(LOOK | {"looks": [6], "stop": "time"}, 5),
+            "5 of 6 blocks, 14 of 14 verdicts decided",
+        ),
+    ],
+)
+def test_blocks(document, text):
+    assert done.blocks(document) == text

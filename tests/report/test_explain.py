@@ -143,3 +143,8 @@ def test_an_explanation_has_the_parts_of_the_show_document(directory, every):
         "layers",
     ):
         assert [getattr(one, part) for one in every] == [getattr(arm, part) for arm in shown]
+
+
+def test_what_was_not_watched_is_said_once(every):
+    assert len([one for one in every if any(tail.unwatched for tail in one.tails)]) > 1
+    assert sum(text.startswith("Not watched") for text in texts(view(every).sections)) == 1

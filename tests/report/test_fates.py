@@ -1,17 +1,22 @@
 """What did not arrive: its column, its sentence and its limit have one word and one number."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from rmwbench.analysis.capacity.limit import parse_limit
 from rmwbench.analysis.metrics.aggregate import FATES, FATES_OF_CHAIN
 from rmwbench.report import table_columns
+from rmwbench.report.capacity.capacity_view import curve
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.conclusions import conclusions
 from rmwbench.results.answer.headline import headline
+from rmwbench.results.capacity.capacity_model import RaisedFactor, SearchLevel
 from rmwbench.results.shown import SuiteAnswer, WorkloadAnswer
 from rmwbench.suite.limits import KEYS, TOPIC_KEYS
 from rmwbench.words import numbers as fmt
 from tests.support.typed import typed
+from tests.support.views import cells, heads
 
 P50 = "response_latency_p50"
 
@@ -123,3 +128,17 @@ def test_each_fate_is_a_limit():
     limit = parse_limit("loss < 1 %, late < 2 %, never sent < 3 %")
     assert [one.metric for one in limit.conditions] == [*FATES]
     assert parse_limit(limit.text) == limit
+
+
+def test_a_level_of_a_search_has_the_fates_that_there_are():
+    search = typed(RaisedFactor, {"curve": [P50, P50], "title": "rate", "unit": "hz"})
+    level = {"metrics": {n: metric(0.0) for n in (P50, *FATES, "achieved_rate")}, "idle": 0.5}
+    held = {**level, "metrics": level["metrics"] | {"never_sent_share": metric(0.28)}}
+    levels = [typed(SearchLevel, level), typed(SearchLevel, held)]
+
+    one = SimpleNamespace(levels=levels[:1])
+    assert "lost" in heads(curve(one, search)) and "never sent" not in heads(curve(one, search))
+    one.levels = levels
+    table = curve(one, search)
+    place = heads(table).index("never sent")
+    assert [row[place] for row in cells(table)] == ["0 %", "28.0 %"]

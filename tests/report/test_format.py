@@ -173,3 +173,17 @@ def test_a_command_stands_as_one_types_it_and_other_marks_stay():
 
 def test_a_difference_of_fractions_is_in_percentage_points():
     assert fmt.points(-0.05) == "5 percentage points" and fmt.points(0.01) == "1 percentage point"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.2, "1 min"),
+        (12.4, "12 min"),
+        (300, "5 h"),
+        (5000, "3 days"),
+        (math.inf, "no realistic time"),
+    ],
+)
+def test_minutes(value, text):
+    assert fmt.minutes(value) == text

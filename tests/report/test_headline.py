@@ -221,3 +221,9 @@ def test_worse_by_loss_is_not_told_by_a_ratio_below_one():
         "4.50× [4.50–4.50]",
         "1.20× [1.20–1.20]",
     ]
+
+
+def test_nothing_is_the_fastest_where_allocations_were_counted():
+    untimed = arm("a", "no data", 2e4) | {"untimed": True}
+    found = headline(workload(untimed))
+    assert found.answer == "Not timed: allocations were counted here." and found.tone == "none"

@@ -99,3 +99,12 @@ def test_the_notes_of_a_table_have_letters_of_their_own():
     notes = [f"note {n}" for n in range(60)]
     found = [letter(notes, note) for note in notes]
     assert len(set(found)) == 60 and found[:2] + found[25:28] == ["a", "b", "z", "aa", "ab"]
+
+
+def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():
+    document = example_document()
+    ratio = {"value": 0.8, "low": 0.7, "high": 0.9, "blocks": 6, "answer": "better"}
+    effect = {"arm": "zenoh tuned", "against": "zenoh untouched", "ratios": {"pss": ratio}}
+    document["workloads"][0]["effects"] = [effect]
+    page = page_of(typed(SuiteAnswer, document))
+    assert "level at which it was judged" in page and "interval of its own" not in page

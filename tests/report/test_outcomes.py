@@ -183,3 +183,9 @@ def test_its_view_has_a_row_for_each_condition_whose_cells_open_their_arms(shown
     for one in (cell for row in table.rows for cell in row[1:-1]):
         assert f'id="{one.link[1:]}"' in html
     assert '<a href="#outcomes">outcomes</a>' in html
+
+
+def test_only_one_delivers(shown):
+    one = only_zenoh(shown).outcomes.conditions[0]
+    assert (one.outcome, one.only) == ("only", "zenoh tuned")
+    assert one.arms[0].reason == "nothing arrived; undelivered 100 % [97.0–100]: at least 95 %"

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 import pytest
 
-from rmwbench.report.chart import charts, over_time, style
+from rmwbench.report.chart import bring_up_chart, charts, idle, over_time, style
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
@@ -204,3 +204,13 @@ def test_a_second_outage_without_an_end_lasts_to_the_end():
     rows = over_time.delivered(workload)["datasets"]["points"]
     drawn = [(row["t"], row["t2"], row["moment"]) for row in rows if row["kind"] == "outage"]
     assert drawn == [(1.0, 4.0, False), (3.0, 4.0, False)]
+
+
+@pytest.mark.parametrize("kind", [bring_up_chart, idle])
+def test_what_a_phone_has_is_a_specification_too(shown, kind):
+    """A page and Markdown read it: what is none would end the report."""
+    workload = replace(shown.workloads[0], primary_metric="pss")
+    drawn = [*kind.figures(workload, phone=True)]
+    assert any(one.narrow for one in drawn)
+    assert all(one.narrow is None or "datasets" in one.narrow for one in drawn)
+    assert all(one.narrow is None for one in kind.figures(workload, phone=False))

@@ -3,6 +3,7 @@
 import pytest
 
 from rmwbench.analysis.metrics.topic_metrics import POOLED
+from rmwbench.analysis.verdicts.interim import Looks
 from rmwbench.bundle import Bundle
 from rmwbench.report.show.suite_view import view
 from rmwbench.results.answer.headline import headline
@@ -136,3 +137,17 @@ def test_a_reader_is_put_beside_itself_among_readers_that_are_alike(bundle, tmp_
     of_all = alike.in_blocks("response_latency_p50")
     assert alike.in_blocks("response_latency_p50", "navigation") == of_all
     assert apart.in_blocks("response_latency_p50", "logger").keys() == of_all.keys()
+
+
+def test_the_terminal_and_the_page_have_a_column_each(shown):
+    text, html = printed(view(shown), 100), page(shown)
+    for told in (text, html):
+        assert "navigation" in told and "logger" in told
+        assert "keeps each message 50.0 ms" in told
+        assert "By reader: " in told
+    assert "Reader logger" in html
+    assert "n = " not in text  # no interval of a pooled median
+
+
+def test_a_look_judges_what_the_report_says(bundle):
+    assert list(Looks(bundle).arms()) == ["whole · navigation", "whole · logger"]

@@ -63,3 +63,9 @@ def test_bad_input_is_one_clear_error(bundle, capsys, tmp_path, monkeypatch, arg
     code, _, err = run(capsys, *(a.format(bundle=bundle) for a in arguments))
     assert code == 2
     assert told in err and "Traceback" not in err
+
+
+def test_report(bundle, capsys, tmp_path):
+    code, out, _ = run(capsys, "report", bundle, "--out", tmp_path / "r.html")
+    assert code == 0 and out.strip() == str(tmp_path / "r.html")
+    assert (tmp_path / "r.html").read_text().startswith("<!doctype html>")
