@@ -38,17 +38,6 @@ def test_draws_tend_to_the_law(text):
         )
 
 
-@pytest.mark.parametrize("text", ["bernoulli p=0.1", "burst p=0.05 r=0.3", "burst p=0.01 r=0.1"])
-def test_losses_tend_to_the_rate(text):
-    lost = np.mean([fate["lost"] for fate in truth({"loss": text})])
-    assert lost == pytest.approx(law.loss_rate(law.structured(text)), rel=0.12)
-
-
-def test_another_trial_draws_anew_and_the_same_one_the_same():
-    options = {"latency": LAWS[3], "loss": "bernoulli p=0.1"}
-    assert truth(options, "5") == truth(options, "5") != truth(options, "6")
-
-
 @pytest.mark.parametrize("quick", [True, False])
 def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick):
     workloads = grid.truths(quick=quick)

@@ -26,16 +26,6 @@ def test_an_interval_holds_its_truth_or_does_not():
     assert recovery.holds("x", {"no_data": "why"}, 0.9).outcome == UNKNOWN
 
 
-def test_a_failure_outweighs_and_nothing_checked_is_nothing_told():
-    good, bad, open_ = (
-        TruthCheck("x", outcome, "", "") for outcome in (RECOVERED, FAILED, UNKNOWN)
-    )
-    assert recovery.overall([good, good]) == RECOVERED
-    assert recovery.overall([good, bad, open_]) == FAILED
-    assert recovery.overall([good, open_]) == UNKNOWN
-    assert recovery.overall([]) == UNKNOWN
-
-
 @pytest.mark.parametrize("trials", [3, 5, 10])
 def test_laws_are_held_as_often_as_promised(trials):
     """4 000 simulated arms: the reported interval holds the law's median in about 95 %, the widened

@@ -78,21 +78,6 @@ def test_the_interval_holds_the_truth_whatever_the_boundary_and_whenever_one_sto
         assert ((bounds.low <= bounds.estimate) & (bounds.estimate <= bounds.high)).all()
 
 
-def test_a_sharp_boundary_is_found_to_the_level_in_some_twenty_trials():
-    search, bounds, truth, covered = _covered("sharp", MOST_TRIALS)
-    assert search.resolved.mean() > 0.95 and covered.mean() > 0.99
-    assert np.median(search.trials) <= 25
-    assert (bounds.high - bounds.low)[search.resolved].max() == 1
-    assert np.median(np.abs(bounds.estimate - truth)) < 0.5
-
-
-def test_more_trials_narrow_a_blunt_boundary():
-    widths = [np.median((b := _covered("twenty percent", n)[1]).high - b.low) for n in (16, 40)]
-    assert widths[1] < widths[0] / 1.5
-    # the capacity of an arm is not more certain than its machine
-    assert widths[1] > 3
-
-
 def test_the_estimate_is_not_far_off_where_trials_fail_for_reasons_of_their_own():
     _, bounds, truth, _ = _covered("every tenth fails anyway", MOST_TRIALS)
     assert abs(np.median(bounds.estimate - truth)) < 0.5

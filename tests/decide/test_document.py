@@ -2,7 +2,6 @@
 drawn of it."""
 
 import json
-from dataclasses import replace
 
 import pytest
 
@@ -22,7 +21,6 @@ from rmwbench.results.decide.candidate_campaigns import (
     candidate,
 )
 from rmwbench.results.decide.decide_document import summarise
-from rmwbench.results.model import document
 from rmwbench.results.show import summarise as show
 from rmwbench.suite.file.limits_file import read_limits
 from tests.support import kept, synthetic_bundle
@@ -170,21 +168,6 @@ def test_a_factor_that_changes_nothing_has_no_flip(tmp_path):
     assert [case.levels for case in answer.machines[0].cases] == [{"level": 1}]
 
 
-def test_what_two_campaigns_define_otherwise_is_no_axis(tmp_path, monkeypatch):
-    """Also where the second one has a level that the first one lacks."""
-    first = campaign(tmp_path, levels=2)
-    faster = synthetic_bundle.WORKLOADS["imu"] | {"rate_hz": 900.0}
-    monkeypatch.setitem(synthetic_bundle.WORKLOADS, "imu", faster)
-    second = campaign(tmp_path, "b", levels=3)
-    name = json.loads((second / "campaign.json").read_text())["campaign"]
-    machine = decided(tmp_path, first, second).machines[0]
-    found = {one.workload: [at.level for at in one.levels] for one in machine.along}
-    assert found == {"imu": [0, 1], f"imu (as in {name})": [0, 1, 2]}
-    assert [case.case for case in machine.cases][2:] == [
-        f"imu [level={n}] (as in {name})" for n in range(3)
-    ]
-
-
 def test_campaigns_beside_a_recorder_and_without_are_two_cases(tmp_path, imu, monkeypatch):
     usual = synthetic_bundle._cell_row
     monkeypatch.delenv(kept.VARIABLE)
@@ -254,19 +237,6 @@ def test_limits_of_a_topic_that_nobody_has_are_refused(tmp_path, imu):
         decided(tmp_path, imu, more="topics: {fornt: {loss: 0.1}}\n")
     with pytest.raises(UserError, match="no topic or reader of these campaigns is called `fornt`"):
         show(Bundle(imu), limits(tmp_path, more="topics: {fornt: {loss: 0.1}}\n"))
-
-
-def test_who_alone_meets_the_limits_along_a_factor_is_said(tmp_path):
-    path = campaign(tmp_path, levels=2, arms=(FLOOR, FAST, SLOW))
-    answer = decided(tmp_path, path)
-    (along,) = answer.machines[0].along
-    assert [one.meets for one in along.levels] == [(FAST.arm,)] * 2
-    assert decide_words.only(along) == [f"only {FAST.arm} meets them at level={n}" for n in (0, 1)]
-    flip = Flip(arm="x", before=Outcome.MEETS, after=Outcome.MISSES, from_=2, to=8)
-    written = document(replace(along, flips=(flip,)))
-    assert written["flips"] == [
-        {"arm": "x", "before": "meets", "after": "misses", "from": 2, "to": 8}
-    ]
 
 
 def told(*outcomes, levels=(1, 2, 4, 8), before="meets"):

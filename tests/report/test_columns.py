@@ -33,15 +33,6 @@ def test_the_primary_metric_comes_first():
     )
 
 
-def test_what_was_asked_for_is_shown_and_a_zero_is_something():
-    absent = {"no_data": "not counted"}
-    found = workload(
-        allocations_per_message_publisher={"value": 0}, allocations_per_message_subscription=absent
-    )
-    assert keys(found)[-1] == "allocations_publisher"
-    assert "growth_publisher" not in keys(found)
-
-
 def latencies(**values):
     return workload(**{f"{name}_latency_p50": {"value": value} for name, value in values.items()})
 
@@ -63,13 +54,3 @@ def test_service_and_consumed_latency_stand_beside_a_response_that_they_are_apar
         "consumed",
     ]
     assert table_columns.of(latencies(response=1e6, service="inf")) == table_columns.COLUMNS
-
-
-def test_writing_is_shown_where_it_is_much_of_a_response_or_of_a_messages_processor_time():
-    def keys_of(writing, response=1e6, cpu=1e6):
-        metrics = {"writing_p50": writing, "response_latency_p50": response, "cpu_per_message": cpu}
-        return keys(workload(**{name: {"value": value} for name, value in metrics.items()}))
-
-    assert "writing" not in keys_of(0.1e6) and keys_of(0.11e6)[2] == "writing"
-    assert "writing" in keys_of(0.11e6, response=9e6) and "writing" in keys_of(0.11e6, cpu=9e6)
-    assert "writing" not in keys_of(0.5e6, response="inf", cpu=None)

@@ -375,40 +375,6 @@ def test_every_sentence_over_topics_holds_in_their_tables(found):
         assert "undecided" not in kinds or said.verdict_of(arm) in ("worse", "undecided")
 
 
-def test_the_five_sentences_of_the_review_are_not_said_again():
-    """`zenoh is the fastest … 188 µs` beside cyclone's 133 µs; `1 others`; a lone arm `best`;
-    `7.3e+02×`."""
-    fast = JudgedArm(
-        "cyclone",
-        {b: 133e3 * 1.01**b for b in range(6)},
-        {b: (120 + b, 1000) for b in range(6)},
-        reliable=False,
-        fates={b: split(0, 120 + b) for b in range(6)},
-    )
-    zenoh = JudgedArm(
-        "zenoh",
-        {b: 188e3 * 1.01**b for b in range(6)},
-        {b: (0, 1000) for b in range(6)},
-        reliable=False,
-        fates={b: split(0, 0) for b in range(6)},
-    )
-    found = [fast, zenoh]
-    part = workload(found, best.judge({"w": found}, Rules())["w"])
-    assert headline(part).answer == (
-        "Take zenoh: cyclone may be faster, but delivers less; cyclone loses 12 % of its messages."
-    )
-    assert best.judge({"w": [zenoh]}, Rules())["w"]["zenoh"].verdict == "alone"
-    slow = JudgedArm(
-        "slow",
-        {b: 188e6 * 1.01**b for b in range(6)},
-        {b: (0, 1000) for b in range(6)},
-        reliable=False,
-    )
-    verdicts = best.judge({"w": [zenoh, slow]}, Rules())["w"]
-    assert verdicts["slow"].reason.startswith("1000× zenoh") and "e+" not in verdicts["slow"].reason
-    assert said.names("abcde") == "a, b, c and 2 others" and said.names("abcd") == "a, b, c and d"
-
-
 def test_what_is_worse_for_the_trials_that_it_lost_does_not_lose_nothing():
     """It said `As configured, do not use flaky: it loses 0 % of its messages`, of seven blocks out
     of twelve."""

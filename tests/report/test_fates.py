@@ -65,14 +65,6 @@ def shown(*arms):
     return typed(WorkloadAnswer, workload(*arms))
 
 
-def test_an_arm_that_never_sends_is_not_said_to_lose():
-    part = shown(SOUND, HELD)
-    found = headline(part).answer
-    assert "held never sends 28 % of its messages (its publish call was held)" in found
-    assert "lose" not in found
-    assert facts.by_what(part.arms[1]) == "by what it never sent"
-
-
 @pytest.mark.parametrize(
     ("arms", "told"),
     [

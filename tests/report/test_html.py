@@ -9,7 +9,6 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.report.show.files import write_html
-from rmwbench.report.show.notes import letter
 from rmwbench.results.shown import SuiteAnswer
 from tests.report.example_document import HOSTILE, example, example_document
 from tests.support.typed import typed
@@ -93,12 +92,6 @@ def test_an_empty_campaign_still_makes_a_page(tmp_path):
     write_html(empty, tmp_path / "report.html")
     assert "Not finished" in (tmp_path / "report.html").read_text()
     assert not list(tmp_path.glob("*.partial"))
-
-
-def test_the_notes_of_a_table_have_letters_of_their_own():
-    notes = [f"note {n}" for n in range(60)]
-    found = [letter(notes, note) for note in notes]
-    assert len(set(found)) == 60 and found[:2] + found[25:28] == ["a", "b", "z", "aa", "ab"]
 
 
 def test_an_interval_of_an_effect_is_not_called_one_of_95_percent():

@@ -97,12 +97,6 @@ def test_a_pair_is_judged_by_what_arrived(one, outcome, reason):
     assert (cell.outcome, cell.reason) == (outcome, reason)
 
 
-def test_a_pair_that_fails_now_and_then_does_not_deliver():
-    one = arm("a", "b", done=4, failures=[failed(None)])
-    cell = matrix(one, arm("b", "a")).cells[0]
-    assert (cell.outcome, cell.reason) == ("degraded", "failed in 1 of 5 trials")
-
-
 def test_what_the_host_broke_is_no_failure_of_a_pair():
     of_host = failed(None, "no space left for records", by="host")
     kept = arm("a", "b", done=4, failures=[of_host])

@@ -27,10 +27,6 @@ def workload(name, *arms, topics=()):
     return {"workload": name, "arms": list(arms), "topics": list(topics)}
 
 
-def topic(name, *arms, judged=True):
-    return {"topic": name, "judged": judged, "arms": list(arms)}
-
-
 def test_open_comparisons_in_the_order_of_what_they_take():
     found = more(
         workload("imu", arm("a", "equivalent"), arm("b", "undecided", 20.0), arm("c", "undecided")),
@@ -47,23 +43,3 @@ def test_open_comparisons_in_the_order_of_what_they_take():
         "10 blocks, about 20 min: b (imu) (2 of 3 that are open)",
         "no number of blocks that is known to suffice: c (imu)",
     ]
-
-
-def test_topics_that_are_judged_are_told_in_the_place_of_their_workload():
-    robot = workload(
-        "robot",
-        arm("b", "undecided", 9.0),
-        topics=(
-            topic("imu", arm("b", "undecided", 3.0)),
-            topic("front", arm("b", "undecided", 3.0)),
-        ),
-    )
-    found = more(robot)
-    assert [(one["topic"], one["blocks"]) for one in found] == [("imu", None), ("front", None)]
-    assert lines(found) == ["about 3 min: b (robot: imu and front) (2 of 2 that are open)"]
-    told = workload(
-        "robot",
-        arm("b", "undecided", 9.0),
-        topics=(topic("imu", arm("b", "no data"), judged=False),),
-    )
-    assert [one["topic"] for one in more(told, minutes_per_block=1.0)] == [None]

@@ -152,24 +152,6 @@ def only_zenoh(shown):
     return changed(made, 0, "iceoryx2 event", **silent)
 
 
-def test_rows_are_conditions_and_columns_arms(shown):
-    found = outcomes.shown(shown)
-    assert (found.heads, found.everywhere) == (("level",), "")
-    assert found.arms == ("iceoryx2 event", "zenoh tuned", "cyclonedds untouched")
-    assert [row.labels for row in found.rows] == [("0",), ("1",)]
-    first = found.rows[0]
-    assert [(cell.mark, cell.outcome) for cell in first.cells] == [
-        ("✓", "meets"),
-        ("✓", "meets"),
-        ("!", "misses"),
-    ]
-    assert first.cells[2].value.endswith(" %") and not first.cells[0].value
-    assert (first.words, first.more) == (
-        "misses",
-        "met with iceoryx2 event, zenoh tuned",
-    )
-
-
 def test_its_view_has_a_row_for_each_condition_whose_cells_open_their_arms(shown):
     doc = only_zenoh(shown)
     (found,) = conditions(doc)

@@ -2,16 +2,14 @@
 nothing."""
 
 import json
-import math
 from dataclasses import replace
-from itertools import pairwise
 
 import pytest
 
-from rmwbench.report.chart import bring_up_chart, charts, idle, over_time, style
+from rmwbench.report.chart import bring_up_chart, charts, idle, style
 from rmwbench.report.chart.workload_charts import figures
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
+from rmwbench.results.shown import WorkloadArm
 from tests.report.example_document import example
 from tests.support.typed import typed
 
@@ -19,16 +17,6 @@ from tests.support.typed import typed
 @pytest.fixture(scope="module")
 def shown():
     return example()
-
-
-def test_every_workload_has_its_figures(shown):
-    for workload in shown.workloads:
-        drawn = {figure.key: figure.spec for figure in figures(workload)}
-        unsent = ["never_sent"] if workload.workload == "pointcloud" else []
-        latencies = ["comparison", "spectrum", "ecdf", "series"]
-        assert list(drawn) == [*latencies, "loss", *unsent, "cpu", "memory"]
-        for key, spec in drawn.items():
-            assert spec is not None or key == "loss"
 
 
 def test_every_specification_is_plain_json(shown):
@@ -49,24 +37,10 @@ def test_a_colour_of_a_chart_has_a_dark_counterpart(shown):
             assert used <= known, figure.key
 
 
-def test_no_loss_is_a_sentence_and_loss_is_a_chart(shown):
-    assert charts.fate(shown.workloads[0], "loss", "lost") is None
-    rows = charts.fate(shown.workloads[1], "loss", "lost")["datasets"]["rows"]
-    assert {row["arm"]: row["value"] for row in rows}["cyclonedds tuned"] == 0.122
-
-
 def test_what_is_absent_is_not_drawn_at_zero(shown):
     rows = {row["arm"]: row for row in charts.comparison(shown.workloads[1])["datasets"]["rows"]}
     assert rows["cyclonedds untouched"]["value"] is None
     assert rows["cyclonedds untouched"]["label"] == "no data"
-
-
-def test_labels_do_not_collide():
-    domain, height = [1e3, 1e6], 300
-    values = sorted([2e3, 2.01e3, 2.02e3, 5e4, 5.1e4, 9e5, 9.1e5, 9.2e5])
-    scale = height / math.log(domain[1] / domain[0])
-    places = [math.log(v / domain[0]) * scale for v in charts._spread(values, domain, height)]
-    assert all(b - a >= charts._LABEL_GAP - 1e-6 for a, b in pairwise(places))
 
 
 @pytest.mark.parametrize("domain", [[9e3, 1.3e4], [5e3, 1.2e6], [10, 1e10]])
@@ -193,17 +167,6 @@ def test_what_was_under_way_is_not_said_to_have_arrived(shown):
     workload = replace(workload, arms=(slow, *others))
     assert "every one" not in caption(workload, "loss")
     assert [f.key for f in figures(workload) if f.spec and f.key in ("loss", "late")] == ["late"]
-
-
-def test_a_second_outage_without_an_end_lasts_to_the_end():
-    outages = [{"begin_s": 1.0, "text": "first"}, {"begin_s": 3.0, "text": "second"}]
-    bins = {"time_s": [0.5, 1.5, 2.5, 3.5], "rate_hz": [9, 0, 9, 0], "wanted_hz": [9] * 4}
-    found = {"arm": "a", "bin_s": 1.0, "outages": outages, "trials": []} | bins
-    arm = {"arm": "a", "middleware": "m", "profile": "p"}
-    workload = typed(WorkloadAnswer, {"arms": [arm], "charts": {"delivered": [found]}})
-    rows = over_time.delivered(workload)["datasets"]["points"]
-    drawn = [(row["t"], row["t2"], row["moment"]) for row in rows if row["kind"] == "outage"]
-    assert drawn == [(1.0, 4.0, False), (3.0, 4.0, False)]
 
 
 @pytest.mark.parametrize("kind", [bring_up_chart, idle])

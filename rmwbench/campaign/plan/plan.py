@@ -37,8 +37,8 @@ say before anything was measured."""
 
 RACED = 4
 """So many times the blocks that fit into a budget are planned for a campaign by the clock: what
-decided arms leave free are blocks of the others (tests/simulation/quick.py), and the estimate of a
-trial allows for drains that few need."""
+decided arms leave free are blocks of the others (docs/formulas.md), and the estimate of a trial
+allows for drains that few need."""
 
 NOTHING: Mapping[int, str] = {}
 

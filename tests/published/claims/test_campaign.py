@@ -39,14 +39,6 @@ def test_a_block_is_lost_by_an_arms_own_fault_alone(found, lost):
     assert campaign.workloads[0].arms[0].lost_blocks == lost
 
 
-@pytest.mark.parametrize(("wall_s", "told"), [(61.5, 61.5), (0.0, None)])
-def test_trials_without_a_time_took_no_known_time(wall_s, told):
-    """Imported ones have none."""
-    shown = example()
-    found = of_shown(replace(shown, campaign=replace(shown.campaign, wall_s=wall_s)))
-    assert found.wall_s == told
-
-
 def test_values_are_told_by_block_and_topics_stand_with_their_arm():
     shown = example()
     campaign = of_shown(shown, ["a"])

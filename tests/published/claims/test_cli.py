@@ -45,15 +45,6 @@ def test_the_page_of_the_evaluations_has_the_ledgers_counts():
     assert made in written, f"docs/evaluations.md is to have\n{made}"
 
 
-def test_json_is_the_ledger(capsys):
-    code, out, _ = run(capsys, "gscam-2025", "--json", "--no-shipped")
-    found = json.loads(out)
-    assert (code, found["schema"], found["version"]) == (0, "rmwbench/claims", 4)
-    (source,) = found["sources"]
-    assert found["summary"]["claims"] == len(source["claims"]) == len(FILES["gscam-2025"].items)
-    assert all(claim["today"] == [] for claim in source["claims"])
-
-
 def test_only_one_form_at_a_time_and_nothing_is_saved_of_nothing(capsys, tmp_path):
     code, _, err = run(capsys, "gscam-2025", "--json", "--markdown")
     assert code == 2 and "one form at a time" in err
@@ -102,3 +93,9 @@ def test_names_are_those_of_show_and_the_other_verbs_are_listed(capsys):
     ) and "fd-w1-address" in out
     code, _, err = run(capsys, "nobody")
     assert code == 2 and "no source and no claim is called `nobody`" in err
+
+
+def test_a_heading_that_is_not_there(capsys):
+    code, _, err = run(capsys, "--heading", "nowhere at all")
+    assert code == 2
+    assert "no heading has that text" in err

@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from rmwbench.published.campaign import of_shown
 from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
@@ -12,12 +11,9 @@ from rmwbench.published.claims.derived_suite import LONGEST_S, MOST_BLOCKS
 from rmwbench.published.claims.judging.judge import answers
 from rmwbench.published.claims.judging.today import Counted, Length
 from rmwbench.published.claims.sentences import answered
-from rmwbench.published.claims.summary import measured, text
-from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
-from tests.report.example_document import example
 
 
 def claims_of(made):
@@ -53,18 +49,6 @@ def test_a_short_trial_is_a_proxy_of_a_long_run(measured_s, codes):
     assert found.verdict == ("proxy" if codes else "supported")
     told = "holds (proxy: length 1.1 of 27 s)"
     assert (told in answered(claim)) == bool(codes)
-
-
-def test_one_condition_of_many_says_both_numbers():
-    file = asked(right="b", workload="w")
-    (one,) = file.items
-    many = file.model_copy(update={"items": (one.model_copy(update={"speaks_of": 54}),)})
-    claim = judged(many, campaign(("w", *SIDES)))
-    assert claim.today[0].conditions == Counted(1, 54)
-    assert "(proxy: conditions 1 of 54)" in answered(claim)
-    whole = judged(file, campaign(("w", *SIDES)))
-    assert whole.today[0].conditions == Counted(1, 1)
-    assert whole.today[0].verdict == "supported"
 
 
 def test_cells_that_were_not_measured_are_conditions_too():
@@ -124,23 +108,6 @@ def test_a_bar_that_no_run_has_messages_for_is_undecidable(level, undecidable):
     assert ("undecidable" in answered(claim)) == undecidable
 
 
-def test_what_lost_something_is_not_undecidable():
-    lost = arm("rclcpp/a", [0.0, 0.002, 0.0, 0.004, 0.0])
-    fraction = {
-        "unit": "fraction",
-        "value": 0.0012,
-        "low": 0,
-        "high": 0.1,
-        "count": 500,
-        "trials": 5,
-    }
-    made = replace(
-        lost, metrics={"loss": Estimate.of(fraction)}, per_trial={"loss": lost.per_trial["m"]}
-    )
-    claim = judged(asked(level=0.0005, workload="w", metric="loss"), of_length(2.0, ("w", made)))
-    assert (claim.state, claim.today[0].takes) == ("undecided", None)
-
-
 def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
     source = FILES["gscam-2025"]
     from rmwbench.published.claims.summary import shipped_of
@@ -153,14 +120,3 @@ def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
         assert takes in undecidable([source])[name]
     never = {name for name, claim in states.items() if claim.state == "undecidable"}
     assert undecidable([source]).keys() == never, "and nothing else is not tried"
-
-
-def test_the_length_of_a_trial_is_kept():
-    one = example()
-    timed = replace(one, workloads=tuple(replace(item, steady_s=2.5) for item in one.workloads))
-    assert {item.steady_s for item in of_shown(timed).workloads} == {2.5}
-    file = lasting(asked(right="b"), 300.0)
-    ran = replace(of_length(1.1, ("w", *SIDES)), created_utc="2026-11-29T00:00:00Z", machine="m")
-    summary = measured(file, [ran])
-    assert '{"workload": "w", "steady_s": 1.1, "arms": [' in text(summary)
-    assert expanded(summary)[0].workloads[0].steady_s == 1.1

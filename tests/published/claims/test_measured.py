@@ -51,15 +51,6 @@ def test_of_a_suite_that_a_claim_tests_the_arms_over_ros_2s_rmws_are_kept_too():
     assert measured(claims, [begun(workload, suite="another")]) is None
 
 
-@pytest.mark.parametrize("wall_s", [None, 61.5])
-def test_what_the_trials_took_is_kept_where_it_is_known(wall_s):
-    workload = ("w", arm("rclcpp/a", FAST), arm("rclcpp/b", SLOW))
-    summary = measured(asked(right="b"), [begun(workload, wall_s=wall_s)])
-    assert summary["campaigns"][0]["campaign"].get("wall_s") == wall_s
-    assert ("wall_s" in summary["campaigns"][0]["campaign"]) == (wall_s is not None)
-    assert expanded(summary)[0].wall_s == wall_s
-
-
 def test_a_campaign_that_ran_for_other_claims_counts_too():
     """What was measured of a claim's own cells is not left out because it was measured for another
     one."""

@@ -65,18 +65,6 @@ def test_a_product_is_taken_block_by_block():
     assert one(asked(right="b", factor=0.6), campaign(("w", *sides))).answer == "holds"
 
 
-def test_two_metrics_of_one_arm():
-    both = with_metrics("rclcpp/a", m=FAST, k=SLOW)
-    assert one(asked(right="a", right_metric="k"), campaign(("w", both))).answer == "holds"
-    assert (
-        one(asked(right="a", right_metric="k", factor=0.4), campaign(("w", both))).answer
-        == "does not hold"
-    )
-    for wrong in ({"right_metric": "z"}, {"metric": "z", "right_metric": "k"}):
-        absent = one(asked(right="a", **wrong), campaign(("w", both))).cells[0]
-        assert (absent.answer, absent.code) == ("no data", "absent")
-
-
 def test_a_ratio_of_ratios_divides_each_side_by_its_own():
     """a grows fourfold from n = 1 to n = 10, b twofold."""
     grown = {("a", 1): 1.0, ("a", 10): 4.0, ("b", 1): 3.0, ("b", 10): 6.0}
@@ -138,16 +126,6 @@ def test_so_many_cells_hold(cells, answer):
     assert one(asked(right="b", cells=cells), campaign(*found)).answer == answer
 
 
-def test_all_cells_of_a_statement_must_be_there():
-    cell = (
-        "w [n=1]",
-        arm("rclcpp/a", FAST, factors={"n": 1}),
-        arm("rclcpp/b", SLOW, factors={"n": 1}),
-    )
-    assert one(asked(right="b", cells={"of": 2}), campaign(cell)).answer == "undecided"
-    assert one(asked(right="b", cells={"of": 1}), campaign(cell)).answer == "holds"
-
-
 @pytest.mark.parametrize(("k", "answer"), [(SLOW, "holds"), (FAST, "does not hold")])
 def test_a_compound_statement_is_tested_whole(k, answer):
     item = asked(right="b").items[0].model_dump(mode="json")
@@ -199,18 +177,6 @@ def test_a_proxy_is_computed_from_data(conditions, codes):
     assert found.proxy_codes == codes and found.verdict == ("proxy" if codes else "supported")
 
 
-def test_an_absolute_number_of_another_class_of_machine_says_nothing():
-    claims = Claims.model_validate(
-        {
-            **asked(level=15.0, of_machine=True).model_dump(mode="json"),
-            "conditions": {**ROS, "processors": 6},
-        }
-    )
-    (cell,) = one(claims, of(HERE)).cells
-    assert (cell.answer, cell.code) == ("no data", "other_machine")
-    assert one(claims, of({**HERE, "cores": "8 of 8"})).answer == "holds"
-
-
 def test_a_campaign_for_claims_has_the_blocks_that_decide():
     assert LOOKS[0] == LEAST_BLOCKS == Rules().min_blocks and LOOKS[-1] == MOST_BLOCKS
 
@@ -260,14 +226,6 @@ def test_the_cells_of_another_version_are_not_more_of_those_that_a_statement_spe
     assert answer(of_version(1, "1.0"), of_version(2, "1.0.9", SLOW)) == (
         "holds" if cells.get("at_most") else "does not hold"
     )
-
-
-def test_a_version_with_too_few_blocks_takes_nothing_from_one_with_enough():
-    """Six blocks of a new version decided it, and three of the one before left it undecided."""
-    claims = asked(right="b", factor=0.8)
-    enough, few = of_version(1, "1.0"), of_version(2, "1.0.9", FAST[:3])
-    assert answers(claims, claims.items[0], [enough, few])[0].answer == "holds"
-    assert answers(claims, claims.items[0], [few])[0].answer == "undecided"
 
 
 def test_campaigns_that_differ_widen_what_they_say_together():
@@ -411,24 +369,6 @@ def test_many_cells_do_not_decide_a_statement_by_chance(test, wrong):
         ]
         decided += one(claims, campaign(*cells)).answer == wrong
     assert decided <= 0.05 * sessions
-
-
-@pytest.mark.parametrize(
-    ("cells", "holds", "against"),
-    [
-        (None, 1, 5),  # all must hold, one against is enough
-        ({"of": 5}, 1, 5),
-        ({"of": 5, "at_least": 1}, 5, 1),
-        ({"of": 5, "at_least": 3}, 3, 3),
-        ({"of": 9, "at_least": 3}, 7, 3),
-        ({"of": 5, "at_least": 2, "at_most": 2}, 4, 3),
-    ],
-)
-def test_where_k_of_n_cells_decide_each_has_its_part_of_the_error(cells, holds, against):
-    """One of n: an n-th; all of them: the whole; k of them: an (n − k + 1)-th."""
-    test = asked(level=10.0, cells=cells).items[0].test
-    assert ErrorFamily(5).among("holds", test) == holds
-    assert ErrorFamily(5).among("does not hold", test) == against
 
 
 def test_every_further_test_or_version_of_a_statement_is_one_more_that_may_refute_it():

@@ -131,13 +131,6 @@ def test_open_issues_are_censored_not_closed(wheels, base):
     )
 
 
-def test_first_responses(wheels, base):
-    _, found = asked(base)
-    pulls, issues = found["pulls"]["first_response"], found["issues"]["first_response"]
-    assert pulls["answered"] == 2 and [round(p[0], 2) for p in pulls["curve"]] == [0.5, 2.0]
-    assert issues["answered"] == 2 and [round(p[0], 2) for p in issues["curve"]] == [1.0]
-
-
 def test_reviews_answer_when_asked_for(wheels, base):
     wheels.lists["pulls/30/reviews"] = []
     for number in (28, 27, 26, 25, 24):

@@ -2,7 +2,6 @@
 what git cannot say."""
 
 import json
-import subprocess
 from datetime import timedelta
 
 import pytest
@@ -91,15 +90,6 @@ def test_without_bots(wheels):
     assert (found["facts"]["commits"]["bots"], found["facts"]["commits"]["bots_left_out"]) == (0, 1)
 
 
-def test_months(wheels):
-    months = {m["month"]: (m["commits"], m["releases"]) for m in measured(wheels.path)["months"]}
-    assert months == {"2024-04": (0, 0), "2024-05": (4, 0), "2024-06": (1, 2)}
-    assert all(
-        m["pulls_opened"] is None and m["issues_opened"] is None
-        for m in measured(wheels.path)["months"]
-    )
-
-
 def test_what_git_does_not_hold_is_no_data(wheels):
     found = measured(wheels.path)
     assert found["pulls"] == found["issues"] == {"no_data": "git does not hold it"}
@@ -115,20 +105,6 @@ def test_names_are_counted_and_not_kept(wheels):
         for word in ("Malory", "Bob", "Ann", "dependabot", "example.org", "private", "[31m")
     )
     assert str(wheels.path) not in text
-
-
-def test_a_bare_repository_and_a_clone_with_another_branch_say_the_same(wheels, tmp_path):
-    bare, clone = tmp_path / "bare", tmp_path / "clone"
-    wheels("clone", "-q", "--mirror", str(wheels.path), str(bare))
-    wheels("clone", "-q", str(wheels.path), str(clone))
-    subprocess.run(["git", "-C", clone, "checkout", "-q", "apart"], check=True, capture_output=True)
-    here = measured(wheels.path)
-    assert measured(bare) == here
-    cloned = measured(clone)
-    assert cloned["history"].pop("branch") == "origin/main"
-    assert here["history"].pop("branch") == "main"
-    assert cloned | {"source": here["source"]} == here
-    assert measured(clone / ".git")["facts"] == here["facts"]
 
 
 def test_a_shallow_clone_is_refused(wheels, tmp_path):
@@ -190,21 +166,6 @@ def test_commits_of_the_future_are_in_no_window_and_said(git):
     assert any(
         "without a date in the past, in no window: 1" in text for text in texts(view.sections[:1])
     )
-
-
-def test_people_are_joined_by_mailmap_and_a_nickname_alone_joins_nobody(git):
-    git.commit("2024-05-01", by=("cat", "1+cat@users.noreply.github.com"))
-    git.commit("2024-05-02", by=("cat", "other.cat@example.org"))
-    git.commit("2024-05-03", by=("Cat Low", "cat@users.noreply.github.com"))
-    git.commit("2024-05-04", by=("dog", "dog@example.org"))
-    assert values(measured(git.path, 10))["authors"] == 3
-    git.commit(
-        "2024-05-05",
-        ".mailmap",
-        "Cat Low <cat@users.noreply.github.com> <other.cat@example.org>\n",
-        by=ANN,
-    )
-    assert values(measured(git.path, 10))["authors"] == 3  # with Ann, one fewer
 
 
 def test_without_tags_releases_are_no_data_and_not_none(git):

@@ -95,15 +95,6 @@ def test_what_is_drawn_second_by_second_is_kept():
     assert again.workloads[0].arms[0].by_second == {"latency_by_second": None}, "too many messages"
 
 
-def test_what_a_workload_is_judged_by_is_kept():
-    made = campaign(arm("a"))
-    judged = replace(
-        made, workloads=tuple(replace(one, primary_metric="rss") for one in made.workloads)
-    )
-    (again,) = expanded(measured(CLAIMS, [judged], [DRAWN]))
-    assert set(again.workloads[0].arms[0].metrics) == {"cpu_cores", "loss", "rss"}
-
-
 def test_every_shipped_source_names_what_it_draws():
     for name in sources():
         assert {metric for one in drawn_of(name) for metric in one.metrics} - set(OVER_TIME), name

@@ -2,7 +2,6 @@
 are none."""
 
 import json
-import math
 from dataclasses import replace
 
 import pytest
@@ -11,7 +10,6 @@ from rmwbench.errors import UserError
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, seconds_of
 from rmwbench.published.figures import campaign_figures as beside
 from rmwbench.published.figures import versions
-from rmwbench.published.figures.figure_charts import legend_of, specs
 from rmwbench.published.figures.figure_words import line, words
 from rmwbench.published.figures.figures_file import Figures, fill, load
 from rmwbench.published.figures.figures_view import view
@@ -124,16 +122,6 @@ def test_what_is_absent_says_why(file, doc):
     assert doc["sources"][0]["figures"][3]["not_drawn"] == "no data"
 
 
-def test_each_makes_a_figure_of_every_value(doc):
-    figures = doc["sources"][0]["figures"]
-    assert [f["id"] for f in figures] == ["1", "2 (1)", "2 (2)", "3"]
-    assert [p["y"] for p in part(doc, 1)["published"]["points"]] == [30.0]
-    assert part(doc, 2)["published"]["points"] == [
-        {"series": "one", "x": "1", "panel": "1", "y": 29.0}
-    ]
-    assert dict(words(part(doc, 2)))["corrected"] == versions.NOTHING_CHANGES
-
-
 def measured(*arms, suite="s-one", **more):
     """A campaign with what is read of it here."""
     workloads = (CampaignWorkload(workload="w [loss=0.1]", name="w", arms=arms),)
@@ -180,15 +168,6 @@ def test_a_campaign_without_the_cells_says_which_are_missing(file):
         "measured"
     ]
     assert other["absent"].startswith("not yet")
-
-
-def test_a_metric_without_a_value_is_a_note_and_no_zero(file):
-    one = cell("fast", {"value": math.inf}, rate_hz=30, loss=0.1)
-    found = versions.document([(file, {"k": ROWS}, "")], [measured(one)])
-    assert part(found)["measured"]["points"][0]["y"] is None
-    assert dict(words(part(found)))["measured"] == (
-        "campaign c, layer native; fast at 10: never arrived"
-    )
 
 
 def drawn(file, *campaigns, **asked):
@@ -321,18 +300,6 @@ def test_what_was_sent_and_what_arrived_is_told_by_the_second(file, metric, expe
         "measured"
     ]
     assert [(p["x"], p["y"]) for p in found["points"]] == expected
-
-
-def test_charts_have_a_panel_per_version_on_the_same_axes(doc):
-    ((_, spec),) = specs(part(doc))
-    assert spec["usermeta"]["rmwbench"]["columns"] == {"wide": 2, "narrow": 1}
-    assert spec["resolve"] == {"scale": {"xOffset": "independent"}}, "the panels share their axes"
-    assert {r["v"] for r in spec["datasets"]["points"]} == {0, 1}
-    domain = spec["spec"]["layer"][0]["encoding"]["y"]["scale"]["domain"]
-    assert domain == [0, 10], "the axis of the original"
-    assert [one["name"] for one in legend_of(part(doc))] == ["B", "A"]
-    ((_, same),) = specs(part(doc, 2))
-    assert same["columns"] == 2
 
 
 def test_the_page_and_the_pictures(doc, tmp_path):

@@ -7,8 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.bundle.sql import run
-from rmwbench.published.importers import import_published
+from rmwbench.published.importers import KINDS, import_published
 from tests.published.importers.samples import SAMPLES
 from tests.support.command import exit_code
 
@@ -57,18 +56,6 @@ def test_trials_are_read_one_by_one_and_together(mininet):
         == [1] * parts[1].num_rows
     )
     assert mininet.table("sent", 0).num_rows == 0
-
-
-def test_sql_joins_its_tables(mininet):
-    sql = (
-        "select arm, kind, count(*) from cells join trials using (cell) join endpoints using "
-        "(trial) group by all"
-    )
-    _, rows = run(mininet, sql)
-    assert sorted(rows) == [
-        ("rmw_cyclonedds_cpp sync", "publisher", 2),
-        ("rmw_cyclonedds_cpp sync", "subscription", 2),
-    ]
 
 
 def test_campaign_json_says_where_it_comes_from(mininet):
@@ -137,3 +124,8 @@ def test_what_is_typed_wrong_is_one_error(words, said, tmp_path, rmwbench):
     )
     assert said in done.stderr, done.stderr
     assert {p.name for p in tmp_path.iterdir()} == {"in"}
+
+
+def test_the_list_names_every_kind(rmwbench):
+    done = rmwbench("published", "import", "--list")
+    assert done.returncode == 0 and all(kind in done.stdout for kind in KINDS)

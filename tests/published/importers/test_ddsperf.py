@@ -70,17 +70,6 @@ def test_a_percentile_needs_ten_beyond_it(bundle):
     ]
 
 
-def test_rates_and_processes(bundle):
-    _, rows = run(
-        bundle, "select value from windows where metric = 'sent_rate_rounded' order by end_ns"
-    )
-    assert rows == [(1010.0,), (1000.0,), (999.0,)]
-    _, rows = run(bundle, "select value from windows where metric = 'peak_rss'")
-    assert {v for (v,) in rows} == {7.4 * 1048576, 7.8 * 1048576}, (
-        "another process's line is not ours"
-    )
-
-
 def test_output_without_results_is_refused(tmp_path):
     (tmp_path / "x").write_text("[1] participant vm:1: new (self)\n")
     with pytest.raises(UserError, match="no second of results"):

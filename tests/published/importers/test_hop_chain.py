@@ -48,31 +48,6 @@ def test_the_published_mean_is_theirs_and_a_hop_is_not_a_sixth_of_it(tmp_path):
     )
 
 
-def test_what_the_box_plots_removed_is_back(tmp_path):
-    _, figures = points(tmp_path)
-    median = figures["hop_chain_median", "imu", "rmw_zenoh_cpp"]
-    assert "10 %" in median["note"] and median["as_published"] <= median["as_corrected"]
-    assert figures["hop_chain_p90", "imu", "rmw_zenoh_cpp"]["as_published"] is None
-
-
-def test_a_spread_of_sums_is_not_an_interval(tmp_path):
-    """Of two sessions: t(1) = 12.7, over √2."""
-    _, figures = points(tmp_path)
-    spread = figures["hop_chain_spread", "camera", "rmw_zenoh_cpp"]
-    assert spread["as_corrected"] == pytest.approx(
-        spread["as_published"] * 12.706 / np.sqrt(2), rel=1e-3
-    )
-
-
-def test_the_combination_that_was_left_out_is_named(tmp_path):
-    found, _ = points(tmp_path)
-    errors = {
-        one["name"]: one["text"] for one in Bundle(found.directory).campaign.imported["errors"]
-    }
-    assert "camera with rmw_connextdds (4 of 4 runs)" in errors["combinations without runs"]
-    assert "lost messages are left out" in errors
-
-
 def test_a_run_is_a_trial_of_its_version(tmp_path):
     found, _ = points(tmp_path)
     cells = {

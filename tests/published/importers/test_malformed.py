@@ -260,15 +260,6 @@ def test_an_archive_within_a_directory_is_skipped_and_named(tmp_path):
     assert Bundle(done.directory).campaign.imported["source"]["skipped"] == ["more.tar.gz"]
 
 
-def test_several_kinds_are_not_guessed(tmp_path):
-    put(
-        tmp_path / "in",
-        {f"{n}/{p}": d for n in ("gscam", "irobot") for p, d in encoded(n)[1].items()},
-    )
-    with pytest.raises(UserError, match="several kinds"):
-        import_published(tmp_path / "in", tmp_path / "out")
-
-
 def test_a_source_that_is_empty_or_absent(tmp_path):
     (tmp_path / "in").mkdir()
     with pytest.raises(UserError, match="no file at all"):

@@ -88,14 +88,6 @@ def test_figures_as_published_and_as_corrected(tmp_path, form):
         )
 
 
-def test_the_header_becomes_cell_and_endpoint(tmp_path):
-    bundle = imported(tmp_path, text_2020(SECONDS))
-    (cell,), (end,) = bundle.rows("cells"), bundle.rows("endpoints")
-    assert (cell["middleware"], cell["layer"]) == ("rmw_cyclonedds_cpp", "rclcpp")
-    assert (end["kind"], end["type"], end["payload_bytes"]) == ("subscription", "Array1k", SIZE)
-    assert '"reliability": "reliable"' in end["asked"] and '"depth": 10' in end["asked"]
-
-
 def test_a_publishers_log_has_no_latency_and_no_restored_count(tmp_path):
     bundle = imported(tmp_path, text_2020(SECONDS, publishers=1, subscribers=0))
     _, rows = run(bundle, "select distinct metric from windows")
@@ -113,14 +105,6 @@ def test_an_unknown_type_has_no_restored_count(tmp_path):
     assert rows == [(0,)]
     (rate,) = [r for r in bundle.rows("figures") if r["figure"] == "received_rate"]
     assert rate["as_corrected"] is None
-
-
-def test_a_directory_of_all_formats_is_one_trial_each(tmp_path):
-    (tmp_path / "in").mkdir()
-    for form, make in FORMATS.items():
-        (tmp_path / "in" / f"a.{form}").write_text(make(SECONDS))
-    done = import_published(tmp_path / "in", tmp_path / "out")
-    assert (done.kind.name, done.trials, done.files) == ("perf-test", 3, 3)
 
 
 received = st.integers(0, 2000)

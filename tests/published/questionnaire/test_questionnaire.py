@@ -287,22 +287,6 @@ def test_what_is_measured_again_takes_the_place_of_the_old_and_the_rest_stays():
     ]
 
 
-@pytest.mark.parametrize(
-    ("arm", "profile", "expected"),
-    [
-        ({}, "untouched", True),
-        ({}, "untouched*", True),
-        ({"publish_mode": "sync", "options": {"path": "shm"}}, "untouched", True),
-        ({"publish_mode": "async"}, "untouched", False),
-        ({"modes": {"discovery": "peers"}}, "untouched", False),
-        ({"options": {"reply_filter": True}}, "untouched", False),
-        ({}, "tuned", False),
-    ],
-)
-def test_as_installed(arm, profile, expected):
-    assert as_installed(arm, profile) is expected
-
-
 def of_cells(suite, *workloads):
     """A campaign of the suite in which Zenoh has one value in each of these workloads."""
     (found,) = [one for one in taken().workloads if one.workload == "camera"]
@@ -338,13 +322,10 @@ def test_what_is_kept_is_of_cells_that_the_suites_have_today():
             assert {arm.arm for arm in workload.arms} <= arms, campaign.suite
 
 
-def test_no_answer_is_given_twice():
-    """Two measurements of a question may name the same cell."""
-    made = document(ASKED, EVIDENCE, measured_here("fastdds-2021"))
-    for question in made["questions"]:
-        for answer in question["answers"]:
-            rows = [
-                (row["campaign"], row["suite"], row["workload"], row["arm"], row["metric"])
-                for row in answer["measured"]
-            ]
-            assert len(rows) == len(set(rows)), question["id"]
+def test_a_wrong_wish_is_told(capsys, tmp_path):
+    code, _, err = run(capsys, "--question", "rtp")
+    assert code == 2 and "did you mean" in err
+    assert run(capsys, "--json", "--markdown")[0] == 2
+    assert run(capsys, "--campaign", str(tmp_path))[0] == 2
+    code, _, err = run(capsys, "--save", str(tmp_path / "kept.json"))
+    assert code == 2 and "nothing to keep" in err and not (tmp_path / "kept.json").exists()
