@@ -379,3 +379,13 @@ def test_the_verb(tmp_path, capsys):
         if "--json" in arguments:
             (package,) = json.loads(shown.out)["packages"]
             assert package["package"] == "mine" and package["date"] == "2025-01-02"
+
+
+def test_table_and_text_that_contradict_each_other():
+    found = read(CORE, "x.md").findings
+    assert found["4.iv.a"].status == "met" and found["4.iv.a"].contradicts
+    assert "There are no performance tests" in found["4.iv.a"].note
+    half = read(
+        CORE.replace("|4.iv.a|performance| ✓ |", "|4.iv.a|performance| ☓ |"), "x.md"
+    ).findings
+    assert not half["4.iv.b"].contradicts  # the text speaks of both, and the table agrees on one
