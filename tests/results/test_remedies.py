@@ -1,6 +1,7 @@
 """What is known to help: the file is true, the documents say the same, and a symptom that is seen
 in a bundle has its remedy, its command, and what it gained."""
 
+import json
 import os
 from dataclasses import replace
 from pathlib import Path
@@ -8,9 +9,12 @@ from pathlib import Path
 import pytest
 
 from rmwbench.analysis.causes.symptoms import Conduct, Symptom, symptoms
-from rmwbench.results.answer.advice_sentences import TITLES
+from rmwbench.bundle import Bundle
+from rmwbench.results.answer.advice_sentences import TITLES, lines
 from rmwbench.results.remedies.remedies_file import known_remedies
+from rmwbench.results.show import summarise
 from rmwbench.suite.file.candidates_file import shipped_candidates
+from tests.support.synthetic_bundle import Arm, write
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = {
@@ -98,3 +102,46 @@ def test_a_setting_that_harms_nothing_is_no_symptom(symptom):
     conduct, _ = SEEN[symptom]
     harmless = {"missing": 0, "way_ns": MS, "stall_ns": 0.6e9, "held_ns": MS}
     assert not symptoms(replace(conduct, **harmless))
+
+
+SLOW = Arm("fastdds", "fastdds", "native", "3.6.2", "2026-07-01", "untouched", 6e7, 1.5)
+TUNED = replace(SLOW, arm="fastdds tuned", profile="tuned", base_ns=1e6)
+OTHER = replace(SLOW, arm="zenoh", middleware="zenoh", base_ns=2e6)
+
+
+def advised(directory: Path, *arms: Arm, suite: str = "/elsewhere/image.yaml"):
+    """Of a campaign of cameras with these arms."""
+    path = write(directory / "bundle", blocks=5, arms=arms, workloads=("camera",))
+    campaign = json.loads((path / "campaign.json").read_text())
+    campaign["request"] = {"suite_file": suite}
+    (path / "campaign.json").write_text(json.dumps(campaign))
+    return summarise(Bundle(path)).advice
+
+
+def test_a_symptom_in_a_bundle_has_the_command_that_tries_its_remedy(tmp_path):
+    (one,) = advised(tmp_path, SLOW, OTHER)
+    assert one.symptom is Symptom.SEGMENT_TOO_SMALL and one.is_harm and not one.tried
+    assert [(seen.workload, seen.arm) for seen in one.seen] == [("camera", "fastdds")]
+    assert one.seen[0].amounts == {"segment_bytes": 524_288, "payload_bytes": 6_220_800}
+    assert one.command == 'rmwbench run ./image.yaml --with "fastdds tuned"'
+    assert one.command in lines([one])[0]
+
+
+def test_a_shipped_suite_is_called_by_its_name(tmp_path):
+    (one,) = advised(tmp_path, SLOW, OTHER, suite="/there/suites/degraded/wifi.yaml")
+    assert one.command == 'rmwbench run degraded/wifi --with "fastdds tuned"'
+
+
+def test_a_remedy_that_is_in_the_campaign_says_what_it_gained(tmp_path):
+    (one,) = advised(tmp_path, SLOW, TUNED, OTHER)
+    assert one.command is None
+    answers = {tried.metric: tried for tried in one.tried}
+    gained = answers["response_latency_p50"]
+    assert (gained.arm, gained.against) == ("fastdds tuned", "fastdds")
+    assert gained.answer.verdict == "better" and gained.answer.effect.value < 0.5
+    assert answers["undelivered"].answer.verdict == "equivalent"
+    assert "(better)" in lines([one])[0]
+
+
+def test_an_arm_without_harm_has_no_advice(tmp_path):
+    assert not advised(tmp_path, TUNED, OTHER)
