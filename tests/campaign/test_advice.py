@@ -1,0 +1,120 @@
+"""What `rmwbench show` advises, followed by `--with`, helps: four effects that people report, each
+with the command of the answer's JSON. Needs the built workers.
+
+The margins are wide: what is mended takes thirty times as long, or loses most messages. Two
+campaigns of five blocks each, which is what a verdict needs.
+"""
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from rmwbench.analysis.causes.symptoms import Symptom
+from tests.lab import tools
+from tests.network.laboratory import taps
+from tests.support.command import rmwbench
+
+pytestmark = [pytest.mark.timing, pytest.mark.own_host]
+
+SUITE = """
+suite: {name}
+title: a test
+blocks: {{planned: 5, minimum: 5}}
+timeline: {{warmup_s: 0.2, steady_s: {steady_s}, drain_s: 0.3, match_s: {match_s}}}
+arms: [{arm}]
+networks: {{thin: {{links: {{all: {{both: {{rate_mbps: 54, loss: 0.3}}}}}}}}}}
+workloads:
+  - {{name: data, message: Bytes({bytes}), rate_hz: {rate_hz}, qos: {{reliability: {reliability}, depth: 10}}{more}}}
+"""
+RMEM_MAX = Path("/proc/sys/net/core/rmem_max")
+
+
+def answer(directory: Path) -> dict:
+    shown = rmwbench("show", directory, "--json")
+    assert shown.returncode == 0, shown.stderr
+    return json.loads(shown.stdout)
+
+
+def followed(tmp_path: Path, symptom: Symptom, **suite: object) -> dict[str, dict]:
+    """Metric -> what the advised arm gained, after the command of the answer was run."""
+    asked = {"match_s": 5, "more": "", **suite}
+    (tmp_path / f"{asked['name']}.yaml").write_text(SUITE.format(**asked))
+    first = rmwbench("run", f"./{asked['name']}.yaml", "-o", "first", "--no-report", cwd=tmp_path)
+    assert first.returncode == 0, first.stderr
+    advice = {one["symptom"]: one for one in answer(tmp_path / "first")["advice"]}
+    command = shlex.split(advice[symptom.value]["command"])
+    second = rmwbench(*command[1:], "-o", "second", "--no-report", cwd=tmp_path)
+    assert second.returncode == 0, second.stderr
+    found = answer(tmp_path / "second")
+    assert found["campaign"]["added"] == [advice[symptom.value]["arm"]]
+    (tried,) = [one["tried"] for one in found["advice"] if one["symptom"] == symptom.value]
+    return {one["metric"]: one["answer"] for one in tried}
+
+
+def test_a_larger_segment_makes_images_ten_times_as_fast(tmp_path):
+    tools.worker("fastdds")
+    gained = followed(
+        tmp_path,
+        Symptom.SEGMENT_TOO_SMALL,
+        name="image",
+        arm="fastdds",
+        bytes=4_000_000,
+        rate_hz=10,
+        reliability="reliable",
+        steady_s=2.1,
+    )["response_latency_p50"]
+    assert gained["verdict"] == "better" and gained["effect"]["high"] < 0.5
+
+
+def test_a_larger_segment_loses_no_large_messages_of_best_effort(tmp_path):
+    tools.worker("fastdds")
+    gained = followed(
+        tmp_path,
+        Symptom.SEGMENT_TOO_SMALL,
+        name="sizes",
+        arm="fastdds",
+        bytes=2_000_000,
+        rate_hz=20,
+        reliability="best_effort",
+        steady_s=1.1,
+        match_s=1,
+    )["undelivered"]
+    assert gained["verdict"] == "better" and gained["effect"]["high"] < -0.05
+
+
+def test_a_larger_receive_buffer_loses_less_of_a_point_cloud(tmp_path):
+    tools.worker("cyclonedds")
+    if int(RMEM_MAX.read_text()) < 4 << 20:
+        pytest.skip("net.core.rmem_max is below 4 MiB, which no profile can ask beyond")
+    gained = followed(
+        tmp_path,
+        Symptom.RECEIVE_BUFFER_FULL,
+        name="second-reader",
+        arm="cyclonedds",
+        bytes=5_000_000,
+        rate_hz=20,
+        reliability="best_effort",
+        steady_s=1.1,
+        match_s=1,
+    )["undelivered"]
+    assert gained["verdict"] == "better" and gained["effect"]["high"] < -0.05
+
+
+def test_a_faster_heartbeat_ends_the_silence_over_a_lossy_link(tmp_path):
+    taps()
+    tools.built("link")
+    tools.worker("fastdds")
+    gained = followed(
+        tmp_path,
+        Symptom.LATE_REPAIR,
+        name="lossy",
+        arm="fastdds",
+        bytes=1_000,
+        rate_hz=5,
+        reliability="reliable",
+        steady_s=4.2,
+        more=", hosts: [robot, base], network: thin",
+    )["response_latency_p50"]
+    assert gained["verdict"] == "better" and gained["effect"]["high"] < 0.5
