@@ -57,3 +57,18 @@ def test_without_a_whole_message_there_is_none():
     absent = np.full(100, ABSENT)
     assert typical_message([messages(notified_ns=absent)]) is None
     assert typical_message([]) is None
+
+
+def test_the_median_is_of_all_that_should_have_come():
+    taken = messages().taken_ns.copy()
+    taken[:30] = ABSENT
+    taken[30:65] += 4000  # the middle of the 70 that came, and not of the 100
+    assert typical_message([messages(taken_ns=taken)]).response_ns == 4850
+    taken[:51] = ABSENT
+    assert typical_message([messages(taken_ns=taken)]) is None
+
+
+def test_a_message_far_from_the_median_is_not_typical_though_its_rank_is_near():
+    taken = messages().taken_ns.copy()
+    taken[:47] += 10**9
+    assert typical_message([messages(taken_ns=taken)]).response_ns == 850

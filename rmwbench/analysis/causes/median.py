@@ -28,6 +28,10 @@ class Phase(StrEnum):
     READ = "read"
 
 
+NEAR = 0.5
+"""Of the median: who is further from it is not typical, though its rank is near."""
+
+
 @dataclass(frozen=True)
 class TypicalMessage:
     """Means over so many `messages`, ns; `READ` is not there where nobody stamped it."""
@@ -38,14 +42,23 @@ class TypicalMessage:
 
 
 def typical_message(found: Sequence[PairMessages]) -> TypicalMessage | None:
-    """Of several writers and readers together; None where no message has all stamps."""
-    parts = [part for part in map(_stamped, found) if part.shape[1]]
-    if not parts:
+    """Of several writers and readers together. The median is that of all messages that should have
+    come, of which those that did not are infinite: None where it is, or where no message near it
+    has all stamps."""
+    if not found:
         return None
-    stamps = np.concatenate(parts, axis=1)
-    response = stamps[4] - stamps[0]
-    low, high = (np.sort(response)[rank(len(response), q)] for q in TYPICAL)
-    chosen = stamps[:, (response >= low) & (response <= high)].astype(np.float64)
+    stamps = np.concatenate([_stamps(pair) for pair in found], axis=1)
+    arrived = stamps[_TAKEN] != ABSENT
+    response = np.where(arrived, stamps[_TAKEN] - stamps[0], np.inf)
+    if not arrived.any():
+        return None
+    ordered = np.sort(response)
+    low, median, high = (ordered[rank(len(response), q)] for q in (TYPICAL[0], 0.5, TYPICAL[1]))
+    near = np.abs(response - median) <= NEAR * median if np.isfinite(median) else arrived & False
+    whole = np.all(stamps[: _TAKEN + 1] != ABSENT, axis=0)
+    chosen = stamps[:, whole & near & (response >= low) & (response <= high)].astype(np.float64)
+    if not chosen.shape[1]:
+        return None
     intended, call, returned, notified, taken, consumed = chosen
     until = np.clip(returned, call, np.maximum(notified, call))
     ends = (
@@ -61,12 +74,15 @@ def typical_message(found: Sequence[PairMessages]) -> TypicalMessage | None:
     return TypicalMessage(chosen.shape[1], float(np.mean(taken - intended)), phases)
 
 
-def _stamped(pair: PairMessages) -> np.ndarray:
-    """(intended, call, return, notified, taken, consumed) of the messages that arrived and have all
-    but the last, shape (6, n)."""
+_TAKEN = 4
+"""The row of `_stamps` that says whether a message arrived."""
+
+
+def _stamps(pair: PairMessages) -> np.ndarray:
+    """(intended, call, return, notified, taken, consumed) of the messages that count, shape
+    (6, n)."""
     consumed = pair.consumed_ns
     if consumed is None:
         consumed = np.full(len(pair.intended_ns), ABSENT)
-    needed = (pair.call_ns, pair.return_ns, pair.notified_ns, pair.taken_ns)
-    whole = pair.steady & np.all([one != ABSENT for one in needed], axis=0)
-    return np.array([one[whole] for one in (pair.intended_ns, *needed, consumed)])
+    rows = (pair.intended_ns, pair.call_ns, pair.return_ns, pair.notified_ns, pair.taken_ns)
+    return np.array([one[pair.steady] for one in (*rows, consumed)])

@@ -43,8 +43,10 @@ MEANING = (
     "Before: from the intended time to the publish call, waiting and writing. Way: from the call's "
     "return until the reader is woken. Take: until it has the message; these four add up to its "
     "latency. Read: by its consumer, behind that. Means of the messages around the median of each "
-    "trial ({}), intervals over trials. Packets and switches of threads are of a message."
+    "trial, intervals over trials. Packets and switches of threads are of a message."
 )
+MOST_ROWS, MOST_SENTENCES = 16, 8
+"""Of a workload, in a terminal."""
 
 
 def sections(found: Sequence[Explanation]) -> Iterator[Section]:
@@ -54,9 +56,11 @@ def sections(found: Sequence[Explanation]) -> Iterator[Section]:
         if one.medians:
             workloads.setdefault(one.workload, []).append(one)
     for workload, arms in workloads.items():
-        blocks: list[Block] = [_table(arms), Text(MEANING.format(_messages(arms)), "muted")]
-        blocks.append(Items([text for arm in arms for text in sentences(arm)]))
+        told = [text for arm in arms for text in sentences(arm)]
+        blocks: list[Block] = [_table(arms), Items(told, most=MOST_SENTENCES)]
         yield Section(workload, blocks, head=[TableCell("the median", "strong")], look="panel")
+    if workloads:
+        yield Section("", [Text(MEANING, "muted")])
 
 
 def helps(found: Sequence[Explanation]) -> Iterator[Section]:
@@ -88,7 +92,7 @@ def _table(arms: Sequence[Explanation]) -> Table:
             (arm, one) for arm in arms if arm.family is family for one in arm.medians
         )
     ]
-    return Table(columns, rows)
+    return Table(columns, rows, most=MOST_ROWS)
 
 
 def _column(title: str) -> TableColumn:
@@ -111,14 +115,6 @@ def _cell(value: Estimate | None) -> TableCell:
     return TableCell(shown.text, "", shown.interval, basis)
 
 
-def _messages(arms: Sequence[Explanation]) -> str:
-    counts = {
-        one.phases[0].time.count or 0 for arm in arms for one in arm.medians if one.phases
-    } or {0}
-    ends = dict.fromkeys(str(count) for count in (min(counts), max(counts)))
-    return f"n = {' to '.join(ends)}"
-
-
 def sentences(arm: Explanation) -> Iterator[str]:
     """`fastdds takes 11.6× as long as zenoh at the median: 95 % of it passes …; over shm; …`."""
     for one in arm.medians:
@@ -136,6 +132,7 @@ def _main(one: MedianAnswer) -> str:
     ratio = one.ratio
     if isinstance(ratio, BlockRatio) and one.against:
         head = f"takes {fmt.ratio(ratio).full} as long as {one.against} at the median"
+        head += f" ({one.verdict})" if one.verdict in ("undecided", "equivalent") else ""
     else:
         head = f"takes {value.text} at the median"
     known = [phase for phase in one.phases if phase.share is not None and phase.phase in WHERE]

@@ -8,7 +8,7 @@ from typing import Literal
 from rmwbench.analysis.causes.loss_places import Losses
 from rmwbench.analysis.causes.median import Phase
 from rmwbench.analysis.stats.estimate import Estimate
-from rmwbench.analysis.verdicts.verdict import Family, Ratio, Verdict
+from rmwbench.analysis.verdicts.verdict import Family, Ratio, Verdict, VerdictName
 from rmwbench.results.remedies.remedy_model import Advice
 from rmwbench.words.fields import absent
 
@@ -149,6 +149,7 @@ class MedianAnswer:
     phases: tuple[PhaseAnswer, ...]
     beside: Mapping[str, Estimate]
     taken: str | None
+    verdict: VerdictName | None
     against: str | None
     ratio: Ratio | None
 

@@ -2,6 +2,7 @@
 what it took: pieces, wake-ups, what was sent again."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import inf
 
 from rmwbench.analysis.causes.median import Phase, TypicalMessage, typical_message
 from rmwbench.analysis.causes.tail import PairMessages, pairs
@@ -22,7 +23,7 @@ BESIDE = (
     "context_switches_per_message",
     "retransmitted_frames",
 )
-NOT_STAMPED = "no message arrived with all of its stamps"
+NOT_STAMPED = "half of the messages or more did not arrive, or none near the median has all stamps"
 _ACROSS = (Phase.WAY,)
 """Phases between two hosts, whose clocks are not known better than to a bound."""
 Typical = Mapping[int, Mapping[str | None, TypicalMessage]]
@@ -72,7 +73,10 @@ def _median(
     typical: Typical,
     verdicts: Mapping[str | None, Mapping[str, Verdict]],
 ) -> MedianAnswer:
+    response = aggregate(GLOSSARY[PRIMARY], arm.trials_in(topic))
     own = [one for t in arm.trials if (one := typical.get(t.trial, {}).get(topic)) is not None]
+    if response.value == inf:
+        own = []
     bound_ns = max(arm.clock_bounds(PRIMARY, topic).values(), default=0.0)
     count = sum(one.messages for one in own)
     whole = sum(one.response_ns for one in own)
@@ -87,10 +91,11 @@ def _median(
     behind = verdict is not None and verdict.verdict != "best"
     return MedianAnswer(
         topic=topic,
-        response=aggregate(GLOSSARY[PRIMARY], arm.trials_in(topic)),
+        response=response,
         phases=tuple(phases),
         beside={name: aggregate(GLOSSARY[name], arm.trials) for name in BESIDE},
         taken=arm.take,
+        verdict=verdict.verdict if verdict else None,
         against=verdict.against if verdict and behind else None,
         ratio=verdict.ratio if verdict and behind and arm.primary == PRIMARY else None,
     )

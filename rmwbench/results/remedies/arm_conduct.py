@@ -59,7 +59,7 @@ def conduct(
         response_ns=median("response_latency_p50"),
         way_ns=None if service is None or call is None else service - call,
         frames_lost=aggregate(GLOSSARY["frames_lost"], arm.trials).value,
-        stall_ns=aggregate(GLOSSARY["longest_stall"], arm.trials).value,
+        stall_ns=_stall_ns(arm),
         period_ns=arrival.get("period_ns"),
         burst=arrival.get("count") or 1,
         depth=qos.get("depth") if qos.get("history") == "keep_last" else None,
@@ -71,6 +71,15 @@ def conduct(
         waits_in_a_set=arm.arm.get("wait", "block") == "block",
         slower_when_rare=slower_when_rare,
     )
+
+
+def _stall_ns(arm: ArmReport) -> float | None:
+    """The longest silence; where a link or a node was away, outside of that."""
+    found = (
+        aggregate(GLOSSARY[name], arm.trials).value
+        for name in ("stall_outside_outages", "longest_stall")
+    )
+    return next((value for value in found if value is not None), None)
 
 
 def _writer(arm: ArmReport) -> dict[str, Any]:
