@@ -217,8 +217,6 @@ def main(arguments: list[str] | None = None) -> None:
                 f"{where}{error.strerror}\n  do: make room or give access there, or use another "
                 "place"
             )
-        from rmwbench.cli.crash import told
-
         _fail(told(error))
 
 

@@ -10,6 +10,7 @@ from rmwbench.robot.twin.message import message_for
 from rmwbench.robot.twin.model import anonymous, make_twin
 from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
 from rmwbench.robot.twin.traffic import read_traffic
+from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
 from tests.support import robot_bag
 from tests.support.command import rmwbench
@@ -69,7 +70,7 @@ def graph(tmp_path):
 
 def suite_of(twin):
     text = suite_text(twin, SuiteStyle(name="twin", source="run.mcap"))
-    return parse(text, where="twin.yaml"), text
+    return parse(text, where="twin.yaml", choice=Choice(("native",))), text
 
 
 def test_a_twin_loads_with_every_topic_at_its_rate_and_size(traffic):

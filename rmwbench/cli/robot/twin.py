@@ -123,13 +123,15 @@ def _style(options: TwinOptions) -> "SuiteStyle":
 def _write(options: TwinOptions, made: "Twin") -> None:
     """The suite, which is read before it is written: a file of ours that does not load is a mistake
     of ours."""
+    from rmwbench.campaign.plan.default_arms import native_arms
     from rmwbench.robot.twin.suite_text import suite_text
+    from rmwbench.suite.file.candidate_list import Choice
     from rmwbench.suite.file.load import parse
     from rmwbench.whole_file import write_whole
     from rmwbench.words.numbers import counted
 
     text = suite_text(made, _style(options))
-    parse(text, where=str(options.out or "the twin"))
+    parse(text, where=str(options.out or "the twin"), choice=Choice(native_arms()))
     if options.out is None:
         if not options.check:
             print(text, end="")

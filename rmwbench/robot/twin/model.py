@@ -13,6 +13,7 @@ from rmwbench.robot.twin.offer import BEST_EFFORT, KEEP_ALL, RELIABLE, TRANSIENT
 from rmwbench.robot.twin.together import groups
 from rmwbench.robot.twin.traffic import TopicTraffic, Traffic
 from rmwbench.suite.timeline import DRAIN_MOST_S
+from rmwbench.suite.workload.arrival import MAX_RATE_HZ
 from rmwbench.suite.workload.message_type import MessageType
 from rmwbench.suite.workload.qos import DEFAULT_DEPTH, Qos, incompatibility
 
@@ -92,6 +93,7 @@ def make_twin(traffic: Traffic, graph: Sequence[GraphNode]) -> Twin:
             expected="a topic besides /rosout, /parameter_events and those of rosbag2",
             actual=", ".join(one.name for one in traffic.topics),
         )
+    _check_times(sent)
     topics = _topics([_offered_in_graph(one, graph) for one in sent])
     by_name = {one.traffic.name: one for one in topics}
     nodes, notes = _graph_nodes(graph, by_name) if graph else (_assumed_nodes(topics), [])
@@ -99,6 +101,16 @@ def make_twin(traffic: Traffic, graph: Sequence[GraphNode]) -> Twin:
     if left:
         notes.append(f"Left out, since every node has its own: {', '.join(sorted(left))}.")
     return Twin(topics=topics, nodes=tuple(nodes), traffic=traffic, notes=tuple(notes))
+
+
+def _check_times(sent: Iterable[TopicTraffic]) -> None:
+    for one in sent:
+        if one.arrivals.rate_hz > MAX_RATE_HZ:
+            raise UserError(
+                f"the times of {one.name} are not those of messages",
+                expected=f"at most {MAX_RATE_HZ} Hz",
+                actual=f"{one.arrivals.rate_hz:.3g} Hz",
+            )
 
 
 def _offered_in_graph(topic: TopicTraffic, graph: Iterable[GraphNode]) -> TopicTraffic:

@@ -22,17 +22,6 @@ from rmwbench.suite.workload.arrival import (
 from rmwbench.suite.workload.qos import DEFAULT_DEPTH, Qos
 from rmwbench.words.numbers import counted, percent, quantity, significant
 
-ARMS = (
-    "cyclonedds untouched",
-    "cyclonedds tuned",
-    "{candidate: fastdds untouched, publish_mode: default}",
-    "{candidate: fastdds tuned, publish_mode: default}",
-    "zenoh untouched",
-    "zenoh tuned",
-    "iceoryx2",
-    "ros2",
-)
-"""As `suites/robot.yaml`: every library in two profiles, and the RMWs of a sourced ROS 2."""
 WORKLOAD = "robot"
 WARMUP_S = 0.5
 STEADY_S, LONGEST_S = 10.0, 120.0
@@ -47,12 +36,13 @@ NOTABLE_SIZES = 1.1
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteStyle:
-    """What of a suite is not the twin's: its name, arms and blocks. `steady_s` None: as long as
-    its topics need. `limits`: with those that are proposed."""
+    """What of a suite is not the twin's: its name, arms and blocks. Without `arms` it compares the
+    RMWs that are sourced, or every middleware. `steady_s` None: as long as its topics need.
+    `limits`: with those that are proposed."""
 
     name: str
     source: str
-    arms: Sequence[str] = ARMS
+    arms: Sequence[str] = ()
     blocks: str = "{minimum: 5, maximum: 8}"
     steady_s: float | None = None
     limits: bool = True
@@ -78,9 +68,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         f"blocks: {style.blocks}",
         f"timeline: {{warmup_s: {WARMUP_S}, steady_s: {steady_s:g}, drain_s: 0.5}}",
         "",
-        "arms:",
-        *(f"  - {arm}" for arm in style.arms),
-        "",
+        *(["arms:", *(f"  - {arm}" for arm in style.arms), ""] if style.arms else ()),
         "workloads:",
         f"  - name: {WORKLOAD}",
         "    title: as recorded",
