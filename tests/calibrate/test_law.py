@@ -48,3 +48,10 @@ def test_every_law_of_the_grid_has_its_formula_and_every_arm_its_workload(quick)
             assert math.isfinite(law.quantile_ns(law.structured(arm.options["latency"]), 0.9))
         if "loss" in arm.options:
             assert 0 < law.loss_rate(law.structured(arm.options["loss"])) < 1
+
+
+def test_an_unknown_law_has_no_formula():
+    with pytest.raises(ValueError, match="gamma"):
+        law.quantile_ns({"kind": "gamma"}, 0.5)
+    with pytest.raises(ValueError, match="tidal"):
+        law.loss_rate({"kind": "tidal"})

@@ -97,3 +97,12 @@ def test_an_arms_own_floor_has_an_interval_that_holds_the_truth():
     assert recovery.aa_floor_of_pair([0.1], 5) is None and recovery.aa_floor_of_pair(
         [0.0, 0.0], 5
     ) == (0, 0, 0)
+
+
+def test_digits_are_forgiven_and_no_more():
+    assert recovery.equal("x", 1.0000049, 1.0).outcome == RECOVERED
+    assert recovery.equal("x", 1.0001, 1.0).outcome == FAILED
+    assert recovery.equal("x", math.inf, math.inf).outcome == RECOVERED
+    assert recovery.between("x", math.inf, math.inf, math.inf).outcome == RECOVERED
+    assert recovery.between("x", 5.0, 0.0, math.inf).outcome == RECOVERED
+    assert recovery.between("x", -1.0, 0.0, math.inf).outcome == FAILED

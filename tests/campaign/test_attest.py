@@ -289,3 +289,10 @@ def test_fewer_bytes_than_the_payloads_are_all_of_it_where_they_are_compressed()
     # Shared memory is not compressed: what no interface saw went there.
     shared = shares(observed(received(10), lo=100, segments=BOTH, made=made))
     assert shared == {("lo", "counted"): 0.1, ("shm", "inferred"): 0.9}
+
+
+def test_nodes_of_one_process_need_no_path():
+    found = observed(received(5), made=cell(processes="one"))
+    found.sampling.collected = {"robot": found.sampling.collected["listener"]}
+    assert attestations(found)[-1]["path"] == "process"
+    assert contradiction("process", attestations(found)) is None

@@ -236,3 +236,10 @@ def test_copying_is_measured_where_it_matters_only():
     assert here.copying is None
     here.beyond(at(load("galactic-2020/pubsub"), "Array8m"))
     assert 0 < here.copying < 1e12
+
+
+def test_an_arm_that_the_short_version_has_not_is_cut_from_the_whole(planner):
+    made = planner("short: {arms: [a], timeline: {steady_s: 0.7}}")
+    request, found = within(made, 20, arms=("b",))
+    assert (request.shortened, found.version) == (False, "whole")
+    assert len(request.comparisons) == 2

@@ -5,11 +5,14 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.campaign.trial.outcome import Failure, TrialOutcome
+from rmwbench.campaign.trial.spoilt import keeps_spoilt
 from rmwbench.campaign.trial.trial_life import judged
 from rmwbench.campaign.trial.void import is_machines_fault, kept, void_reasons
 from rmwbench.codes import Code, FailedBy, Reason
+from rmwbench.errors import UserError
 from rmwbench.lab.machine import STEAL_VOID_FRACTION, voids
 from tests.campaign.cells import outcome
+from tests.campaign.test_attest import received
 
 
 def steal(value: float) -> list[dict]:
@@ -131,3 +134,20 @@ def test_what_was_granted_is_held_against_what_was_asked(endpoint, change, compl
     reasons = void_reasons(found, [])
     assert bool(reasons) == (complaint is not None)
     assert complaint is None or (complaint in reasons[0].text and reasons[0].code is Code.GRANTED)
+
+
+def test_every_reason_is_told(monkeypatch):
+    monkeypatch.delenv("RMWBENCH_SPOILT")
+    found = outcome()
+    found.times.started_late_ns, found.probes = 1_000_000, steal(0.2)
+    found.sections = [received(3)]
+    found.sections[0].__dict__["claimed"] = 2000
+    reasons = void_reasons(found, [])
+    assert [reason.code for reason in reasons] == [Code.RECORDS, Code.START_LATE, Code.STEAL]
+    assert not is_machines_fault(reasons)
+
+
+def test_a_word_that_says_nothing_of_spoilt_trials_is_refused(monkeypatch):
+    monkeypatch.setenv("RMWBENCH_SPOILT", "kept")
+    with pytest.raises(UserError, match=r"expected: keep, or nothing"):
+        keeps_spoilt()

@@ -291,3 +291,14 @@ def test_an_arm_of_the_suites_own_that_is_in_a_set_comes_and_goes_with_it():
     assert arms(text) == ["floor", "fastdds udp", "iceoryx2"]
     error = failure(with_arms("cyclonedds", own.replace("network", "netwrk")))
     assert error.where == "mine.yaml:5" and "unknown set `netwrk`" in error.what
+
+
+def test_a_candidate_that_is_another_arm_of_the_same_name_is_refused():
+    text = with_arms("{name: zenoh, middleware: zenoh, profile: tuned}")
+    error = failure(text, added=("zenoh",))
+    assert error.where == "--with" and "already" in error.what
+    assert "tuned" in (error.actual or "")
+
+
+def test_a_file_that_is_not_there_is_said(tmp_path):
+    assert "cannot read" in failure(SUITE, candidates=(str(tmp_path / "none.yaml"),)).what

@@ -217,3 +217,17 @@ def test_every_key_of_a_workload_is_a_factor_unless_it_is_said_not_to_be():
         *Workload.model_fields,
         "ros_variables",
     }
+
+
+def test_a_rate_factor_keeps_the_kind_of_arrival():
+    found = cells(
+        suite(
+            ("rate_hz: 1000", "arrival: {kind: poisson, rate_hz: 1000}"),
+            more="factors: {rate_hz: [100, 200]}\n",
+        )
+    )
+    assert [asked(c, "talker")[1]["arrival"]["rate_hz"] for c in found if c.arm.name == "a"] == [
+        100,
+        200,
+    ]
+    assert {asked(c, "talker")[1]["arrival"]["kind"] for c in found} == {"poisson"}

@@ -472,3 +472,39 @@ def tables(text: str) -> list[list[str]]:
         elif found[-1]:
             found.append([])
     return [table for table in found if table]
+
+
+def test_the_way_down_has_no_nic_and_a_bottleneck_does_not_move():
+    links = "networks:\n  thin:\n    links: {robot: {down: {rate_mbps: 5, bottleneck: nic}}}"
+    assert "does not pass its own device" in refused(f"{TWO}\n    network: thin", links).what
+    found = in_network("changes: [{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic}}]")
+    assert "cannot move within a trial" in found.what and found.where == "net.yaml:14"
+
+
+def test_a_level_that_does_not_fit_is_told_at_the_level():
+    more = "networks: {n: {media: {m: {rate_mbps: 9}}, links: {all: {both: {medium: m}}}}}\n"
+    more += "factors:\n  network.rate_mbps:\n    - 5"
+    error = refused(f"{TWO}\n    network: n", more)
+    assert "no `rate_mbps` of its own" in error.what and error.where == "net.yaml:14"
+
+
+def test_a_link_that_becomes_fast_delivers_in_batches_too():
+    becomes = "{at_s: 0.2, host: robot, up: {rate_mbps: 1000}}"
+    assert network(f"{{changes: [{becomes}]}}")["quantum_ns"] == 100_000
+
+
+def test_a_device_of_a_host_knows_no_priority():
+    nic = "links: {all: {both: {rate_mbps: 5, bottleneck: nic}}}"
+    text = f"networks:\n  thin:\n    {nic}\n    priority: [{{dscp: 46}}]"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert "knows no `priority`" in found.what and found.where == "net.yaml:14"
+    path = text.replace("bottleneck: nic", "bottleneck: path")
+    assert made(f"{TWO}\n    network: thin", path)
+
+
+def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
+    first = "{robot: {up: {rate_mbps: 20, bottleneck: nic}}}"
+    change = "{at_s: 1, host: robot, up: {rate_mbps: 5, bottleneck: nic, queue_ms: 50}}"
+    text = f"networks:\n  thin:\n    links: {first}\n    changes: [{change}]"
+    found = refused(f"{TWO}\n    network: thin", text)
+    assert "cannot count something else" in found.what and found.actual == "bytes"

@@ -183,3 +183,18 @@ def test_a_disk_that_filled_up_since_the_plan_fails_the_trial_before_it_writes(
     with pytest.raises(RecorderBroken, match=r"MiB free, and its bag may take 1\d+ MiB"):
         recording._make_directory(order)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_memory_without_room_for_the_bag_is_refused(monkeypatch):
+    made = planned("{place: tmpfs}")
+    room = 4 * bag_bytes(made.cells[0])
+    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room - 8)
+    with pytest.raises(UserError, match="does not fit into memory"):
+        preflight.check_memory(made)
+    monkeypatch.setattr(plan, "available_memory_bytes", lambda: room)
+    plan.check_memory(made)
+
+
+def test_a_process_of_the_workload_has_another_name_than_rosbag2s():
+    with pytest.raises(UserError, match="a process of the workload is called `recorder`"):
+        cells(suite(cameras=CAMERAS.replace("name: eyes", "name: recorder")))

@@ -9,7 +9,7 @@ from rmwbench.beside.recorder import bag
 from rmwbench.beside.recorder.account import Recording
 from rmwbench.beside.recorder.bag import Kept, Metadata, identity
 from rmwbench.beside.recorder.log import parse
-from rmwbench.beside.recorder.process import variables
+from rmwbench.beside.recorder.process import variables, version_of
 from tests.support import made_bag
 from tests.support.made_bag import NONCE, PROBE, WARMUP, message
 
@@ -147,3 +147,21 @@ def test_the_recorder_gets_the_variables_that_a_worker_beside_it_says_it_set():
         "RMW_IMPLEMENTATION": "rmw_fastrtps_cpp",
         "FASTRTPS_DEFAULT_PROFILES_FILE": "/tmp/a.xml",
     }
+
+
+def test_a_version_is_read_from_the_package_and_absent_without_one(tmp_path):
+    (tmp_path / "share" / "p").mkdir(parents=True)
+    (tmp_path / "share" / "p" / "package.xml").write_text(
+        '<package><version compatibility="0.1">0.26.10</version>'
+    )
+    assert version_of(tmp_path, "p") == (0, 26, 10)
+    assert version_of(tmp_path, "q") == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "a: [", "rosbag2_bagfile_information: 3", "rosbag2_bagfile_information: {files: []}"],
+)
+def test_metadata_of_another_kind_is_none(tmp_path, text):
+    (tmp_path / "metadata.yaml").write_text(text)
+    assert bag.metadata(tmp_path, cached=True) is None
