@@ -192,11 +192,6 @@ def test_the_sockets_tell_tcp_from_udp():
     assert (only["path"], only["label"], only["fraction"]) == ("udp", "counted", 1.0)
 
 
-def test_tcp_whose_sockets_were_closed_is_still_tcp_where_no_datagram_was_sent():
-    (row,) = attestations(sampled(observed(received(10)), lo=1500, segments=20))
-    assert (row["path"], row["bytes"]) == ("tcp", 1500)
-
-
 def test_what_a_kernel_says_over_an_interface_that_comes_up_is_no_path_of_messages():
     # Reports of group membership: no socket of the trial sent them.
     tcp = sampled(observed(received(10)), lo=1500, eth0=360, segments=20)

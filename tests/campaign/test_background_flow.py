@@ -6,7 +6,7 @@ from rmwbench.campaign.record import sampled
 from rmwbench.campaign.record.tables import trial_tables
 from rmwbench.campaign.trial.attest.counted import window
 from rmwbench.lab.sampling.background import LoadFlow
-from tests.campaign.cells import cell_of_two_hosts, outcome
+from tests.campaign.cells import outcome
 
 DATAGRAM = 1428
 
@@ -85,20 +85,6 @@ def test_without_a_sampler_it_is_taken_out_of_what_a_worker_counted():
     found.sampling.collected = {"talker": {"usage": usage}}
     rows = trial_tables(found, "done", None, [])["counters"].to_pylist()
     assert counted(rows, "local", "interface.lo.tx_bytes") == 360_000
-
-
-def test_each_host_has_its_own_load_taken_out():
-    found = outcome(cell_of_two_hosts())
-    found.sampling.sampled = snapshots(360_000, 1000, ours=500)
-    found.sampling.sampled_at = {
-        "robot": found.sampling.sampled,
-        "base": snapshots(90_000, 250, ours=250),
-    }
-    other = LoadFlow(((900, 10), (8_900, 260)), DATAGRAM)
-    found.network.background = {"robot": FLOW, "base": other}
-    rows = list(sampled.counters(found))
-    assert counted(rows, "robot", "interface.lo.tx_bytes") == 360_000
-    assert counted(rows, "base", "interface.lo.tx_bytes") == 90_000
 
 
 def test_on_the_shared_host_the_wire_is_the_loopback_and_the_rest_has_a_reason():

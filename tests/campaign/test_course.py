@@ -104,14 +104,6 @@ class Walk:
         return {key for key, found in sessions.items() if len(found) > 1}
 
 
-def test_a_fixed_design_that_time_ended_is_judged_at_its_own_end_once_it_is_resumed():
-    walk = Walk(plan("{planned: 3, minimum: 2}"))
-    for _ in range(12):
-        walk.trial()
-    walk.journal.append({**LOOK, "blocks": 2, "ended": True, "stop": "time"})
-    assert walk.again().to_the_end() == [*range(13, 19), "look 3"]
-
-
 def test_looks_come_between_blocks_and_the_last_one_at_the_end():
     walk = Walk(plan())
     assert walk.plan.looks == (5, 8, 12)
@@ -220,17 +212,6 @@ def test_what_waits_for_the_end_runs_block_by_block_and_one_that_has_no_time_cos
     assert left.late and len(left.rest) + len(left.later) == 6
 
 
-def test_the_last_look_waits_for_what_was_put_off_and_the_others_do_not():
-    walk = Walk(plan())
-    walk.void()
-    walk.void()
-    seen = walk.to_the_end()
-    assert [one for one in seen if isinstance(one, str)] == ["look 5", "look 8", "look 12"]
-    assert seen.index("look 5") == 27 and seen[-1] == "look 12"
-    # its first had run, the others never
-    assert [number > 72 for number in seen[-4:-1]] == [True, False, False]
-
-
 def test_a_comparison_needs_its_block_once_it_cannot_lose_another():
     walk = Walk(plan("{minimum: 5, maximum: 6}"))
     first = walk.course.next
@@ -290,24 +271,6 @@ def test_a_repeat_at_the_end_of_a_block_comes_before_the_look():
     for _ in range(3):
         walk.trial()
     assert walk.course.look_due
-
-
-def test_a_campaign_killed_before_the_repeat_resumes_with_it():
-    walk = Walk(plan())
-    walk.trial()
-    walk.void()
-    course = walk.again().course
-    assert [(t.cell, t.repeats) for t in list(course.rest)[:3]] == [
-        (t.cell, repeats) for t, repeats in zip(walk.plan.trials, (1, 2, None), strict=False)
-    ]
-    resumed = walk.again()
-    resumed.trial()
-    resumed.void()
-    twice = resumed.again()
-    assert twice.course.next.trial == 4  # spoilt twice, it waits for the end
-    assert twice.course.later[0].repeats == resumed.journal[-2]["trial"]
-    numbers = [trial.trial for trial in twice.course.later]
-    assert twice.to_the_end()[-4:-1] == numbers and twice.again().course.finished
 
 
 @pytest.mark.parametrize("stopped_after", range(0, 14))

@@ -57,15 +57,6 @@ def test_the_ends_of_every_factor_come_first_then_the_middle():
     assert held(loaded, 5) == corners | {key(256, 100)}
 
 
-def test_a_comparison_that_does_not_fit_is_passed_over():
-    loaded = suite()
-    groups = comparisons(cells(loaded))
-    costs = dict.fromkeys(groups, 1.0) | {key(1024, 300): 10.0}
-    found = cut.kept(loaded, groups, costs, 3.0)
-    assert key(1024, 300) not in found
-    assert len(found) == 3
-
-
 def test_a_comparison_comes_with_what_it_is_held_against():
     loaded = load("degraded/collateral")
     groups = comparisons(cells(loaded))
@@ -139,20 +130,6 @@ def test_only_the_levels_that_were_asked_for_are_planned(planner):
         assert "rate_hz=300" in raised.value.expected
 
 
-def test_a_level_that_was_asked_for_is_in_the_short_version_too(planner):
-    made, request = planner(more=SHORT)
-    asked = replace(request, shortened=True, at=("message=Bytes(128)",))
-    suite, found = made.chosen(asked)
-    assert {cell.factors["message"] for cell in found} == {"Bytes(128)"}
-    assert suite.timeline.steady_s == 0.7
-    # of a factor that is not named, the short version's levels
-    suite, found = made.chosen(replace(asked, at=("rate_hz=30",)))
-    assert {cell.factors["message"] for cell in found} == {"Bytes(64)", "Bytes(1024)"}
-    # and it stands in for the whole suite within a budget
-    for level in ("message=Bytes(64)", "message=Bytes(128)"):
-        assert made._shortened(replace(request, at=(level,))).shortened
-
-
 def test_without_a_short_version_comparisons_are_left_out(planner):
     made = planner()
     request, found = within(made, 40)
@@ -215,19 +192,6 @@ def test_eight_megabytes_a_thousand_times_a_second_are_beyond_a_small_machine():
     assert SMALL.beyond(at(loaded, "Array8m", "robot")) is None
     assert SMALL.beyond(at(loaded, "Array2m")) is None
     assert replace(SMALL, copying=40e9).beyond(large) is None
-
-
-def test_many_readers_are_beyond_all_processors_together():
-    loaded = load("fastdds-2021/interprocess")
-    cell = next(
-        c
-        for c in cells(loaded)
-        if c.factors == {**c.factors, "message": "Array2m", "rate_hz": 1000, "subscribers": 10}
-    )
-    payload = cell.endpoints[0].type.payload_bytes
-    found = SMALL.beyond(cell)
-    assert found.asked == pytest.approx(12_000 * payload, rel=1e-3)
-    assert found.carried == 18e9
 
 
 def test_copying_is_measured_where_it_matters_only():

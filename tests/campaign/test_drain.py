@@ -1,7 +1,6 @@
 """How long readers wait for what is on its way."""
 
 import numpy as np
-import pytest
 
 from rmwbench.campaign.trial.window import _longest_latency_ns
 from rmwbench.lab.process import records
@@ -9,7 +8,6 @@ from rmwbench.lab.process.records import RECEIVED, RecordSection
 from tests.campaign.cells import outcome
 
 MS, UPTIME = 1_000_000, 10**15
-FOREIGN = 16
 
 
 def longest(monkeypatch, *rows, events=()):
@@ -23,25 +21,6 @@ def longest(monkeypatch, *rows, events=()):
     made = outcome()
     made.events = [{"event": e, "endpoint": 2, "time_ns": t, "process": "p"} for e, t in events]
     return _longest_latency_ns(made, {"p": 3})
-
-
-OWN = [(UPTIME, 2 * MS, 0), (UPTIME + 9 * MS, 5 * MS, 0)]
-
-
-@pytest.mark.parametrize(
-    ("rows", "expected"),
-    [
-        (OWN, 5 * MS),
-        ([*OWN, (0, UPTIME, FOREIGN)], 5 * MS),
-        ([(0, UPTIME, FOREIGN)], 0),
-        ([], 0),
-    ],
-    ids=["own", "own and foreign", "foreign alone", "nothing"],
-)
-def test_a_message_of_another_trial_says_nothing_of_how_slow_a_stream_is(
-    rows, expected, monkeypatch
-):
-    assert longest(monkeypatch, *rows) == expected
 
 
 def test_how_old_the_history_of_a_late_reader_was_is_no_latency(monkeypatch):

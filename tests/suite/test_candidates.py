@@ -10,7 +10,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
 from rmwbench.suite.file.load import added, parse, plain
-from rmwbench.suite.file.places import find, read, shipped_suites
+from rmwbench.suite.file.places import find, read
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.side import INSTALLED, bare
 
@@ -50,10 +50,6 @@ def failure(text: str, **choice: tuple[str, ...]) -> UserError:
     return caught.value
 
 
-def arms_of(suite: str) -> list[str]:
-    return [arm["name"] for arm in listed(suite)]
-
-
 def listed(suite: str) -> list[dict[str, Any]]:
     """Arms of a shipped one; only those of the file are read, which takes a tenth of the time."""
     text = read(find(suite))
@@ -72,41 +68,6 @@ def test_every_shipped_candidate_is_an_arm_of_a_known_middleware():
     suite = parse(with_arms(*(f"'{name}'" for name in known.known)), where="mine.yaml")
     assert [arm.name for arm in suite.arms] == list(known.known)
     assert all(known.of_set(name) for name in known.sets)
-
-
-def test_one_line_adds_an_rmw_to_every_suite_that_names_its_sets(tmp_path, monkeypatch):
-    line = (
-        "{name: rclcpp/novel, in: [ros2, tsc, dds], middleware: rclcpp/rmw_novel, wait: "
-        "callback, optional: true}"
-    )
-    own = tmp_path / "mine.yaml"
-    own.write_text(f"candidates:\n  - {line}\n")
-
-    monkeypatch.setenv("RMWBENCH_CANDIDATES", str(own))
-    without = [
-        name for name in shipped_suites() if not any("novel" in arm for arm in arms_of(name))
-    ]
-    assert without == WITHOUT_EVERY_RMW
-
-
-WITHOUT_EVERY_RMW = [
-    # what Fast DDS alone has
-    *(
-        "features/discovery-server",
-        "features/flow-control",
-        "features/publish-mode",
-        "features/statistics",
-    ),
-    # pools of shared memory, of the middlewares that have them
-    "gscam-2025/pools",
-    # five minutes for a newcomer, without a ROS 2
-    "quick",
-    # within a process no RMW is passed
-    "rclcpp-intraprocess-2019",
-    "selftest",
-    # what Zenoh's own settings do on a slow link
-    "zenoh-wireless-2026/netem",
-]
 
 
 def test_a_suite_names_candidates_and_sets():
@@ -180,18 +141,6 @@ def test_the_command_line_adds_and_leaves_out():
 def test_a_campaign_keeps_the_names_of_what_the_command_line_added():
     assert added(SUITE, where="mine.yaml", choice=Choice(added=("network",))) == ("cyclonedds",)
     assert added(SUITE, where="mine.yaml") == ()
-
-
-def test_what_the_suite_says_of_an_arm_goes_with_it():
-    text = parse(SUITE, where="mine.yaml", choice=Choice(without=("zenoh",)))
-    assert text.arms[1].against is None and text.exclude == ()
-    short = parse(
-        SUITE,
-        where="mine.yaml",
-        choice=Choice(without=("zenoh",), added=("iceoryx2",)),
-        shortened=True,
-    )
-    assert [arm.name for arm in short.arms] == ["fastdds", "iceoryx2"]
 
 
 @pytest.mark.parametrize(

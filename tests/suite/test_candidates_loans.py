@@ -1,13 +1,13 @@
 """Where one middleware of a comparison publishes by loan, all that lend do: else it is the fastest
 because it alone is spared a copy. Whether one lends, its worker says."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from rmwbench.lab.middleware import find_workers
-from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
+from rmwbench.suite.file.candidates_file import known_candidates
 from rmwbench.suite.file.places import shipped_suites
 from tests.suite.test_candidates import listed
 
@@ -72,28 +72,6 @@ def test_in_a_suite_with_a_loan_all_that_lend_have_one():
             if arm["middleware"] not in lent and not arm.get("optional")
         }
         assert lending(rest) == [], suite
-
-
-FILE = """\
-sets:
-  mine: {{what: what I compare{told}}}
-candidates:
-  - {{name: a, in: [mine], middleware: zenoh, profile: shm, loan: true}}
-  - {{name: b, in: [mine], middleware: iceoryx2}}
-"""
-
-
-@pytest.mark.parametrize(
-    ("told", "without"),
-    [("", ["iceoryx2"]), (", no_loan: {iceoryx2: it is not what I ask}", [])],
-)
-def test_who_has_no_loan_in_a_set_with_one_says_why(tmp_path, told, without):
-    path = tmp_path / "mine.yaml"
-    path.write_text(FILE.format(told=told))
-    found = candidates_of(path)
-    assert found.sets == {"mine": "what I compare"} and found.without_loan("mine") == without
-    reasons: Mapping[str, str] = found.no_loan["mine"]
-    assert bool(reasons) == (not without)
 
 
 def test_a_set_in_which_nobody_publishes_by_loan_asks_for_none():

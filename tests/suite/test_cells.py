@@ -1,7 +1,5 @@
 """From files to cells: topology, numbering, counts, capacities, factors."""
 
-import json
-
 import pytest
 
 from rmwbench.suite import factors
@@ -64,13 +62,6 @@ def test_each_flow_has_a_phase_of_its_own_that_changes_from_trial_to_trial():
     )
 
 
-def test_fan_out_matches_every_listener():
-    cell = only_cell(("rate_hz: 1000", "rate_hz: 1000\n    subscribers: 3"))
-    assert len(cell.processes) == 4
-    assert asked(cell, "talker")[1]["matches"] == 3
-    assert cell.pairs == {2: (1,), 3: (1,), 4: (1,)}
-
-
 def test_a_chain_relays_from_endpoint_to_endpoint():
     cell = only_cell(("rate_hz: 1000", "rate_hz: 1000\n    relays: 2\n    processes: one"))
     assert [(p.name, p.nodes) for p in cell.processes] == [
@@ -89,19 +80,6 @@ def test_a_chain_relays_from_endpoint_to_endpoint():
     assert endpoints[4]["arrival"] == {"kind": "relay", "from": 5}
     assert {endpoint["type"]["name"] for endpoint in endpoints.values()} == {"Bytes(320)"}
     assert len({endpoint.sent or endpoint.received for endpoint in cell.endpoints}) == 1
-
-
-def test_two_writers_add_up_at_their_reader():
-    cell = only_cell(
-        nodes(
-            "{name: x, publishers: [{topic: t}]}",
-            "{name: y, publishers: [{topic: t, rate_hz: 500}]}",
-            "{name: z, subscriptions: [{topic: t}]}",
-        )
-    )
-    assert [e.steady_messages for e in cell.endpoints] == [1000, 500, 1500]
-    assert cell.pairs == {3: (1, 2)}
-    assert cell.endpoints[2].capacity == (1500 + 750) * 1.5 + 256  # warm-up of 0.5 s included
 
 
 def test_sections_cover_the_endpoints_of_the_process_alone():
@@ -135,15 +113,6 @@ def test_arm_settings_reach_their_endpoints():
     talker, listener = asked(cell, "talker")[1], asked(cell, "listener")[2]
     assert (talker["loan"], talker["publish_mode"], listener["wait"]) == (True, "async", "poll")
     assert listener["take"] == "raw" and "take" not in talker
-
-
-def test_definitions_are_json_and_complete():
-    cell = only_cell(more="factors: {touch: [none, all]}\n")
-    document = json.loads(json.dumps(cell.definition()))
-    assert document["factors"] == {"touch": "none"}
-    assert {e["endpoint"] for e in document["endpoints"]} == {1, 2}
-    created = asked(cell, "talker")[1]
-    assert created.items() <= document["endpoints"][0].items()
 
 
 def test_factors_are_crossed_in_full_and_numbered():

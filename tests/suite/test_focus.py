@@ -5,7 +5,6 @@ import pytest
 
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
-from rmwbench.suite.fault import Fault
 from rmwbench.suite.file.load import parse
 
 SUITE = """\
@@ -28,13 +27,6 @@ def suite(more):
     return parse(SUITE.format(more=more), where="s.yaml")
 
 
-def test_the_focus_and_its_base_are_in_the_definition():
-    alone, beside = cells(suite("focus: [control]\n    against: alone"))
-    workload = beside.definition()["workload"]
-    assert (workload["focus"], workload["against"]) == (["control"], "alone")
-    assert not {"focus", "against"} & alone.definition()["workload"].keys()
-
-
 def test_the_focus_may_be_a_reader_and_an_error_says_who_there_are():
     more = SUITE.replace("rate_hz: 1}", "rate_hz: 100}").format(more="focus: [y]")
     _, beside = cells(parse(more, where="s.yaml"))
@@ -42,13 +34,6 @@ def test_the_focus_may_be_a_reader_and_an_error_says_who_there_are():
     with pytest.raises(UserError) as caught:
         suite("focus: [x]")
     assert caught.value.expected == "one of control, image, y"
-
-
-def test_the_focus_alone_needs_messages_enough():
-    _, beside = cells(suite("focus: [control]"))
-    assert beside.steady_messages == 200  # and not the two images, which would allow no median
-    with pytest.raises((Fault, UserError), match="too few messages"):
-        cells(suite(""))
 
 
 @pytest.mark.parametrize(

@@ -38,17 +38,6 @@ def test_the_format_is_that_of_type_and_rate():
     assert found.frame_bytes == end.type.payload_bytes == 2764800
 
 
-def test_of_a_mixed_graph_the_workloads_source_is_for_its_images_alone():
-    robot = """rate_hz: 30, frames: gstreamer, nodes: [
-      {name: talker, publishers: [
-        {topic: image, message: Image1080p},
-        {topic: imu, message: Bytes(320)},
-        {topic: depth, message: Image(640x480), frames: synthetic}]},
-      {name: listener, subscriptions: [{topic: image}, {topic: imu}, {topic: depth}]}]"""
-    (cell,) = suite_text.cells_of(robot)
-    assert [e.frames for e in cell.endpoints if e.kind == "publisher"] == ["gstreamer", None, None]
-
-
 @pytest.mark.parametrize(
     ("asked", "told"),
     [

@@ -42,13 +42,6 @@ def test_a_late_joiner_is_not_part_of_the_barrier():
     assert (early.steady_messages, late.steady_messages, cell.steady_messages) == (100, 60, 100)
 
 
-def test_a_late_process_opens_early_where_another_node_of_it_is_there():
-    late = "{name: c, process: p, subscriptions: [{topic: x}], joins_s: 0.4}"
-    cell = only_cell(nodes("{name: a, process: p, publishers: [{topic: x}]}", late))
-    assert [p.opens_s for p in cell.processes] == [None]
-    assert [node["name"] for node in cell.create_command("p")] == ["a"]
-
-
 def test_a_late_talkers_schedule_begins_when_it_joins():
     cell = only_cell(
         nodes(TALKER, LISTENER, "{name: c, publishers: [{topic: x}], joins_s: 0.4, leaves_s: 0.9}")
@@ -129,23 +122,6 @@ def test_a_process_that_holds_several_nodes_dies_as_a_whole():
         nodes(TALKER, LISTENER, both, other.replace(", killed_s: 0.3", "")),
     )
     assert "process `p` is killed as a whole" in found.what and found.where == "f.yaml:17"
-
-
-def test_who_joins_together_is_there_for_each_other():
-    late = [
-        "{name: c, publishers: [{topic: x}], joins_s: 0.3}",
-        "{name: d, subscriptions: [{topic: x}], joins_s: 0.3}",
-    ]
-    cell = only_cell(nodes(*late))
-    assert [e.present for e in cell.endpoints] == [(2,), (1,)] and cell.pairs == {}
-
-
-def test_a_definition_says_when_who_is_there_and_nothing_of_ordinary_nodes():
-    cell = only_cell(
-        nodes(TALKER, LISTENER, "{name: c, subscriptions: [{topic: x}], joins_s: 0.4}")
-    )
-    first, _, last = cell.definition()["endpoints"]
-    assert "joins_s" not in first and (last["joins_s"], last["leaves_s"]) == (0.4, None)
 
 
 def test_a_graph_deals_topics_and_processes_out_in_turn():

@@ -84,16 +84,3 @@ def test_alignment_counts_from_behind_the_encapsulation():
 def test_a_payload_below_the_header_is_refused(name):
     with pytest.raises(Fault, match="identity"):
         message_type(name)
-
-
-def test_an_unknown_type_suggests_the_nearest():
-    with pytest.raises(Fault) as caught:
-        message_type("PointClud512k")
-    assert "PointCloud512k" in caught.value.fix
-
-
-def test_wire_form_is_hexadecimal():
-    wire = message_type("Array1k").wire()
-    assert bytes.fromhex(wire["cdr_prefix_hex"]) == b"\0\1\0\0"
-    assert wire["payload_bytes"] == 1024
-    assert wire["ros_type"] == "rmwbench_msgs/msg/Array1k"

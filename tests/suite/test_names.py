@@ -7,8 +7,6 @@ from rmwbench.suite.file import places
 from rmwbench.suite.file.places import (
     find,
     shipped_suites,
-    source_directory,
-    sources_with,
     suite_file,
 )
 
@@ -37,11 +35,3 @@ def test_a_published_suite_is_called_by_its_source_and_its_own_name(shipped):
     assert find("old-2020/wifi") == shipped / "published/old-2020/wifi.yaml"
     with pytest.raises(UserError, match="no suite"):
         find("published/old-2020/wifi")
-
-
-def test_a_source_is_found_in_either_place(shipped):
-    (shipped / "new-2030").mkdir()
-    (shipped / "new-2030/claims.yaml").write_text("")
-    assert sources_with("claims.yaml") == ["new-2030", "old-2020"]
-    assert source_directory("old-2020") == shipped / "published/old-2020"
-    assert source_directory("new-2030") == shipped / "new-2030"

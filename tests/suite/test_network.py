@@ -45,15 +45,6 @@ def network(text: str, workload=f"{TWO}\n    network: thin") -> dict:
     return cell.definition()["network"]
 
 
-def test_one_host_has_no_network_and_its_cell_says_nothing_of_one():
-    (cell,) = made("subscribers: 1")
-    assert (
-        cell.links is None
-        and "network" not in cell.definition()
-        and "daemons_host" not in cell.definition()
-    )
-
-
 def test_several_hosts_without_a_word_have_links_that_do_nothing():
     (cell,) = made()
     found = cell.definition()["network"]
@@ -102,26 +93,6 @@ def test_fast_links_deliver_in_batches(rate, quantum):
 
 
 # --- hosts ---
-
-
-def hosts_of(workload: str) -> list[str]:
-    (cell,) = made(workload)
-    return [node.host for node in cell.workload.written_out]
-
-
-@pytest.mark.parametrize(
-    ("shape", "places"),
-    [
-        ("hosts: [a, b]", ["a", "b"]),
-        ("subscribers: 3\n    hosts: [a, b, c]", ["a", "b", "c", "b"]),
-        ("relays: 2\n    hosts: [a, b]", ["a", "b", "a", "b"]),
-        ("graph: {nodes: 3}\n    hosts: [a, b]", ["a", "b", "a"]),
-        ("graph: {nodes: 4, processes: 2}\n    hosts: [a, b]", ["a", "b", "a", "b"]),
-        ("hosts: [only]", ["only", "only"]),
-    ],
-)
-def test_a_shorthand_is_dealt_out_to_hosts(shape, places):
-    assert hosts_of(shape) == places
 
 
 # --- what is refused ---
@@ -399,13 +370,6 @@ def test_a_factor_of_a_network_that_is_not_there_changes_nothing_and_is_refused(
 def test_the_mean_loss_of_bursts_lies_between_that_of_its_states(p, r, good, bad):
     law = GilbertElliott(kind="gilbert_elliott", p=p, r=r, good=good, bad=bad)
     assert good - 1e-9 <= law.mean <= bad + 1e-9 and 0 <= law.correlation <= 1
-
-
-@given(st.floats(0.001, 1e4), st.floats(0, 1e4))
-def test_units_lose_nothing(rate, delay):
-    wire = Spec(rate_mbps=rate, delay_ms=delay).wire()
-    assert wire["rate_bps"] == pytest.approx(rate * 1e6, abs=1)
-    assert wire.get("delay_ns", 0) == pytest.approx(delay * 1e6, abs=1)
 
 
 # --- traces ---

@@ -3,10 +3,7 @@ for them."""
 
 import pytest
 
-from rmwbench.suite.file.load import parse
-from rmwbench.suite.limits import Limits
-
-from .suite_text import edited, error, suite
+from .suite_text import error, suite
 
 DECLARED = """\
 outcomes:
@@ -95,10 +92,3 @@ def test_a_mistake_has_its_line(more, line, words):
     caught = error(more=more.replace("TOPIC", TOPIC))
     assert caught.where == f"f.yaml:{line}"
     assert words in str(caught)
-
-
-def test_a_short_version_may_have_limits_that_its_trials_can_tell():
-    text = edited(more=DECLARED + "short:\n  outcomes: {acceptable: {undelivered: 0.05}}\n")
-    short = parse(text, where="f.yaml", shortened=True)
-    assert short.outcomes == Limits(acceptable={"undelivered": 0.05})
-    assert parse(text, where="f.yaml").outcomes.acceptable["undelivered"] == 0.01

@@ -59,16 +59,6 @@ def test_modes_of_all_pairs_stand_behind_a_sides_own():
     assert sides["listener"].modes == {"threads": 2, "batching": True}
 
 
-def test_a_pair_is_optional_where_one_of_its_sides_is():
-    loaded = suite(with_arm("{pairs: [floor, {middleware: zenoh, optional: true}]}"))
-    assert {arm.name: arm.optional for arm in loaded.arms[1:]} == {
-        "floor → floor": False, "floor → zenoh": True, "zenoh → floor": True, "zenoh → zenoh": True,
-    }  # fmt: skip
-    assert all(
-        arm.optional for arm in suite(with_arm("{pairs: [floor, zenoh], optional: true}")).arms[1:]
-    )
-
-
 def test_the_second_of_a_pair_serves():
     calls = "clients: 2\n    request: Bytes(64)\n    reply: Bytes(64)\n    rate_hz: 100"
     loaded = suite(
@@ -79,16 +69,6 @@ def test_the_second_of_a_pair_serves():
     assert {name: side.middleware for name, side in sides.items()} == {
         "service": "fastdds", "client_1": "cyclonedds", "client_2": "cyclonedds",
     }  # fmt: skip
-
-
-def test_names_of_an_installed_ros_are_known_whatever_it_brings():
-    loaded = suite(
-        with_arm("{pairs: [rclcpp/rmw_zenoh_cpp, rclpy/rmw_fastrtps_cpp, cyclonedds-0.10]}")
-    )
-    assert len(loaded.arms) == 10
-    assert error(with_arm("{name: b, middleware: rclccp/rmw_zenoh_cpp}")).what.startswith(
-        "unknown middleware"
-    )
 
 
 @pytest.mark.parametrize(

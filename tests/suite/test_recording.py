@@ -20,7 +20,6 @@ CACHE = (
     "[WARN] [8.0] [rosbag2_cpp]: Cache buffers lost messages per topic: \n"
     "\t/image_2: 4\n\t/image_1: 17\nTotal lost: 21\n"
 )
-TRANSPORT = "[WARN] [9.1] [rmwbench_recorder]: Number of messages lost on the transport layer: 5\n"
 
 
 def test_a_message_says_whose_it_is_wherever_its_header_lies():
@@ -74,13 +73,6 @@ def test_metadata_says_what_was_handed_on_and_what_had_reached_rosbag2(tmp_path)
     assert bag.metadata(tmp_path, cached=False) == Metadata({"/image_1": 90}, None), (
         "it counts twice without a cache"
     )
-
-
-def test_rosbag2_says_what_its_cache_and_its_rmw_lost():
-    found = parse(SUBSCRIBED + CACHE + STOPPED + TRANSPORT, JAZZY)
-    assert found.subscribed == {"/image_1"}
-    assert found.cache_lost == {"/image_1": 17, "/image_2": 4}
-    assert (found.stopped, found.transport_lost, found.unflushed) == (True, 5, 0)
 
 
 def test_no_word_of_a_loss_is_zero_only_where_the_recorder_ended_in_order():

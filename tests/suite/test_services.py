@@ -42,19 +42,6 @@ def test_clients_make_one_service_with_so_many_clients():
     )
 
 
-def test_types_are_those_of_the_one_service_type():
-    endpoint = only_cell(CALLS).create_command("client_1")[0]["endpoints"][0]
-    assert (endpoint["kind"], endpoint["topic"]) == ("client", "w")
-    request, reply = endpoint["type"], endpoint["reply_type"]
-    assert (request["ros_type"], reply["ros_type"]) == (
-        "rmwbench_msgs/srv/Bytes_Request",
-        "rmwbench_msgs/srv/Bytes_Response",
-    )
-    # encapsulation, then the length of the one sequence; nothing behind the payload
-    assert (request["cdr_prefix_hex"], request["cdr_suffix_hex"]) == ("0001000040000000", "")
-    assert (reply["payload_bytes"], reply["cdr_prefix_hex"]) == (1024, "0001000000040000")
-
-
 def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
     cell = only_cell(CALLS)
     client, service = (cell.create_command(p)[0]["endpoints"][0] for p in ("client_1", "service"))
@@ -67,21 +54,6 @@ def test_both_kinds_send_and_read_and_only_the_client_has_a_schedule():
     ]
     assert [kind for kind, *_ in cell.sections("service")] == [SENT, RECEIVED]
     assert cell.pairs == {1: (2, 3, 4), 2: (1,), 3: (1,), 4: (1,)}
-
-
-def test_nodes_spelled_out_mix_topics_and_services():
-    cell = only_cell(
-        nodes(
-            SERVED,
-            "{name: k, clients: [{service: add, rate_hz: 50}], publishers: [{topic: add}]}",
-            "{name: l, subscriptions: [{topic: add}], "
-            "clients: [{service: add, arrival: {kind: poisson, rate_hz: 20}}]}",
-        )
-    )
-    peers = {(e.node, e.kind): e.peers for e in cell.endpoints}
-    assert peers["s", "service"] == (3, 5) and peers["k", "client"] == (1,)
-    assert peers["k", "publisher"] == (4,)  # a topic and a service may have one name
-    assert {e.node: e.sent for e in cell.endpoints if e.kind == "client"} == {"k": 75, "l": 30}
 
 
 @pytest.mark.parametrize(

@@ -67,13 +67,6 @@ def test_a_wrong_short_version_is_one_error_wanted_or_not(short, line, words, sh
     assert caught.value.where == f"f.yaml:{line}" and words in str(caught.value)
 
 
-def test_a_level_that_a_workload_refuses_is_found_in_the_short_version_too():
-    text = edited(more=FACTORS + "short: {factors: {rate_hz: [-1]}}\n")
-    parsed(text, False)
-    with pytest.raises(UserError):
-        parsed(text)
-
-
 @pytest.mark.parametrize("name", shipped_suites())
 def test_every_shipped_suite_loads_in_both_versions(name):
     names = shipped_middlewares()
