@@ -16,6 +16,11 @@ from rmwbench.suite.file.load import parse as parse_suite
 from rmwbench.suite.placement import placed
 from tests.cluster.test_fleet import remote
 
+OTHER = """
+  - {{name: other, message: Bytes(100), rate_hz: 100, hosts: [robot, base], network: {network},
+     against: pair}}
+"""
+
 SUITE = """
 suite: hosts
 title: a test
@@ -202,3 +207,29 @@ def test_named_machines_may_be_unlike_and_every_trial_says_so(fleet):
     fleet.left_out = [("b", "no library")]
     with pytest.raises(UserError, match="machine b cannot take part"):
         fleet._all_there()
+
+
+def test_workloads_against_each_other_must_not_differ_in_what_is_emulated():
+    def beside(network):
+        text = SUITE.format(network="{links: {all: {both: {delay_ms: 5}}}}", more="")
+        return cells(parse_suite(text + OTHER.format(network=network), where="hosts.yaml"))
+
+    with pytest.raises(UserError, match="`other` and `pair` are put beside each other"):
+        placed(beside("{links: {all: {both: {loss: 0.2}}}}"), "--place")
+    assert placed(beside("{links: {all: {both: {delay_ms: 5}}}}"), "--place")[-1].real
+    alone = [cell for cell in beside("{}") if cell.workload.name == "other"]
+    assert placed(alone, "--place")[0].real  # nothing is held against it
+
+
+def test_one_level_of_an_emulated_network_compares_nothing_and_is_left_out():
+    text = SUITE.format(
+        network="{}",
+        more="factors: {network.loss: [0, 0.1]}\nexclude: [{workload: alone}]",
+    )
+    made = cells(parse_suite(text, where="hosts.yaml"))
+    lossy = [cell for cell in made if cell.factors["network.loss"] == 0.1]
+    (found,) = placed(lossy, "--place")
+    assert found.real.left_out
+    with pytest.raises(UserError, match="compares emulated networks") as raised:
+        placed(made, "--place")
+    assert "--at network.loss=0" in raised.value.fix

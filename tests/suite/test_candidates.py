@@ -251,3 +251,8 @@ def test_a_candidate_that_is_another_arm_of_the_same_name_is_refused():
 
 def test_a_file_that_is_not_there_is_said(tmp_path):
     assert "cannot read" in failure(SUITE, candidates=(str(tmp_path / "none.yaml"),)).what
+
+
+def test_pairs_are_made_of_a_set():
+    found = arms(with_arms("{pairs: [{set: rmw_zenoh}, zenoh]}"))
+    assert len(found) == 9 and found[1] == "hiroz → rclcpp/rmw_zenoh_cpp"

@@ -126,3 +126,11 @@ def test_other_json_is_not_a_suite(text):
 def test_an_error_behind_the_reader_names_the_file_and_its_first_line():
     text = "\n\n" + json.dumps(configuration(), indent=1)
     assert line_of(text, ("arms", 0)) == 3
+
+
+def test_a_second_value_of_a_quality_makes_it_a_factor():
+    suite = read(
+        configuration(history_depth=[1, 100], process_mode=["inter-process", "intra-process"])
+    )
+    assert suite.factors["depth"] == (1, 100) and suite.factors["processes"] == ("per_node", "one")
+    assert {cell.workload.qos.depth for cell in cells(suite)} == {1, 100}

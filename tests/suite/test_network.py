@@ -12,7 +12,7 @@ from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.network.link_trace import parsed
-from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Network
+from rmwbench.suite.network.network import LINK_FACTORS, PREFIX, Links, Network
 from rmwbench.suite.network.spec import GilbertElliott, Spec
 
 SUITE = """\
@@ -472,3 +472,19 @@ def test_the_queue_at_the_device_does_not_begin_to_count_something_else():
     text = f"networks:\n  thin:\n    links: {first}\n    changes: [{change}]"
     found = refused(f"{TWO}\n    network: thin", text)
     assert "cannot count something else" in found.what and found.actual == "bytes"
+
+
+@pytest.mark.parametrize(
+    ("text", "rate_bps", "quantum_ns"),
+    [
+        ("t_s,rate_mbps\n0,5\n1,300\n2,20\n", 300_000_000, 100_000),
+        ("t_s,delay_ms\n0,5\n", 0, 0),
+        ("\n".join(str(ms) for ms in range(1, 101)), 12_032_000, 0),
+        ("\n".join(str(1 + k // 20) for k in range(200)), 240_640_000, 100_000),
+    ],
+)
+def test_a_trace_that_is_fast_delivers_in_batches_too(text, rate_bps, quantum_ns):
+    trace = parsed("t", text)
+    both = {"robot": {"both": {"trace": trace}}}
+    links = Links(None, ("robot", "base"), Network.model_validate({"links": both}))
+    assert (trace.largest_rate_bps, links.quantum_ns) == (rate_bps, quantum_ns)
