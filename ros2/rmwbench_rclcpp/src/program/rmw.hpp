@@ -16,8 +16,8 @@ struct EmbeddedProfile {
   std::string text;  // empty: no file
   std::string summary;
   std::vector<std::string> daemons;
-  Pairs environment;     // besides the file
-  std::string one_host;  // what keeps it within one host; empty: nothing does
+  Pairs environment;                 // besides the file
+  std::string one_host;              // what keeps it within one host; empty: nothing does
   uint64_t shared_memory_bytes = 0;  // what each process takes of /dev/shm
   bool histories = false;            // and each publisher's full history besides
 };
@@ -41,8 +41,9 @@ struct Rmw {
   std::vector<ModeDaemons> mode_daemons = {};
   std::vector<std::string> daemons_each_host =
       {};  // of the daemons' names, those that stand on every host
-  std::string on_shared_host;  // what is forced there (shared_host.hpp); empty: it does not run there
-  Pairs not_on_shared_host;    // daemon → why
+  std::string
+      on_shared_host;        // what is forced there (shared_host.hpp); empty: it does not run there
+  Pairs not_on_shared_host;  // daemon → why
 };
 
 // A configuration of Cyclone DDS with these settings in every domain.

@@ -13,9 +13,7 @@ std::string variable(const char *name) {
   return text == nullptr ? "" : text;
 }
 
-bool has(const std::string &text, const char *part) {
-  return text.find(part) != std::string::npos;
-}
+bool has(const std::string &text, const char *part) { return text.find(part) != std::string::npos; }
 
 const char udp_type[] = "<type>UDPv4</type>";
 const char whitelist[] = "<interfaceWhiteList><address>127.0.0.1</address></interfaceWhiteList>";
@@ -31,7 +29,8 @@ std::string transports(bool shared_memory) {
   return "<transport_descriptors>" + (shared_memory ? descriptor("shm", shm) : "") +
          descriptor("udp", udp) +
          "</transport_descriptors>"
-         "<participant profile_name=\"loopback\" is_default_profile=\"true\"><rtps><userTransports>" +
+         "<participant profile_name=\"loopback\" "
+         "is_default_profile=\"true\"><rtps><userTransports>" +
          (shared_memory ? used("shm") : "") + used("udp") +
          "</userTransports><useBuiltinTransports>false</useBuiltinTransports></rtps></participant>";
 }
@@ -67,8 +66,8 @@ std::string fastdds_on_loopback(const std::string &profile, const std::string &t
   const std::regex udp("<type>\\s*UDPv4\\s*</type>");
   if (std::regex_search(text, udp)) {
     if (has(text, "interfaceWhiteList")) {
-      text = std::regex_replace(
-          text, std::regex("<interfaceWhiteList>[^]*?</interfaceWhiteList>"), "");
+      text = std::regex_replace(text, std::regex("<interfaceWhiteList>[^]*?</interfaceWhiteList>"),
+                                "");
     }
     return std::regex_replace(text, udp, std::string(udp_type) + whitelist);
   }

@@ -1,6 +1,6 @@
 // A host without namespaces of its own, as in an ordinary container (rmwbench/lab/host/shared.py):
-// its processes share the machine's network, /tmp and /dev/shm with whoever else is there, a robot's
-// among them, and must meet none of them. Its DDS domain is the session's.
+// its processes share the machine's network, /tmp and /dev/shm with whoever else is there, a
+// robot's among them, and must meet none of them. Its DDS domain is the session's.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,8 @@ std::string directory_of_trial();
 // profile has no such place.
 std::string fastdds_on_loopback(const std::string &profile, const std::string &transport);
 
-// `profile` of Cyclone DDS without its interfaces: what the modes add names the loopback, and a list
-// of interfaces would grow and not be replaced.
+// `profile` of Cyclone DDS without its interfaces: what the modes add names the loopback, and a
+// list of interfaces would grow and not be replaced.
 std::string cyclonedds_without_interfaces(const std::string &profile);
 
 }  // namespace rmwbench

@@ -123,7 +123,8 @@ Pairs session_discovery(const std::string &discovery) {
 Pairs router_discovery(const std::string &name) {
   if (!shared_host().empty()) {
     const std::string own = hosts_of_the_trial().own;
-    return {ALONE, {"listen/endpoints", list({at(own, router_port())})}, {"connect/endpoints", "[]"}};
+    return {
+        ALONE, {"listen/endpoints", list({at(own, router_port())})}, {"connect/endpoints", "[]"}};
   }
   if (name != HOST_ROUTER) return {};
   const Hosts hosts = hosts_of_the_trial();
