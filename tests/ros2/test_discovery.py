@@ -48,7 +48,8 @@ def program(tmp_path_factory) -> Path:
     source.write_text(MAIN)
     headers = (PROGRAM, PROGRAM.parent, ROOT / "native" / "harness" / "include")
     flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", *(f"-I{path}" for path in headers)]
-    sources = [source, PROGRAM / "hosts.cpp", PROGRAM / "zenoh_discovery.cpp"]
+    parts = ("hosts.cpp", "shared_host.cpp", "zenoh_discovery.cpp")
+    sources = [source, *(PROGRAM / part for part in parts)]
     subprocess.run([compiler, *flags, "-o", made, *sources], check=True)
     return made
 
@@ -155,3 +156,26 @@ def test_rclpys_routers_connect_as_rclcpps_do(program, monkeypatch):
         assert found == expected
     monkeypatch.delenv("RMWBENCH_ADDRESS")
     assert router_environment() == {}, "one host"
+
+
+SHARED = {"RMWBENCH_SHARED_HOST": "rmwbench-7-x", "RMWBENCH_FIRST_PORT": "20800"}
+
+
+@pytest.mark.parametrize("level", ["", "routers", "server", "client"])
+def test_on_a_shared_host_sessions_know_the_trials_router_on_the_loopback(program, level):
+    found = told(program, "session", level, on_host("") | SHARED)
+    assert found[CONNECT] == '["tcp/127.0.0.1:20800"]'
+    assert found.get(LISTEN) == (None if level == "client" else '["tcp/127.0.0.1:0"]')
+    assert found["scouting/multicast/enabled"] == "false"
+
+
+def test_on_a_shared_host_a_router_listens_there_and_connects_to_nobody(program):
+    found = told(program, "router", "router", on_host("") | SHARED)
+    assert (found[LISTEN], found[CONNECT]) == ('["tcp/127.0.0.1:20800"]', "[]")
+
+
+def test_on_a_shared_host_peers_listen_at_its_ports_and_nothing_is_sought_by_multicast(program):
+    found = told(program, "session", "peers", on_host("") | SHARED)
+    assert found[LISTEN] == '["tcp/127.0.0.1:20830"]'
+    with pytest.raises(subprocess.CalledProcessError):
+        told(program, "session", "multicast", on_host("") | SHARED)

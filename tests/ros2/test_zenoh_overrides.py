@@ -35,7 +35,8 @@ int main() {
 def test_the_first_refused_part_of_a_configuration_is_heard_and_still_logged(tmp_path):
     (tmp_path / "main.cpp").write_text(PROGRAM)
     prefixes = [Path(prefix) for prefix in ros2.prefixes()]
-    include = [f"-I{place}" for p in prefixes for place in (p / "include").glob("*")]
+    places = [place for p in prefixes for place in (p / "include").glob("rc*")]
+    include = [f"-I{place}" for place in places]
     library = next(p / "lib" for p in prefixes if (p / "lib/librcutils.so").is_file())
     words = ["g++", "-std=c++17", f"-I{SOURCE.parent}", *include, "main.cpp", SOURCE]
     words += [f"-L{library}", "-lrcutils", "-o", "main"]

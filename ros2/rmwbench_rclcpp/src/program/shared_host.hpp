@@ -6,8 +6,6 @@
 #include <cstdint>
 #include <string>
 
-#include "rmw.hpp"
-
 namespace rmwbench {
 
 // The host's own name; empty where the trial has namespaces of its own.
