@@ -3,7 +3,7 @@ changes it."""
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
 
@@ -25,7 +25,8 @@ def register(app: typer.Typer) -> None:
         help="Say what on this machine will spoil or explain results, and how to fix it.",
         epilog="Exit code 0: nothing is red, 1: something is, 2: this machine cannot be looked at. "
         "With --fix or --undo 0: all of it is so now, 1: something is not, 2: nobody could be "
-        "asked.",
+        "asked. With --live 0: nothing was found, 1: something was, 2: not every process could be "
+        "read.",
     )(doctor)
 
 
@@ -52,12 +53,27 @@ def doctor(
         bool, typer.Option("--undo", help="Set back what --fix has changed, and nothing else.")
     ] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --fix or --undo: do not ask.")] = False,
+    live: Annotated[
+        bool,
+        typer.Option(
+            "--live",
+            help="Say instead why nothing arrives in what runs on this machine now. It reads, and "
+            "sends no packet.",
+        ),
+    ] = False,
+    domain: Annotated[
+        int | None,
+        typer.Option(metavar="N", min=0, max=232, help="With --live: only this ROS domain."),
+    ] = None,
 ) -> None:
     from rmwbench.cli.machine import fix as fixing
     from rmwbench.errors import UserError
     from rmwbench.lab import machine
 
     _check_options(fix=fix, undo=undo, only=bool(only), yes=yes)
+    _check_live(live=live, domain=domain is not None, other=fix or undo)
+    if live:
+        _live(domain, as_json=as_json)
     if undo:
         raise typer.Exit(fixing.undo(yes=yes, as_json=as_json))
     try:
@@ -87,6 +103,27 @@ def _check_options(*, fix: bool, undo: bool, only: bool, yes: bool) -> None:
         raise UserError("--only says what --fix is to change", expected="--fix besides")
     if yes and not (fix or undo):
         raise UserError("--yes answers what --fix or --undo asks", expected="one of them besides")
+
+
+def _check_live(*, live: bool, domain: bool, other: bool) -> None:
+    from rmwbench.errors import UserError
+
+    if live and other:
+        raise UserError("--live changes nothing", fix="leave --fix and --undo out")
+    if domain and not live:
+        raise UserError("--domain says where --live is to look", expected="--live besides")
+
+
+def _live(domain: int | None, *, as_json: bool) -> NoReturn:
+    """The running system instead of the machine; ends the verb."""
+    from rmwbench.robot.live.live_checkup import checkup, summary
+
+    found = checkup(domain)
+    if as_json:
+        print_json(found.document())
+    else:
+        _print(stdout_console(), summary(found), found.findings)
+    raise typer.Exit(found.exit_code)
 
 
 def _tools() -> dict[str, dict[str, str]]:
@@ -143,9 +180,9 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
             f"{escape(finding.found)}"
         )
         console.print(head)
-        for label, text, is_command in _lines(finding):
+        for label, text, is_command in finding.lines():
             line = f"[dim]{label}:[/dim] {escape(text)}"
-            if is_command:  # in one piece, so that it can be copied
+            if is_command:
                 console.print(f"    {line}", soft_wrap=True)
             else:
                 console.print(Padding.indent(line, 4))
@@ -153,6 +190,8 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
     if green:
         console.print()
         console.print(f"[green]green[/green] {escape(', '.join(green))}")
+    if not findings:
+        return
     console.print()
     counts = [(level, sum(f.level == level for f in findings)) for level in STYLES]
     total = ", ".join(f"[{STYLES[level]}]{count} {level}[/]" for level, count in counts if count)
@@ -163,14 +202,3 @@ def _print(console: "Console", summary: str, findings: "Sequence[Finding]") -> N
         console.print(
             as_typed("`rmwbench doctor --fix` asks, and runs those that can be taken back")
         )
-
-
-def _lines(finding: "Finding") -> list[tuple[str, str, bool]]:
-    rows = [
-        ("expected", finding.expected, False),
-        ("why", finding.why, False),
-        ("do", finding.fix, True),
-        ("for good", finding.permanent, True),
-        ("worth", finding.worth, False),
-    ]
-    return [(label, text, is_command) for label, text, is_command in rows if text]

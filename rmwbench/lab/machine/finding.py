@@ -44,6 +44,18 @@ class Finding:
     def document(self) -> dict[str, Any]:
         return asdict(self)
 
+    def lines(self) -> list[tuple[str, str, bool]]:
+        """What a terminal has below its head: label, text, and whether that is a command, which
+        stays in one piece so that it can be copied."""
+        rows = [
+            ("expected", self.expected, False),
+            ("why", self.why, False),
+            ("do", self.fix, True),
+            ("for good", self.permanent, True),
+            ("worth", self.worth, False),
+        ]
+        return [(label, text, is_command) for label, text, is_command in rows if text]
+
     def warning(self) -> str:
         """One line for a report."""
         fix = f" ({self.fix})" if self.fix else ""

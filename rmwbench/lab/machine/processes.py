@@ -66,6 +66,11 @@ def walk(proc: Path = Path("/proc")) -> Walk:
     return found
 
 
+def is_of_middleware(words: list[str], maps: str) -> bool:
+    """By the words of its command line, and the libraries that it maps."""
+    return _program(words, maps) is not None
+
+
 def told(pid: int, proc: Path = Path("/proc")) -> str | None:
     """What a process is called by people: its program, or the script that an interpreter runs."""
     try:

@@ -1,0 +1,197 @@
+"""The processes of middlewares that run on this machine, from /proc. A process that vanishes while
+it is read is not there; one of another user that cannot be read is counted."""
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rmwbench.lab.machine.processes import MIDDLEWARE_FILES, OURS, is_of_middleware, told
+from rmwbench.robot.live.live_model import (
+    BASE_PORT,
+    LiveProcess,
+    LiveSystem,
+    SharedFile,
+    Socket,
+)
+from rmwbench.robot.live.live_sockets import table, with_buffers
+
+RMW = re.compile(r"/librmw_(\w+)\.so")
+NO_RMW = re.compile(r"implementation|.*_common|.*_shared_cpp|.*_common_cpp")
+"""Libraries beside an RMW that are called alike."""
+VARIABLES = re.compile(r"(ROS|RMW|ZENOH|CYCLONEDDS|FASTRTPS|FASTDDS|NDDS)_")
+CLIENT_LIBRARY = "/librcl.so"
+SHM = "/dev/shm/"
+ZENOH_PORT = 7447
+SYSCTLS = ("net.core.rmem_max", "net.core.rmem_default")
+
+
+def look(proc: Path = Path("/proc")) -> LiveSystem:
+    tables = _Tables()
+    found, unreadable = [], []
+    for entry in sorted(proc.iterdir(), key=lambda one: one.name):
+        if entry.name.isdigit() and int(entry.name) != os.getpid():
+            try:
+                if process := _process(entry, tables):
+                    found.append(process)
+            except PermissionError:
+                unreadable.append(entry)
+            except (OSError, ValueError):
+                continue  # it ended
+    known = {one.inode for process in found for one in (*process.udp, *process.tcp)}
+    return LiveSystem(
+        processes=tuple(sorted(found, key=lambda one: one.pid)),
+        udp=tables.udp,
+        tcp=tables.tcp,
+        unread=_unread(unreadable, tables, known),
+        sysctls={name: _sysctl(name) for name in SYSCTLS},
+    )
+
+
+class _Tables:
+    """The sockets of each network namespace, read once, through the first process that is in it."""
+
+    def __init__(self) -> None:
+        self.udp: dict[int, tuple[Socket, ...]] = {}
+        self.tcp: dict[int, tuple[Socket, ...]] = {}
+
+    def read(self, entry: Path, network: int) -> None:
+        if network not in self.udp:
+            self.udp[network] = with_buffers(entry, table(entry, "udp"))
+            self.tcp[network] = table(entry, "tcp")
+
+
+@dataclass(frozen=True)
+class _Held:
+    """What a process holds open: sockets by their inodes, and files of middlewares."""
+
+    sockets: frozenset[int]
+    files: tuple[SharedFile, ...]
+
+
+def _process(entry: Path, tables: _Tables) -> LiveProcess | None:
+    """None for one that is not a middleware's, or is a worker of ours. Raises OSError."""
+    words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+    if not words[0] or os.path.basename(words[0]).startswith(OURS):
+        return None
+    maps = (entry / "maps").read_text(errors="replace")
+    environment = _environment((entry / "environ").read_bytes())
+    rmw = _rmw(maps)
+    if rmw is None and not is_of_middleware(words, maps) and not any(_shared_names(maps)):
+        return None
+    if rmw is None and CLIENT_LIBRARY in maps:  # it has not made its first node yet
+        rmw = environment.get("RMW_IMPLEMENTATION")
+    network = os.stat(entry / "ns" / "net").st_ino
+    tables.read(entry, network)
+    held = _held(entry, maps)
+    pid = int(entry.name)
+    return LiveProcess(
+        pid=pid,
+        name=told(pid, entry.parent) or words[0],
+        uid=entry.stat().st_uid,
+        network=network,
+        ipc=os.stat(entry / "ns" / "ipc").st_ino,
+        shm=_shm(entry),
+        rmw=rmw,
+        environment=environment,
+        udp=_owned(tables.udp[network], held.sockets),
+        tcp=_owned(tables.tcp[network], held.sockets),
+        files=held.files,
+    )
+
+
+def _owned(sockets: Iterable[Socket], inodes: frozenset[int]) -> tuple[Socket, ...]:
+    return tuple(one for one in sockets if one.inode in inodes)
+
+
+def _environment(raw: bytes) -> Mapping[str, str]:
+    pairs = (one.partition("=") for one in raw.decode(errors="replace").split("\0"))
+    return {name: value for name, _, value in pairs if VARIABLES.match(name)}
+
+
+def _rmw(maps: str) -> str | None:
+    names = dict.fromkeys(RMW.findall(maps))
+    return next((f"rmw_{name}" for name in names if not NO_RMW.fullmatch(name)), None)
+
+
+def _shared_names(maps: str) -> Iterator[str]:
+    for line in maps.splitlines():
+        words = line.split(None, 5)
+        if len(words) > 5 and words[5].startswith(SHM) and _middleware(words[5]):
+            yield words[5].removesuffix(" (deleted)")
+
+
+def _middleware(path: str) -> str | None:
+    name = os.path.basename(path)
+    return next((one for one, pattern in MIDDLEWARE_FILES.items() if pattern.search(name)), None)
+
+
+def _held(entry: Path, maps: str) -> _Held:
+    sockets, paths = set(), dict.fromkeys(_shared_names(maps))
+    for name in os.listdir(entry / "fd"):
+        try:
+            target = os.readlink(entry / "fd" / name)
+        except OSError:
+            continue
+        if target.startswith("socket:["):
+            sockets.add(int(target[8:-1]))
+        elif target.startswith(SHM) and _middleware(target):
+            paths[target] = None
+    files = (_file(entry, path) for path in paths)
+    return _Held(frozenset(sockets), tuple(one for one in files if one is not None))
+
+
+def _file(entry: Path, path: str) -> SharedFile | None:
+    try:
+        status = os.stat(f"{entry}/root{path}")
+    except OSError:
+        return None
+    return SharedFile(
+        name=os.path.basename(path),
+        middleware=_middleware(path) or "",
+        uid=status.st_uid,
+        mode=status.st_mode & 0o777,
+    )
+
+
+def _shm(entry: Path) -> tuple[int, int] | None:
+    try:
+        status = os.stat(entry / "root" / "dev" / "shm")
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
+
+
+def _unread(unreadable: Sequence[Path], tables: _Tables, known: set[int]) -> int:
+    """How many processes that cannot be read look like a middleware's by their words, and how many
+    further users of such processes have a socket at a port of DDS or of Zenoh that nobody owns whom
+    we know."""
+    suspected: list[int] = []
+    users: set[int] = set()
+    for entry in unreadable:
+        try:
+            words = (entry / "cmdline").read_bytes().decode(errors="replace").split("\0")
+            uid = entry.stat().st_uid
+        except OSError:
+            continue
+        if words[0] and not os.path.basename(words[0]).startswith(OURS):
+            users.add(uid)
+            suspected += [uid] * is_of_middleware(words, "")
+    tables.read(Path("/proc/self"), os.stat("/proc/self/ns/net").st_ino)
+    sockets = [one for found in (*tables.udp.values(), *tables.tcp.values()) for one in found]
+    strangers = {
+        one.uid for one in sockets if one.inode not in known and _is_of_middleware(one.port)
+    }
+    return len(suspected) + len((strangers & users) - set(suspected))
+
+
+def _is_of_middleware(port: int) -> bool:
+    return port == ZENOH_PORT or BASE_PORT <= port < BASE_PORT + 2500
+
+
+def _sysctl(name: str) -> int | None:
+    try:
+        return int(Path("/proc/sys", name.replace(".", "/")).read_text())
+    except (OSError, ValueError):
+        return None

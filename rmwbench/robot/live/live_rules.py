@@ -1,0 +1,437 @@
+"""What of a running system keeps messages from arriving: a rule each, pure, from what was read to
+findings. A rule says only what was read to be so, and nothing that nobody can see from outside, such
+as QoS."""
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+from rmwbench.lab.machine.checks.network_rules import WANTED_BUFFER_BYTES, sysctl
+from rmwbench.lab.machine.finding import bytes_text
+from rmwbench.robot.live.live_model import (
+    BASE_PORT,
+    DOMAIN_PORTS,
+    FIRST_INDEX,
+    LiveCode,
+    LiveFinding,
+    LiveProcess,
+    LiveSystem,
+    NamedProcess,
+    SharedFile,
+    Socket,
+)
+
+CYCLONEDDS, FASTDDS, ZENOH = "rmw_cyclonedds_cpp", "rmw_fastrtps_cpp", "rmw_zenoh_cpp"
+FASTDDS_DYNAMIC = "rmw_fastrtps_dynamic_cpp"
+RANGE, LOCALHOST_ONLY = "ROS_AUTOMATIC_DISCOVERY_RANGE", "ROS_LOCALHOST_ONLY"
+OF_DISCOVERY = (RANGE, LOCALHOST_ONLY, "ROS_STATIC_PEERS")
+OF_CYCLONEDDS = ("CYCLONEDDS_URI",)
+OF_FASTDDS = (
+    *("FASTRTPS_DEFAULT_PROFILES_FILE", "FASTDDS_DEFAULT_PROFILES_FILE", "ROS_DISCOVERY_SERVER"),
+    *(
+        "FASTDDS_BUILTIN_TRANSPORTS",
+        "RMW_FASTRTPS_PUBLICATION_MODE",
+        "RMW_FASTRTPS_USE_QOS_FROM_XML",
+    ),
+)
+OF_ZENOH = ("ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE", "ZENOH_ROUTER_CONFIG_URI")
+IGNORED: Mapping[str, tuple[str, ...]] = {
+    CYCLONEDDS: (*OF_FASTDDS, *OF_ZENOH),
+    FASTDDS: (*OF_CYCLONEDDS, *OF_ZENOH),
+    FASTDDS_DYNAMIC: (*OF_CYCLONEDDS, *OF_ZENOH),
+    ZENOH: (*OF_DISCOVERY, *OF_CYCLONEDDS, *OF_FASTDDS),
+}
+"""Measured for the variables of discovery (docs/features.md); the others are those of another
+middleware."""
+MOST_INDEX = 32
+"""rmw_cyclonedds 2.2.4 as installed opens 32 or 33 processes of a domain (docs/features.md)."""
+FEW_LEFT = 2
+NAMED = 4
+"""So many processes of several are named."""
+ROUTER = "tcp/localhost:7447"
+"""To which a session of rmw_zenoh connects where its configuration does not say otherwise."""
+LOCAL = ("127.0.0.1", "localhost", "::1", "[::1]", "0.0.0.0", "[::]")
+Found = Iterator[LiveFinding]
+
+
+def findings(system: LiveSystem) -> list[LiveFinding]:
+    return [found for rule in RULES for found in rule(system)]
+
+
+def shared_memory(system: LiveSystem) -> Found:
+    """A middleware takes shared memory to whoever has its host's address: in one network namespace
+    that is everybody, also in another container or of another user."""
+    users = [one for one in system.processes if one.files]
+    for a, b in combinations(users, 2):
+        shared = {file.middleware for file in a.files} & {file.middleware for file in b.files}
+        if a.network != b.network or not shared:
+            continue
+        middleware = min(shared)
+        if None not in (a.shm, b.shm) and a.shm != b.shm:
+            yield _finding(
+                LiveCode.SHM_OTHER_PLACE,
+                (a, b),
+                level="red",
+                found=f"two processes with {middleware} have one network and two /dev/shm",
+                expected="one /dev/shm, or another transport between them",
+                why="each takes the other for a process of its host and sends through shared memory "
+                "that the other does not have: topics are seen, and nothing arrives",
+                evidence=[
+                    f"{one.pid}: /dev/shm is device {one.shm[0]}, inode {one.shm[1]}; IPC namespace "
+                    f"{one.ipc}"
+                    for one in (a, b)
+                    if one.shm
+                ],
+                proof=f"stat -c '%d %i' /proc/{a.pid}/root/dev/shm /proc/{b.pid}/root/dev/shm",
+                fix=_instead_of_shm(middleware, "docker run --ipc=host … (with --network=host)"),
+            )
+        elif refused := _refused(a, b, middleware) or _refused(b, a, middleware):
+            yield _finding(
+                LiveCode.SHM_OTHER_USER,
+                (a, b),
+                level="red",
+                found=f"processes of users {a.uid} and {b.uid} share memory of {middleware} that one "
+                "of them may not write",
+                expected="one user, or another transport between them",
+                why="a reader's file in /dev/shm is written by whoever sends to it: topics are seen, "
+                "and nothing arrives",
+                evidence=[
+                    f"/dev/shm/{one.name}: user {one.uid}, mode {one.mode:o}" for one in refused
+                ],
+                proof=f"ls -ln {' '.join(f'/proc/{a.pid}/root/dev/shm/{one.name}' for one in refused)}",
+                fix=_instead_of_shm(middleware, f"docker run --user {a.uid} …: the same user"),
+            )
+
+
+def _refused(owner: LiveProcess, other: LiveProcess, middleware: str) -> list[SharedFile]:
+    """Files of the one that the other may not read and write. Groups are not looked at."""
+    if other.uid == 0:
+        return []
+    files = [one for one in owner.files if one.middleware == middleware]
+    return [one for one in files if one.uid != other.uid and one.mode & 0o006 != 0o006][:4]
+
+
+def _instead_of_shm(middleware: str, first: str) -> str:
+    if middleware == "Fast DDS":
+        return f"{first}; or FASTDDS_BUILTIN_TRANSPORTS=UDPv4 in both"
+    return first
+
+
+def router(system: LiveSystem) -> Found:
+    """Nodes of rmw_zenoh find each other through a router."""
+    alone: dict[tuple[int, str], list[LiveProcess]] = {}
+    for one in system.processes:
+        if one.rmw != ZENOH:
+            continue
+        wanted = endpoints(one)
+        if wanted and not any(_reaches(one, end, system) for end in wanted):
+            alone.setdefault((one.network, ", ".join(wanted)), []).append(one)
+    for (network, ends), processes in alone.items():
+        port = ends.rpartition(":")[2]
+        first = processes[0].pid
+        elsewhere = sum(
+            any(socket.listens and str(socket.port) == port for socket in sockets)
+            for place, sockets in system.tcp.items()
+            if place != network
+        )
+        evidence = [f"configured: {ends}; no connection to it, and nobody listens at it here"]
+        if elsewhere:
+            evidence.append(f"somebody listens at port {port} in another network namespace")
+        yield _finding(
+            LiveCode.NO_ROUTER,
+            processes,
+            level="red",
+            found=f"no Zenoh router at {ends}",
+            expected="a router that listens where the nodes are told to connect",
+            why="nodes of rmw_zenoh find each other through a router only",
+            evidence=evidence,
+            proof=f"nsenter -n -t {first} ss -tan 'sport = :{port} or dport = :{port}'",
+            fix="ros2 run rmw_zenoh_cpp rmw_zenohd",
+        )
+
+
+def endpoints(one: LiveProcess) -> list[str]:
+    """Where a session of rmw_zenoh is told to connect, from its variables and the file that they
+    name."""
+    override = one.environment.get("ZENOH_CONFIG_OVERRIDE", "")
+    said = re.search(r"connect/endpoints\s*=\s*(\[[^;]*\])", override)
+    text = said[1] if said else _connect(one)
+    found = re.findall(r"[\"']((?:tcp|tls|quic|udp)/[^\"'\s]+:\d+)", text)
+    return found or ([] if said else [ROUTER])
+
+
+def _connect(one: LiveProcess) -> str:
+    """The `connect` of its configuration file (JSON5); empty where there is none."""
+    path = one.environment.get("ZENOH_SESSION_CONFIG_URI", "").removeprefix("file://")
+    if not path:
+        return ""
+    try:
+        with open(f"/proc/{one.pid}/root{path}", encoding="utf-8", errors="replace") as file:
+            text = re.sub(r"(?<!:)//[^\n]*|/\*.*?\*/", "", file.read(1 << 20), flags=re.DOTALL)
+    except OSError:
+        return ""
+    found = re.search(r"\bconnect[\"']?\s*:\s*\{", text)
+    return "" if found is None else _block(text[found.end() :])
+
+
+def _block(text: str) -> str:
+    """Up to the brace that closes what was opened before."""
+    depth = 1
+    for place, letter in enumerate(text):
+        depth += (letter == "{") - (letter == "}")
+        if depth == 0:
+            return text[:place]
+    return text
+
+
+def _reaches(one: LiveProcess, endpoint: str, system: LiveSystem) -> bool:
+    """Whether it has a connection to that port, or somebody listens at it on its own host. Of a
+    connectionless protocol nobody can say."""
+    protocol, _, place = endpoint.partition("/")
+    host, _, port = place.rpartition(":")
+    if protocol not in ("tcp", "tls"):
+        return True
+    if any(socket.remote == int(port) and not socket.listens for socket in one.tcp):
+        return True
+    local = host in LOCAL
+    return local and any(
+        socket.listens and socket.port == int(port) for socket in system.tcp[one.network]
+    )
+
+
+def participant_index(system: LiveSystem) -> Found:
+    """A DDS process takes the first free pair of ports of its domain, up to its implementation's
+    largest index."""
+    for (network, domain), members in _by_domain(system.processes).items():
+        cyclone = [one for one in members if one.rmw == CYCLONEDDS]
+        if not cyclone:
+            continue
+        begin = BASE_PORT + DOMAIN_PORTS * domain + FIRST_INDEX
+        ports = {socket.port for socket in system.udp[network]}
+        most = min(_most_index(one) for one in cyclone)
+        used = sum(begin + 2 * index in ports for index in range(most + 1))
+        if most + 1 - used > FEW_LEFT:
+            continue
+        yield _finding(
+            LiveCode.PARTICIPANT_INDEX,
+            members,
+            level="red" if used > most else "yellow",
+            found=f"{used} of {most + 1} participant indices of domain {domain} are taken",
+            expected="free indices for further processes",
+            why="rmw_cyclonedds takes an index up to MaxAutoParticipantIndex; the next process says "
+            '"Failed to find a free participant index" and ends',
+            evidence=[
+                f"UDP ports {begin} to {begin + 2 * most}, every second: 7400 + 250 × {domain} + 10 "
+                "+ 2 × index"
+            ],
+            proof=f"nsenter -n -t {members[0].pid} ss -uan 'sport >= :{begin} and sport <= "
+            f":{begin + 2 * most}'",
+            fix="export CYCLONEDDS_URI='<Discovery><ParticipantIndex>auto</ParticipantIndex>"
+            "<MaxAutoParticipantIndex>119</MaxAutoParticipantIndex></Discovery>'",
+        )
+
+
+def _most_index(one: LiveProcess) -> int:
+    said = re.search(
+        r"<MaxAutoParticipantIndex>\s*(\d+)", one.environment.get("CYCLONEDDS_URI", "")
+    )
+    return int(said[1]) if said else MOST_INDEX
+
+
+def datagrams(system: LiveSystem) -> Found:
+    """A datagram that does not fit in its socket's buffer is gone; the kernel counts it there."""
+    most, default = (system.sysctls.get(f"net.core.rmem_{name}") for name in ("max", "default"))
+    for one in system.processes:
+        full = [socket for socket in one.udp if socket.drops]
+        if not full or one.rmw == ZENOH:
+            continue
+        worst = max(full, key=lambda socket: socket.drops)
+        fix, permanent = _larger(worst, most, default)
+        yield _finding(
+            LiveCode.DATAGRAMS_DROPPED,
+            [one],
+            level="yellow",
+            found=f"{sum(socket.drops for socket in full)} datagrams dropped at full sockets since "
+            "they were opened",
+            expected="none",
+            why="a message over UDP waits in the socket until it is read, and all of its datagrams "
+            "have to fit",
+            evidence=[
+                *(_dropped(socket) for socket in full[:4]),
+                _arithmetic(worst, most, default),
+            ],
+            proof=f"nsenter -n -t {one.pid} ss -uanmp 'sport = :{worst.port}'",
+            fix=fix,
+            permanent=permanent,
+        )
+
+
+def _larger(worst: Socket, most: int | None, default: int | None) -> tuple[str, str | None]:
+    """What gives the process a larger buffer, now and for good: that depends on who set the one that
+    it has."""
+    size = worst.buffer_bytes
+    if None not in (size, most) and size not in (default, 2 * (most or 0)):
+        return IN_ITS_CONFIGURATION, None
+    name = "net.core.rmem_default" if size == default else "net.core.rmem_max"
+    now, last = sysctl(name, WANTED_BUFFER_BYTES)
+    return f"{now}, and start the process again", last
+
+
+IN_ITS_CONFIGURATION = (
+    "ask for more in its configuration: Internal/SocketReceiveBufferSize of Cyclone DDS, "
+    "receiveBufferSize of Fast DDS's UDP transport"
+)
+
+
+def _dropped(socket: Socket) -> str:
+    size = "" if socket.buffer_bytes is None else f", buffer {bytes_text(socket.buffer_bytes)}"
+    return f"UDP port {socket.port}: {socket.drops} dropped{size}"
+
+
+def _arithmetic(worst: Socket, most: int | None, default: int | None) -> str:
+    """The kernel doubles what a socket asks for, since its own structures count as well
+    (socket(7)); one that asks for nothing has rmem_default, not doubled."""
+    told = [
+        f"rmem_{name} = {value}" for name, value in (("max", most), ("default", default)) if value
+    ]
+    if worst.buffer_bytes is None:
+        return f"{', '.join(told)}; the socket's own buffer cannot be read"
+    half = bytes_text(worst.buffer_bytes / 2)
+    granted = "" if most is None else f"; at most 2 × {most} are granted to who asks"
+    return (
+        f"{', '.join(told)}{granted}; of {worst.buffer_bytes} bytes about half are payload: no "
+        f"message above {half} can wait here whole"
+    )
+
+
+def ignored_variables(system: LiveSystem) -> Found:
+    """Variables that its RMW does not read, and the RMW that was asked for and is not the one."""
+    alike: dict[tuple[str, tuple[str, ...]], list[LiveProcess]] = {}
+    for one in system.processes:
+        names = tuple(name for name in IGNORED.get(one.rmw or "", ()) if one.environment.get(name))
+        asked = one.environment.get("RMW_IMPLEMENTATION")
+        if one.rmw and asked and asked != one.rmw:
+            names = ("RMW_IMPLEMENTATION", *names)
+        if names:
+            alike.setdefault((one.rmw or "", names), []).append(one)
+    for (rmw, names), processes in alike.items():
+        first = processes[0]
+        discovery = any(name in (*OF_DISCOVERY, "RMW_IMPLEMENTATION") for name in names)
+        yield _finding(
+            LiveCode.VARIABLE_IGNORED,
+            processes,
+            level="red" if discovery else "yellow",
+            found=f"{rmw} ignores {', '.join(names)}",
+            expected="variables that this RMW reads",
+            why="what they say does not hold, and the RMW does not say so",
+            evidence=[f"{name}={first.environment[name]}"[:200] for name in names],
+            proof=f"tr '\\0' '\\n' < /proc/{first.pid}/environ | grep -E '^({'|'.join(names)})='; "
+            f"grep -o 'librmw_[a-z_]*.so' /proc/{first.pid}/maps | sort -u",
+            fix=f"unset {' '.join(names)}" + (f"; {ZENOH_INSTEAD}" if rmw == ZENOH else ""),
+        )
+
+
+ZENOH_INSTEAD = "a domain or a router of its own keeps nodes of rmw_zenoh apart"
+
+
+def two_rmws(system: LiveSystem) -> Found:
+    for (_, domain), members in _by_domain(system.processes).items():
+        by: dict[str, list[LiveProcess]] = {}
+        for one in members:
+            if one.rmw:
+                by.setdefault(one.rmw.replace(FASTDDS_DYNAMIC, FASTDDS), []).append(one)
+        if len(by) < 2:
+            continue
+        counts = ", ".join(f"{name}: {len(processes)}" for name, processes in by.items())
+        fewest = min(by.values(), key=len)
+        most = max(by, key=lambda name: len(by[name]))
+        yield _finding(
+            LiveCode.TWO_RMWS,
+            [one for processes in by.values() for one in processes],
+            level="red" if ZENOH in by else "yellow",
+            found=f"{len(by)} RMWs in domain {domain}: {counts}",
+            expected="one RMW in a domain",
+            why="rmw_zenoh and the RMWs of DDS do not hear each other"
+            if ZENOH in by
+            else "RMWs of two DDS implementations are not promised to understand each other; "
+            "services among them often do not",
+            evidence=[f"{name}: {_pids(processes)}" for name, processes in by.items()],
+            proof=f"grep -lE 'librmw_(fastrtps|cyclonedds|zenoh|connextdds)' "
+            f"{' '.join(f'/proc/{one.pid}/maps' for one in members[:8])}",
+            fix=f"export RMW_IMPLEMENTATION={most} where {_pids(fewest)} are started",
+        )
+
+
+def discovery_range(system: LiveSystem) -> Found:
+    for (_, domain), members in _by_domain(system.processes).items():
+        by: dict[str, list[LiveProcess]] = {}
+        for one in members:
+            if one.rmw and one.rmw != ZENOH:
+                by.setdefault(_range(one), []).append(one)
+        if len(by) < 2:
+            continue
+        off = "OFF" in by
+        first = min(by.values(), key=len)
+        yield _finding(
+            LiveCode.DISCOVERY_RANGE,
+            [one for processes in by.values() for one in processes],
+            level="red" if off else "yellow",
+            found=f"discovery ranges differ in domain {domain}: "
+            + ", ".join(f"{name} ({len(processes)})" for name, processes in by.items()),
+            expected="one range in a domain",
+            why="whoever has OFF finds nobody"
+            if off
+            else "whoever stays on this host is not found from others, and an RMW may not find it "
+            "from here either",
+            evidence=[f"{name}: {_pids(processes)}" for name, processes in by.items()],
+            proof=f"tr '\\0' '\\n' < /proc/{first[0].pid}/environ | grep -E '^({RANGE}|"
+            f"{LOCALHOST_ONLY})='",
+            fix=f"the same {RANGE} everywhere, and {LOCALHOST_ONLY} nowhere",
+        )
+
+
+def _range(one: LiveProcess) -> str:
+    """ROS_LOCALHOST_ONLY counts first where it is 1."""
+    if one.environment.get(LOCALHOST_ONLY) == "1":
+        return f"{LOCALHOST_ONLY}=1"
+    return one.environment.get(RANGE) or "SUBNET"
+
+
+def _by_domain(
+    processes: Iterable[LiveProcess],
+) -> dict[tuple[int, int], list[LiveProcess]]:
+    """(network namespace, domain) -> its processes."""
+    found: dict[tuple[int, int], list[LiveProcess]] = {}
+    for one in processes:
+        for domain in one.domains:
+            found.setdefault((one.network, domain), []).append(one)
+    return found
+
+
+def _pids(processes: Sequence[LiveProcess]) -> str:
+    few = ", ".join(f"{one.name} ({one.pid})" for one in processes[:NAMED])
+    return few if len(processes) <= NAMED else f"{few} and {len(processes) - NAMED} more"
+
+
+def _finding(
+    code: LiveCode, processes: Iterable[LiveProcess], *, evidence: Sequence[str], **said: Any
+) -> LiveFinding:
+    return LiveFinding(
+        check=code.replace("_", " "),
+        code=code,
+        processes=tuple(NamedProcess(pid=one.pid, name=one.name) for one in processes),
+        evidence=tuple(evidence),
+        **said,
+    )
+
+
+RULES: tuple[Callable[[LiveSystem], Found], ...] = (
+    shared_memory,
+    router,
+    participant_index,
+    datagrams,
+    ignored_variables,
+    two_rmws,
+    discovery_range,
+)

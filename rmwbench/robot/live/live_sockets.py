@@ -1,0 +1,120 @@
+"""Sockets of a network namespace, as the kernel lists them: addresses, ports, owners' inodes, drops
+from /proc/PID/net, and receive buffers from sock_diag(7). Nothing is sent but questions to the
+kernel."""
+
+import ctypes
+import os
+import socket
+import struct
+import threading
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+
+from rmwbench.robot.live.live_model import Socket
+
+LISTEN = "0A"
+CLONE_NEWNET = 0x40000000
+NETLINK_SOCK_DIAG = 4
+SOCK_DIAG_BY_FAMILY, NLMSG_ERROR, NLMSG_DONE = 20, 2, 3
+REQUEST_DUMP = 0x301
+INET_DIAG_SKMEMINFO = 7
+DIAG_BYTES = 72
+"""sizeof(struct inet_diag_msg), linux/inet_diag.h."""
+
+
+def table(process: Path, protocol: str) -> tuple[Socket, ...]:
+    """The IPv4 and IPv6 sockets of the namespace that the process (`/proc/PID`) is in. `protocol`:
+    udp or tcp."""
+    found: list[Socket] = []
+    for name in (protocol, f"{protocol}6"):
+        with suppress(OSError, ValueError):
+            lines = (process / "net" / name).read_text().splitlines()[1:]
+            found += [_row(line.split(), protocol) for line in lines]
+    return tuple(found)
+
+
+def _row(words: list[str], protocol: str) -> Socket:
+    address, port = _address(words[1])
+    remote_address, remote = _address(words[2])
+    return Socket(
+        inode=int(words[9]),
+        address=address,
+        port=port,
+        remote_address=remote_address,
+        remote=remote,
+        listens=protocol == "tcp" and words[3] == LISTEN,
+        uid=int(words[7]),
+        drops=int(words[12]) if protocol == "udp" else 0,
+    )
+
+
+def _address(text: str) -> tuple[str, int]:
+    """`0100007F:1CE8` is 127.0.0.1 and 7400: words of 32 bits in the machine's own order."""
+    words, _, port = text.partition(":")
+    raw = b"".join(
+        struct.pack("=I", int(words[place : place + 8], 16)) for place in range(0, len(words), 8)
+    )
+    family = socket.AF_INET if len(raw) == 4 else socket.AF_INET6
+    return socket.inet_ntop(family, raw).removeprefix("::ffff:"), int(port, 16)
+
+
+def with_buffers(process: Path, sockets: tuple[Socket, ...]) -> tuple[Socket, ...]:
+    """The same UDP sockets with their receive buffers, where the kernel gives them: in another
+    namespace than ours only to root."""
+    buffers: dict[int, int] = {}
+    asking = threading.Thread(target=_ask_within, args=(process, buffers))
+    asking.start()  # a thread of its own has a namespace of its own
+    asking.join()
+    return tuple(replace(one, buffer_bytes=buffers.get(one.inode)) for one in sockets)
+
+
+def _ask_within(process: Path, buffers: dict[int, int]) -> None:
+    with suppress(OSError, struct.error):
+        _enter(process / "ns" / "net")
+        for family in (socket.AF_INET, socket.AF_INET6):
+            buffers.update(_buffers(family))
+
+
+def _enter(namespace: Path) -> None:
+    """Raises OSError where that is not allowed."""
+    if os.stat(namespace).st_ino == os.stat("/proc/thread-self/ns/net").st_ino:
+        return
+    there = os.open(namespace, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        libc = ctypes.CDLL(None, use_errno=True)
+        if libc.setns(there, CLONE_NEWNET):
+            raise OSError(ctypes.get_errno(), "setns")
+    finally:
+        os.close(there)
+
+
+def _buffers(family: int) -> Iterator[tuple[int, int]]:
+    """(inode, receive buffer in bytes) of each UDP socket."""
+    wanted = 1 << (INET_DIAG_SKMEMINFO - 1)
+    body = struct.pack("=BBBBI48x", family, socket.IPPROTO_UDP, wanted, 0, 0xFFFFFFFF)
+    head = struct.pack("=IHHII", 16 + len(body), SOCK_DIAG_BY_FAMILY, REQUEST_DUMP, 1, 0)
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, NETLINK_SOCK_DIAG) as asked:
+        asked.settimeout(2)
+        asked.send(head + body)
+        while True:
+            data = asked.recv(1 << 16)
+            while len(data) >= 16:
+                length, kind = struct.unpack_from("=IH", data)
+                if kind in (NLMSG_DONE, NLMSG_ERROR) or length < 16:
+                    return
+                yield from _buffer(data[16:length])
+                data = data[(length + 3) & ~3 :]
+
+
+def _buffer(message: bytes) -> Iterator[tuple[int, int]]:
+    (inode,) = struct.unpack_from("=I", message, DIAG_BYTES - 4)
+    rest = message[DIAG_BYTES:]
+    while len(rest) >= 4:
+        length, kind = struct.unpack_from("=HH", rest)
+        if length < 4:
+            return
+        if kind == INET_DIAG_SKMEMINFO:
+            yield inode, struct.unpack_from("=I", rest, 8)[0]
+        rest = rest[(length + 3) & ~3 :]

@@ -1,0 +1,227 @@
+"""`rmwbench doctor --live`: each rule on processes that really are what it complains of, in
+namespaces of their own, and silence about those that are not."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rmwbench.robot.live.live_model import LiveCode, LiveProcess
+from rmwbench.robot.live.live_rules import endpoints
+
+ROOT = os.geteuid() == 0
+NAMESPACES = ["unshare", "--mount", "--net", "--ipc", "--pid", "--fork", "--mount-proc"]
+FASTDDS = ["librmw_fastrtps_cpp.so", "librmw_fastrtps_shared_cpp.so", "librmw_dds_common.so"]
+CYCLONEDDS = ["librmw_cyclonedds_cpp.so"]
+ZENOH = ["librmw_zenoh_cpp.so"]
+
+
+def look(*nodes, options=()):
+    """(exit code, document)."""
+    apart = [*NAMESPACES, *([] if ROOT else ["--map-root-user"])]
+    if shutil.which("ip") is None or subprocess.run([*apart, "true"]).returncode:
+        pytest.skip("no namespaces here")
+    own = 'mount -t tmpfs shm /dev/shm; exec "$@"'
+    command = [*apart, "sh", "-ec", own, "sh", sys.executable, "-m", "tests.robot.live_world"]
+    done = subprocess.run(
+        [*command, json.dumps(nodes), *options],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        cwd=Path(__file__).parents[2],
+        env={name: value for name, value in os.environ.items() if not name.startswith("ROS_")},
+    )
+    assert done.returncode in (0, 1, 2) and not done.stderr, done.stderr
+    return done.returncode, json.loads(done.stdout)
+
+
+def codes(document):
+    return [one["code"] for one in document["findings"]]
+
+
+def node(libraries, *, domain=0, index=0, env=None, **more):
+    begin = 7400 + 250 * domain
+    udp = [begin, begin + 10 + 2 * index, begin + 11 + 2 * index]
+    return {"libraries": libraries, "udp": udp, "env": env or {}, **more}
+
+
+def test_a_healthy_system_is_not_complained_of():
+    """Two nodes of a domain, and others with a router in two domains more."""
+    code, document = look(
+        node(FASTDDS, shm={"fastrtps_port7410": 0o666}),
+        node(FASTDDS, index=1, shm={"fastrtps_port7412": 0o666}, env={"ROS_DOMAIN_ID": "0"}),
+        {"libraries": ZENOH, "listens": [7447], "env": {"ROS_DOMAIN_ID": "5"}},
+        {"libraries": ZENOH, "connects": [7447], "env": {"ROS_DOMAIN_ID": "5"}},
+        {"libraries": ["libunknown.so"], "udp": [9000], "env": {"ROS_LOCALHOST_ONLY": "1"}},
+    )
+    assert (code, codes(document), document["unread"]) == (0, [], 0)
+    seen = [(one["rmw"], one["domains"]) for one in document["processes"]]
+    assert sorted(seen) == [
+        ("rmw_fastrtps_cpp", [0]),
+        ("rmw_fastrtps_cpp", [0]),
+        ("rmw_zenoh_cpp", [5]),
+        ("rmw_zenoh_cpp", [5]),
+    ]
+
+
+def test_two_rmws_in_one_domain():
+    nodes = [node(FASTDDS), {"libraries": ZENOH, "listens": [7447]}, node(CYCLONEDDS, domain=3)]
+    code, document = look(*nodes)
+    assert (code, codes(document)) == (1, [LiveCode.TWO_RMWS])
+    found = document["findings"][0]
+    assert found["level"] == "red" and len(found["processes"]) == 2
+    assert look(*nodes, options=["--domain", "3"])[0] == 0
+    code, document = look(node(FASTDDS), node(CYCLONEDDS, index=1))
+    assert (codes(document), document["findings"][0]["level"]) == ([LiveCode.TWO_RMWS], "yellow")
+
+
+def test_two_rmws_of_two_networks_are_not_one_graph():
+    assert look(node(FASTDDS), node(CYCLONEDDS, own_net=True))[0] == 0
+
+
+def test_shared_memory_of_two_containers_on_one_network():
+    one = node(FASTDDS, shm={"fastrtps_port7410": 0o666})
+    other = node(FASTDDS, index=1, shm={"fastrtps_port7412": 0o666})
+    code, document = look(one, {**other, "own_shm": True})
+    assert (code, codes(document)) == (1, [LiveCode.SHM_OTHER_PLACE])
+    # with a network of its own it is another host, to which nothing is sent through memory
+    assert look(one, {**other, "own_shm": True, "own_net": True})[0] == 0
+
+
+@pytest.mark.skipif(not ROOT, reason="only root has two users here")
+@pytest.mark.parametrize(("mode", "found"), [(0o644, [LiveCode.SHM_OTHER_USER]), (0o666, [])])
+def test_shared_memory_of_two_users(mode, found):
+    nodes = [
+        node(FASTDDS, shm={"fastrtps_port7410": mode}),
+        node(FASTDDS, index=1, shm={"fastrtps_port7412": 0o666}, uid=12345),
+    ]
+    document = look(*nodes)[1]
+    assert codes(document) == found
+    assert all("7410" in one["evidence"][0] for one in document["findings"])
+
+
+@pytest.mark.parametrize(
+    "env",
+    [
+        {},
+        {"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/localhost:7448"]'},
+        {"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/10.1.2.3:7447"]'},
+    ],
+)
+def test_no_router(env):
+    code, document = look({"libraries": ZENOH, "env": env})
+    assert (code, codes(document)) == (1, [LiveCode.NO_ROUTER])
+
+
+def test_a_router_of_another_network_is_not_here():
+    _, document = look(
+        {"libraries": ["libzenohc.so"], "listens": [7447], "own_net": True},
+        {"libraries": ZENOH},
+    )
+    assert codes(document) == [LiveCode.NO_ROUTER]
+    assert len(document["findings"][0]["evidence"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("env", "found"),
+    [
+        ({"ZENOH_CONFIG_OVERRIDE": "connect/endpoints=[]"}, []),
+        ({"ZENOH_CONFIG_OVERRIDE": 'connect/endpoints=["tcp/a:1","tls/[::1]:2"]'}, ["tcp/a:1", "tls/[::1]:2"]),
+        ({"ZENOH_CONFIG_OVERRIDE": "scouting/multicast/enabled=true"}, ["tcp/localhost:7447"]),
+    ],
+)  # fmt: skip
+def test_where_a_session_is_told_to_connect(env, found):
+    assert endpoints(process(env)) == found
+
+
+def test_where_a_configuration_file_tells_it_to_connect(tmp_path):
+    path = tmp_path / "session.json5"
+    path.write_text(
+        '{ // connect: {endpoints: ["tcp/no:1"]}\n mode: "peer",\n connect: { endpoints: {\n'
+        ' router: ["tcp/robot:7450"], /* "tcp/no:2" */ peer: [] } },\n'
+        ' listen: { endpoints: ["tcp/[::]:0"] } }'
+    )
+    env = {"ZENOH_SESSION_CONFIG_URI": str(path)}
+    assert endpoints(process(env)) == ["tcp/robot:7450"]
+
+
+def process(env):
+    more = {"network": 1, "ipc": 1, "shm": None, "udp": (), "tcp": (), "files": ()}
+    return LiveProcess(
+        pid=os.getpid(), name="node", uid=0, rmw="rmw_zenoh_cpp", environment=env, **more
+    )
+
+
+@pytest.mark.parametrize(("taken", "level"), [(29, None), (31, "yellow"), (33, "red")])
+def test_participant_indices_that_are_used_up(taken, level):
+    nodes = [node(CYCLONEDDS), {"libraries": CYCLONEDDS, "udp": [7400]}]
+    nodes[1]["udp"] += [7410 + 2 * index for index in range(1, taken)]
+    document = look(*nodes)[1]
+    assert [(one["code"], one["level"]) for one in document["findings"]] == (
+        [] if level is None else [(LiveCode.PARTICIPANT_INDEX, level)]
+    )
+
+
+def test_more_indices_where_the_configuration_says_so():
+    env = {"CYCLONEDDS_URI": "<MaxAutoParticipantIndex>119</MaxAutoParticipantIndex>"}
+    udp = [7400, *(7410 + 2 * index for index in range(33))]
+    assert look({"libraries": CYCLONEDDS, "udp": udp, "env": env})[0] == 0
+
+
+def test_datagrams_that_a_full_socket_dropped():
+    code, document = look(node(FASTDDS, buffer=16_384, flooded=50))
+    assert (code, codes(document)) == (1, [LiveCode.DATAGRAMS_DROPPED])
+    found = document["findings"][0]
+    # it asked for less than the kernel grants, so no setting of the kernel helps
+    assert found["permanent"] is None and "32768 bytes" in found["evidence"][-1]
+
+
+def test_who_asks_for_no_buffer_has_the_kernels_default():
+    found = look(node(FASTDDS, flooded=400))[1]["findings"][0]
+    assert found["code"] == LiveCode.DATAGRAMS_DROPPED
+    assert "rmem_default" in found["permanent"]
+
+
+@pytest.mark.parametrize(
+    ("libraries", "env", "level"),
+    [
+        (ZENOH, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, "red"),
+        (ZENOH, {"FASTRTPS_DEFAULT_PROFILES_FILE": "/a.xml"}, "yellow"),
+        (FASTDDS, {"CYCLONEDDS_URI": "file:///a.xml"}, "yellow"),
+        (CYCLONEDDS, {"RMW_IMPLEMENTATION": "rmw_fastrtps_cpp"}, "red"),
+        (FASTDDS, {"ROS_AUTOMATIC_DISCOVERY_RANGE": "LOCALHOST"}, None),
+        (CYCLONEDDS, {"RMW_IMPLEMENTATION": "rmw_cyclonedds_cpp"}, None),
+    ],
+)
+def test_variables_that_an_rmw_ignores(libraries, env, level):
+    here = {"listens": [7447]} if libraries is ZENOH else {"udp": [7400, 7410]}
+    document = look({"libraries": libraries, "env": env, **here})[1]
+    assert [(one["code"], one["level"]) for one in document["findings"]] == (
+        [] if level is None else [(LiveCode.VARIABLE_IGNORED, level)]
+    )
+
+
+@pytest.mark.parametrize(
+    ("env", "level"),
+    [
+        ({"ROS_AUTOMATIC_DISCOVERY_RANGE": "OFF"}, "red"),
+        ({"ROS_LOCALHOST_ONLY": "1"}, "yellow"),
+        ({"ROS_LOCALHOST_ONLY": "0"}, None),
+    ],
+)
+def test_discovery_ranges_that_differ(env, level):
+    document = look(node(FASTDDS), node(FASTDDS, index=1, env=env))[1]
+    assert [(one["code"], one["level"]) for one in document["findings"]] == (
+        [] if level is None else [(LiveCode.DISCOVERY_RANGE, level)]
+    )
+
+
+def test_options_that_contradict_each_other():
+    from tests.support.command import rmwbench
+
+    for options in (("--live", "--fix"), ("--domain", "1")):
+        assert rmwbench("doctor", *options).returncode == 2
