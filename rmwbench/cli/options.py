@@ -1,13 +1,13 @@
 """Options that several verbs have, and `taking`, by which a verb gets its options as one object.
 
-`--candidates`, `--with` and `--without` are what the command line says of a suite's arms, `--at` of
+`--candidates`, `--with`, `--without` and `--profile` are what the command line says of a suite's arms, `--at` of
 the levels of its factors: the same for every verb that plans or runs."""
 
 import inspect
 import math
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
@@ -73,6 +73,14 @@ Without = Annotated[
         autocompletion=complete_candidate,
     ),
 ]
+Profiles = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--profile",
+        metavar="MIDDLEWARE=FILE",
+        help="Compare this middleware with your own profile file besides; may be repeated.",
+    ),
+]
 At = Annotated[
     list[str] | None,
     typer.Option(
@@ -117,10 +125,12 @@ class ArmOptions:
     candidates: Candidates = None
     added: With = None
     without: Without = None
+    profiles: Profiles = None
 
     @property
     def choice(self) -> "Choice":
-        return choice(self.candidates, self.added, self.without)
+        found = choice(self.candidates, self.added, self.without)
+        return replace(found, profiles=tuple(self.profiles or ()))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -256,3 +256,27 @@ def test_a_file_that_is_not_there_is_said(tmp_path):
 def test_pairs_are_made_of_a_set():
     found = arms(with_arms("{pairs: [{set: rmw_zenoh}, zenoh]}"))
     assert len(found) == 9 and found[1] == "hiroz → rclcpp/rmw_zenoh_cpp"
+
+
+def test_a_profile_file_of_the_command_line_is_an_arm_more(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("mine.xml").write_text("<CycloneDDS/>")
+    Path("written").mkdir()
+    Path("written/tuned.json5").write_text("{}")
+    text = "suite: s\ntitle: t\narms: [{name: a, middleware: zenoh}]\n"
+    text += "workloads: [{name: w, message: Array1k, rate_hz: 1}]\n"
+    choice = Choice(profiles=("cyclonedds=./mine.xml", "zenoh=written"))
+    arms = parse(text, where="s.yaml", choice=choice).arms
+    assert [(arm.name, arm.middleware, arm.profile.name) for arm in arms] == [
+        ("a", "zenoh", "untouched"),
+        ("cyclonedds mine.xml", "cyclonedds", "mine"),
+        ("zenoh tuned.json5", "zenoh", "tuned"),
+    ]
+    assert added(text, where="s.yaml", choice=choice) == (
+        "cyclonedds mine.xml",
+        "zenoh tuned.json5",
+    )
+    for word in ("mine.xml", "cyclonedds=", "cyclonedds=./none.xml", "cyclonedds=."):
+        with pytest.raises(UserError) as refused:
+            parse(text, where="s.yaml", choice=Choice(profiles=(word,)))
+        assert refused.value.where == "--profile"

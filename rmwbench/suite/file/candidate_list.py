@@ -288,17 +288,20 @@ def _side(one: Candidate, own: Mapping[str, Any], line: tuple[int, int]) -> Comm
 class Choice:
     """What the command line says of a suite's arms: other `candidates` in their place (the floor
     stays, and an arm of the suite's own that is `in` one of the sets), those `added` to them, those
-    left out (`without`); each a name, a set or the path of a file. `written`: the arms of a
-    campaign that is resumed, whatever the candidates have become."""
+    left out (`without`); each a name, a set or the path of a file. `profiles`: an arm more for each
+    `MIDDLEWARE=FILE`. `written`: the arms of a campaign that is resumed, whatever the candidates
+    have become."""
 
     candidates: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     without: tuple[str, ...] = ()
     written: tuple[Mapping[str, Any], ...] | None = None
+    profiles: tuple[str, ...] = ()
 
     @property
     def changes(self) -> bool:
-        return bool(self.candidates or self.added or self.without or self.written is not None)
+        named = self.candidates or self.added or self.without or self.profiles
+        return bool(named or self.written is not None)
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -309,7 +312,8 @@ class Choice:
 
 
 NO_CHOICE = Choice()
-ADDING = ("--with",)
+WITH, PROFILE = "--with", "--profile"
+ADDING = (WITH, PROFILE)
 """Options each of whose words adds an arm to those that the suite has."""
 FILE_SUFFIXES = (".yaml", ".yml")
 
@@ -333,7 +337,12 @@ def chosen(
     found = list(arms)
     if choice.candidates:
         found = [arm for arm in arms if _is_floor(arm) or _sets_of(arm) & {*choice.candidates}]
-    for option, words in (("--candidates", choice.candidates), ("--with", choice.added)):
+    options = (
+        ("--candidates", choice.candidates),
+        (WITH, choice.added),
+        (PROFILE, choice.profiles),
+    )
+    for option, words in options:
         for word in words:
             before = len(found)
             for one in named(word, option):

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file import candidate_list
-from rmwbench.suite.file.candidate_list import Candidate, Candidates, CandidatesFile
+from rmwbench.suite.file.candidate_list import PROFILE, Candidate, Candidates, CandidatesFile
 from rmwbench.suite.file.places import CANDIDATES_FILE, read, shown, suites_directory
 from rmwbench.suite.file.tree import (
     fault_error,
@@ -67,6 +67,36 @@ def candidates_of(path: Path, besides: Candidates | None = None) -> Candidates:
         line = f"{where}:{locate(tree, ('candidates', index))[0]}"
         found[one.name] = Candidate(one.name, _absolute(arm, path.parent), one.in_, one.needs, line)
     return Candidates(found, file.what, file.no_loan)
+
+
+def own_profile(word: str) -> Candidate:
+    """The arm of `MIDDLEWARE=FILE`: the middleware with the user's own file, or with the one of a
+    directory that `rmwbench middlewares profile -o` wrote. Raises Fault."""
+    middleware, _, named = word.partition("=")
+    path = Path(named)
+    if not middleware or not named:
+        raise Fault(
+            f"`{word}` names no middleware with a file",
+            expected="MIDDLEWARE=FILE, such as cyclonedds=./mine.xml",
+            actual=word,
+            at=(PROFILE,),
+        )
+    if path.is_dir():
+        there = sorted(one for one in path.iterdir() if one.suffix in FORMAT_OF_SUFFIX)
+        path = there[0] if len(there) == 1 else path
+    if not path.is_file() or path.suffix not in FORMAT_OF_SUFFIX:
+        raise Fault(
+            f"there is no profile file `{named}`",
+            expected="a file ending in "
+            + ", ".join(FORMAT_OF_SUFFIX)
+            + ", or a directory with one such file",
+            actual=named,
+            fix=f"`rmwbench middlewares profile {middleware}` prints those that come with it",
+            at=(PROFILE,),
+        )
+    name = f"{middleware} {path.name}"
+    arm = {"name": name, "middleware": middleware, "profile": str(path.resolve())}
+    return Candidate(name, arm, where=PROFILE)
 
 
 def _check_names(file: CandidatesFile, besides: Candidates) -> None:

@@ -15,7 +15,7 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.fault import Fault
 from rmwbench.suite.file import candidate_list, interop_pairs, matrix, short_version
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Candidate, Choice
-from rmwbench.suite.file.candidates_file import candidates_of, known_candidates
+from rmwbench.suite.file.candidates_file import candidates_of, known_candidates, own_profile
 from rmwbench.suite.file.places import JSON, find, read, shown, suite_file
 from rmwbench.suite.file.shipped import shipped_middlewares
 from rmwbench.suite.file.tree import (
@@ -112,9 +112,9 @@ def written(
 
 def added(text: str, *, where: str, choice: Choice = NO_CHOICE) -> tuple[str, ...]:
     """The names of the arms that the command line adds to those of a suite's text."""
-    if not choice.added:
+    if not choice.added and not choice.profiles:
         return ()
-    without = replace(choice, added=())
+    without = replace(choice, added=(), profiles=())
     before = {arm["name"] for arm in plain(text, where=where, choice=without).get("arms", ())}
     arms = plain(text, where=where, choice=choice)["arms"]
     return tuple(arm["name"] for arm in arms if arm["name"] not in before)
@@ -184,6 +184,8 @@ def _chosen(arms: CommentedSeq, choice: Choice, line: tuple[int, int]) -> Commen
         known = known.and_those(own)
 
     def named(word: str, option: str) -> Iterable[Candidate]:
+        if option == candidate_list.PROFILE:
+            return [own_profile(word)]
         return files[word].known.values() if word in files else known.named(word, (option,))
 
     try:
