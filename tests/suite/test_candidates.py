@@ -264,7 +264,7 @@ def test_a_profile_file_of_the_command_line_is_an_arm_more(tmp_path, monkeypatch
     Path("written").mkdir()
     Path("written/tuned.json5").write_text("{}")
     text = "suite: s\ntitle: t\narms: [{name: a, middleware: zenoh}]\n"
-    text += "workloads: [{name: w, message: Array1k, rate_hz: 1}]\n"
+    text += "workloads: [{name: w, message: Array1k, rate_hz: 100}]\n"
     choice = Choice(profiles=("cyclonedds=./mine.xml", "zenoh=written"))
     arms = parse(text, where="s.yaml", choice=choice).arms
     assert [(arm.name, arm.middleware, arm.profile.name) for arm in arms] == [
@@ -276,7 +276,7 @@ def test_a_profile_file_of_the_command_line_is_an_arm_more(tmp_path, monkeypatch
         "cyclonedds mine.xml",
         "zenoh tuned.json5",
     )
-    for word in ("mine.xml", "cyclonedds=", "cyclonedds=./none.xml", "cyclonedds=."):
+    for word in ("mine.xml", "cyclonedds=", "cyclonedds=./none.xml", "cyclonedds=/"):
         with pytest.raises(UserError) as refused:
             parse(text, where="s.yaml", choice=Choice(profiles=(word,)))
         assert refused.value.where == "--profile"
