@@ -9,7 +9,7 @@ session opens here opens none in a trial either.
 """
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
@@ -25,11 +25,13 @@ from rmwbench.campaign.plan.profile import (
 from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.host import HostBroken, host_kind, make
+from rmwbench.lab.middleware import Worker
 from rmwbench.lab.process import records
 from rmwbench.lab.process.crew import Crew
 from rmwbench.lab.process.worker import WorkerFailed, WorkerProcess
 from rmwbench.lab.profile_file.host_setup import HostSetup, set_up
 from rmwbench.suite.cells import Cell, Process
+from rmwbench.suite.side import Side
 
 TIMEOUT_S = 10.0
 MODE = "mode "
@@ -102,34 +104,60 @@ def _question(cell: Cell, process: Process, workers: Workers) -> SessionQuestion
     )
 
 
-def _refusal(question: SessionQuestion, workers: Workers) -> dict[str, Any] | None:
-    """The worker's `error` to `open`, or that of a daemon that it needs, where that is invalid or
-    unsupported."""
-    worker, name = workers[question.middleware], "rehearsal"
+def in_force(side: Side, worker: Worker) -> str | None:
+    """The configuration that a session of this side opens with, in the middleware's own format;
+    None where its worker does not tell. Raises UserError where it does not open."""
+    question = SessionQuestion(
+        side.middleware,
+        open_fields(side, worker, nonce=1),
+        side_daemons(side, worker),
+        NO_SETUP,
+        own=True,
+    )
     try:
-        with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
-            host.wait_ready()
-            domain = {"domain_id": host.domain_id or question.fields["domain_id"]}
-            set_up(crew, {host.name: question.setup} if question.setup != NO_SETUP else {})
-            for daemon in question.daemons:
-                environment = {**worker.environment, **daemon.environment}
-                process = crew.spawn_daemon(daemon.name, worker.executable, environment)
-                if error := _answer(crew, process, daemon.fields | domain, question.decisive):
-                    return error
-            process = crew.spawn(name, worker.executable, fd, environment=worker.environment)
-            return _answer(crew, process, question.fields | domain, question.decisive)
+        reply = _opened(question, {side.middleware: worker})
+    except (WorkerFailed, HostBroken) as failed:
+        raise UserError(f"no session opens: {failed}", where=side.middleware) from None
+    if error := reply.get("error"):
+        raise UserError(f"{error.get('object')}: {error.get('message')}", where=side.middleware)
+    found = (reply.get("ok") or {}).get("configuration") or {}
+    text = found.get("text")
+    return None if text is None else str(text)
+
+
+def _refusal(question: SessionQuestion, workers: Workers) -> dict[str, Any] | None:
+    """The worker's `error` to `open`, or that of a daemon that it needs, where that ends the
+    matter."""
+    try:
+        error = _opened(question, workers).get("error")
     except (WorkerFailed, HostBroken):
         return None
+    return error if error and error.get("kind") in question.decisive else None
 
 
-def _answer(
-    crew: Crew, process: WorkerProcess, fields: Mapping[str, Any], kinds: Sequence[str]
-) -> dict[str, Any] | None:
+def _opened(question: SessionQuestion, workers: Workers) -> dict[str, Any]:
+    """The reply to `open`: of the worker, or of the first of its daemons whose error ends the
+    matter. Raises WorkerFailed, HostBroken."""
+    worker, name = workers[question.middleware], "rehearsal"
+    with make(name) as host, Crew(host) as crew, records.made([], nonce=1) as fd:
+        host.wait_ready()
+        domain = {"domain_id": host.domain_id or question.fields["domain_id"]}
+        set_up(crew, {host.name: question.setup} if question.setup != NO_SETUP else {})
+        for daemon in question.daemons:
+            environment = {**worker.environment, **daemon.environment}
+            process = crew.spawn_daemon(daemon.name, worker.executable, environment)
+            reply = _answer(crew, process, daemon.fields | domain)
+            if (reply.get("error") or {}).get("kind") in question.decisive:
+                return reply
+        process = crew.spawn(name, worker.executable, fd, environment=worker.environment)
+        return _answer(crew, process, question.fields | domain)
+
+
+def _answer(crew: Crew, process: WorkerProcess, fields: Mapping[str, Any]) -> dict[str, Any]:
     crew.wait_hello(TIMEOUT_S)
     number = process.request("open", fields)
     crew.wait(lambda: number in process.replies, TIMEOUT_S, "answer to open")
-    error = process.replies[number].get("error")
-    return error if error and error.get("kind") in kinds else None
+    return process.replies[number]
 
 
 def _explained(cell: Cell, process: str, error: Mapping[str, Any], places: Places) -> UserError:

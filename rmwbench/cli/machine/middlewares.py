@@ -3,6 +3,7 @@ not, why, and the command that changes it."""
 
 import time
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -104,13 +105,32 @@ def show(
 def profile(
     name: Annotated[str, typer.Argument(metavar="NAME", help="A middleware.")],
     profile: Annotated[
-        str | None, typer.Argument(metavar="[PROFILE]", help="This one alone; all if absent.")
+        str | None,
+        typer.Argument(
+            metavar="[PROFILE]",
+            help="This one alone; all if absent. With -o also a candidate (`rmwbench candidates`).",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="DIR",
+            help="Write it for the robot: the file, env.sh to be sourced, and sysctl.conf.",
+        ),
     ] = None,
 ) -> None:
     from rmwbench.lab.middleware import require_workers
 
     worker = require_workers([name])[name]
     assert worker.description is not None, "it is ready"
+    if out is not None:
+        from rmwbench.robot.deployment import write
+
+        for path in write(name, profile or "untouched", worker, Path(out)):
+            say(path)
+        return
     if profile is not None:
         typer.echo(printable(worker.profile(profile)["text"]))
         return

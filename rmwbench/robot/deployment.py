@@ -1,0 +1,181 @@
+"""What an arm ran with, as files for the robot: the middleware's own file, `env.sh` with the
+variables that make a process read it, and `sysctl.conf` with what it asks of the kernel. Each line
+says where it comes from, or what it was measured to be worth.
+
+Where modes change what the profile says, the file is the configuration that a session opened with
+here, as its middleware tells it. The directory given back by `--profile MIDDLEWARE=DIR` is the same
+arm again: the file has the profile's name, since a worker may know what to do by that.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from rmwbench.campaign.plan.machine_limits import LIMITS, asked_bytes
+from rmwbench.campaign.plan.profile import daemons, resolved_profile
+from rmwbench.campaign.plan.rehearse import in_force
+from rmwbench.errors import UserError, did_you_mean
+from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST
+from rmwbench.lab.middleware import Worker
+from rmwbench.lab.profile_file.readers import family
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.file.candidates_file import known_candidates
+
+ENV, SYSCTL = "env.sh", "sysctl.conf"
+HERE = '$(cd "$(dirname "${BASH_SOURCE[0]:-$0}")" && pwd)'
+ROUTER = "tcp/localhost:7447"
+"""Where a session of rmw_zenoh looks for the router of its host."""
+_WORD = re.compile(r"\{(peers|unix|tcp|udp|tls)\}")
+_OF_OPEN = {"RMW_FASTRTPS_PUBLICATION_MODE": {"sync": "SYNCHRONOUS", "async": "ASYNCHRONOUS"}}
+
+
+def write(middleware: str, name: str, worker: Worker, directory: Path) -> list[Path]:
+    """The files written. Raises UserError for an arm that there is not, one that no file can say,
+    and a directory that holds something else."""
+    arm = _arm(middleware, name, worker)
+    native, text = _native(arm, worker)
+    files = {
+        native: text,
+        ENV: "\n".join(_environment(arm, native, worker)) + "\n",
+        SYSCTL: "\n".join(_kernel(text, native)) + "\n",
+    }
+    others = [one.name for one in directory.iterdir()] if directory.is_dir() else []
+    if strange := [one for one in others if one not in files]:
+        raise UserError(
+            "this directory holds something else",
+            where=str(directory),
+            expected="a new or an empty directory",
+            actual=", ".join(sorted(strange)[:3]),
+        )
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for file, content in files.items():
+            (directory / file).write_text(content, encoding="utf-8")
+    except OSError as error:
+        raise UserError(
+            "it cannot be written here", where=str(directory), actual=error.strerror
+        ) from None
+    return [directory / file for file in files]
+
+
+def _arm(middleware: str, name: str, worker: Worker) -> Arm:
+    """The profile of that name, or the candidate."""
+    if worker.has_profile(name):
+        said: dict[str, object] = {"name": name, "middleware": middleware, "profile": name}
+        return Arm.model_validate(said)
+    known = {
+        one.name: dict(one.arm)
+        for one in known_candidates().known.values()
+        if one.arm.get("middleware") == middleware
+    }
+    if name not in known:
+        profiles = [one["name"] for one in (worker.description or {}).get("profiles", [])]
+        names = [*profiles, *known]
+        raise UserError(
+            f"{middleware} has no profile and no candidate `{name}`",
+            expected="one of " + ", ".join(names),
+            actual=name,
+            fix=did_you_mean(name, names),
+        )
+    return Arm.model_validate(known[name])
+
+
+def _native(arm: Arm, worker: Worker) -> tuple[str, str]:
+    """The name of the middleware's own file, and what stands in it."""
+    profile = resolved_profile(arm, worker)
+    text, form = str(profile["text"]), str(profile["format"])
+    if form not in ("xml", "json5", "toml", "yaml", "json"):
+        form = {"zenoh": "json5", "iceoryx2": "toml"}.get(family(arm.middleware) or "", "xml")
+    if family(arm.middleware) == "zenoh":
+        text = text.replace("{router}", ROUTER)
+        if arm.modes or _WORD.search(text):
+            raise UserError(
+                f"`{arm.name}` is made of endpoints of the trial's own, which no robot has",
+                where=arm.middleware,
+                expected="a profile that names where it listens and connects itself",
+                fix="take untouched, tuned, rmw_zenoh or router",
+            )
+    elif arm.modes and (found := in_force(arm, worker)) is not None:
+        text = found
+    if not text.strip() and form == "xml":
+        text = {"fastdds": _EMPTY_FASTDDS}.get(family(arm.middleware) or "", "<CycloneDDS/>\n")
+    return f"{arm.profile.name}.{form}", text if text.endswith("\n") else text + "\n"
+
+
+_EMPTY_FASTDDS = (
+    "<!-- As installed: nothing is set. -->\n"
+    '<profiles xmlns="http://www.eprosima.com/XMLSchemas/fastRTPS_Profiles"/>\n'
+)
+
+
+def _environment(arm: Arm, native: str, worker: Worker) -> Iterator[str]:
+    described = worker.description or {}
+    version = described.get("version", "")
+    yield f"# {arm.middleware} {version}, {arm.name}: source this file in every shell that starts a node."
+    yield f'here="{HERE}"'
+    rmw = arm.middleware.partition("/")[2]
+    if rmw:
+        yield "# The RMW that was measured."
+        yield f"export RMW_IMPLEMENTATION={rmw}"
+    variable, uri, why = _variable(arm.middleware, version, ros=bool(rmw))
+    yield f"# {why}"
+    if variable is None:
+        yield f'# install -D "$here/{native}" ~/.config/iceoryx2/iceoryx2.toml'
+    else:
+        yield f'export {variable}="{uri}$here/{native}"'
+    for name, values in _OF_OPEN.items():
+        if rmw and "fastrtps" in rmw and arm.publish_mode in values:
+            yield "# Which thread sends: docs/middlewares/fastdds.md."
+            yield f"export {name}={values[arm.publish_mode]}"
+    if not rmw and arm.publish_mode != "default":
+        yield f"# Publish mode {arm.publish_mode}: a writer's own, which the nodes set."
+    for daemon in daemons(arm, worker):
+        yield f"# Before any node: {_DAEMONS.get(daemon, daemon)}"
+    if arm.loan:
+        yield "# It was measured with loaned messages, which the nodes themselves ask for."
+    for name, value in arm.options.items():
+        yield f"# Set by the worker and by no variable: {name} = {value}"
+
+
+_DAEMONS = {
+    "router": "ros2 run rmw_zenoh_cpp rmw_zenohd, or zenohd, on this host",
+    "server": "fastdds discovery -i 0, on this host",
+    "roudi": "iox-roudi, on every host",
+}
+
+
+def _variable(middleware: str, version: str, *, ros: bool) -> tuple[str | None, str, str]:
+    """The variable, what stands before the path, and the reason."""
+    kind = family(middleware)
+    if kind == "cyclonedds":
+        return "CYCLONEDDS_URI", "file://", "Cyclone DDS reads its file from here."
+    if kind in ("fastdds", "fastrtps"):
+        old = version.startswith("2.")
+        name = f"{'FASTRTPS' if old else 'FASTDDS'}_DEFAULT_PROFILES_FILE"
+        return name, "", f"Fast DDS {version.partition('.')[0]} reads its file from here."
+    if kind == "zenoh":
+        name = "ZENOH_SESSION_CONFIG_URI" if ros else "ZENOH_CONFIG"
+        who = "rmw_zenoh" if ros else "Zenoh's Config::from_env"
+        return name, "", f"{who} reads its file from here."
+    if kind == "iceoryx2":
+        return None, "", "iceoryx2 has no variable for it; it reads the file of its user:"
+    raise UserError(
+        f"{middleware} reads no file of its own",
+        expected="cyclonedds, fastdds, zenoh or iceoryx2, or an RMW on one",
+        actual=middleware,
+    )
+
+
+def _kernel(text: str, native: str) -> Iterator[str]:
+    """sysctl.d(5): comments have lines of their own."""
+    yield f"# sysctl -p {SYSCTL}, or as /etc/sysctl.d/60-rmwbench.conf for good."
+    asked = {side: asked_bytes(text, side) for side in LIMITS}
+    for side, size in asked.items():
+        if size is None:
+            continue
+        yield f"# {native} asks for a {side} buffer of {size} bytes; the kernel caps it here."
+        if side == "receive":
+            yield f"# Measured: {IMAGES_LOST}."
+        yield f"{LIMITS[side]}={size}"
+    if not any(asked.values()):
+        yield f"# {native} asks nothing of the kernel."

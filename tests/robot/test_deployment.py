@@ -1,0 +1,82 @@
+"""What an arm ran with, taken home and given back: the same configuration is in force."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from rmwbench.campaign.plan.rehearse import in_force
+from rmwbench.errors import UserError
+from rmwbench.lab.middleware import Worker
+from rmwbench.robot.deployment import ENV, SYSCTL, write
+from rmwbench.suite.arm import Arm
+from rmwbench.suite.file.candidate_list import Choice
+from rmwbench.suite.file.load import parse
+from tests.lab import fake_worker, tools
+
+SUITE = """
+suite: s
+title: t
+arms: [{name: a, middleware: floor}]
+workloads: [{name: w, message: Array1k, rate_hz: 100}]
+"""
+
+
+def shipped(middleware: str, profile: str) -> Arm:
+    said = {"name": "shipped", "middleware": middleware, "profile": profile}
+    return Arm.model_validate(said)
+
+
+@pytest.mark.own_host
+@pytest.mark.parametrize(
+    ("middleware", "profile", "variable"),
+    [
+        ("cyclonedds", "tuned", "CYCLONEDDS_URI"),
+        ("fastdds", "tuned", None),  # the name is its version's
+        ("zenoh", "tuned", "ZENOH_CONFIG"),
+        ("zenoh", "rmw_zenoh", "ZENOH_CONFIG"),
+        ("iceoryx2", "untouched", None),
+    ],
+)
+def test_given_back_it_is_the_same_configuration(tmp_path, middleware, profile, variable):
+    worker = tools.worker(middleware)
+    native, env, sysctl = write(middleware, profile, worker, tmp_path / "robot")
+    assert (env.name, sysctl.name, native.stem) == (ENV, SYSCTL, profile)
+    choice = Choice(profiles=(f"{middleware}={tmp_path / 'robot'}",))
+    back = parse(SUITE, where="s.yaml", choice=choice).arms[-1]
+    assert back.profile.text is not None
+    assert in_force(back, worker) == in_force(shipped(middleware, profile), worker)
+    if variable is not None:
+        command = f'. {env}; printf %s "${variable}"'
+        said = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=True)
+        read = Path(said.stdout.removeprefix("file://"))
+        assert read.samefile(native)
+
+
+def described() -> Worker:
+    buffer = '<SocketReceiveBufferSize max="8MB"/>'
+    text = f"<CycloneDDS><Domain><Internal>{buffer}</Internal></Domain></CycloneDDS>"
+    one = {"name": "tuned", "format": "xml", "text": text, "daemons": ["roudi"]}
+    return Worker("cyclonedds", None, fake_worker.DESCRIBE | {"profiles": [one]}, None)
+
+
+def test_what_it_asks_of_the_kernel_and_which_daemon_it_needs_are_written(tmp_path):
+    write("cyclonedds", "tuned", described(), tmp_path)
+    lines = (tmp_path / SYSCTL).read_text().splitlines()
+    settings = [line for line in lines if not line.startswith("#")]
+    assert settings == [f"net.core.rmem_max={8 << 20}"]
+    assert "iox-roudi" in (tmp_path / ENV).read_text()
+
+
+def test_it_is_written_beside_nothing_else_and_only_of_what_there_is(tmp_path):
+    with pytest.raises(UserError, match="no profile and no candidate"):
+        write("cyclonedds", "turned", described(), tmp_path)
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(UserError, match="holds something else"):
+        write("cyclonedds", "tuned", described(), tmp_path)
+
+
+@pytest.mark.own_host
+def test_endpoints_of_the_trials_own_are_not_taken_home(tmp_path):
+    with pytest.raises(UserError, match="no robot has"):
+        write("zenoh", "tcp", tools.worker("zenoh"), tmp_path)
