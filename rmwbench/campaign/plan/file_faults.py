@@ -200,7 +200,8 @@ def _of_connecting(
         )
     local = [one for one in needs.servers if not reachable([one.address])]
     others = [one.host for one in cell.processes if cell.sides[one.name] == side]
-    if local and len({*others}) > 1 and "router" in needs.daemons:
+    own_router = "router" in needs.daemons and not asked and "/" not in side.middleware
+    if local and len({*others}) > 1 and own_router:
         yield FileFault(
             FileFaultKind.NOBODY_LISTENS,
             process,

@@ -40,6 +40,7 @@ def needs(text: str) -> FileNeeds:
     hosts = [_host(peer) for peer in peers]
     present = [one for one in interfaces if attribute(one, "presence_required") != "false"]
     writes = texts(here, "tracing", "outputfile") + texts(here, "tracing", "packetcapturefile")
+    shared = [text.lower() for text in texts(here, "sharedmemory", "enable")]
     exchanges = {
         (attribute(one, "type") or "").lower() for one in anywhere(here, "pubsubmessageexchange")
     }
@@ -49,7 +50,7 @@ def needs(text: str) -> FileNeeds:
         own=reachable(own),
         peers=reachable(hosts),
         unresolved=names(hosts),
-        daemons=("roudi",) if exchanges & {"iox", "iceoryx"} else (),
+        daemons=("roudi",) if exchanges & {"iox", "iceoryx"} or "true" in shared else (),
         writes=tuple(path for path in writes if path not in ("stdout", "stderr")),
         participants=_participants(here),
         receive_buffer_bytes=_minimum(here, "socketreceivebuffersize"),
