@@ -7,6 +7,7 @@ from rmwbench.campaign.plan.source_lines import Places
 from rmwbench.errors import UserError
 from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import load
+from tests.support.command import rmwbench
 
 SUITE = """
 suite: thin
@@ -78,3 +79,12 @@ def test_an_overload_on_purpose_is_not_refused_and_needs_a_network(tmp_path):
     path.write_text(text)
     with pytest.raises(UserError, match="`overload` is about a network"):
         load(path)
+
+
+def test_a_plan_names_the_link_that_is_asked_for_more_than_it_carries(tmp_path):
+    path = tmp_path / "thin.yaml"
+    path.write_text(SUITE.replace("NETWORK", "{links: {base: {down: {rate_mbps: 50}}}}"))
+    said = " ".join(rmwbench("plan", path).stdout.split())
+    assert "the link down of host base is asked for 100 Mbit/s of payload and carries 50" in said
+    path.write_text(SUITE.replace("NETWORK", "{links: {base: {down: {rate_mbps: 500}}}}"))
+    assert "is asked for" not in rmwbench("plan", path).stdout

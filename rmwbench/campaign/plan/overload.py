@@ -31,6 +31,12 @@ class Overload:
     def times(self) -> float:
         return self.asked_bps / self.carried_bps
 
+    @property
+    def text(self) -> str:
+        """`medium air is asked for 74 Mbit/s of payload and carries 54 Mbit/s`."""
+        asked, carried = _mbps(self.asked_bps), _mbps(self.carried_bps)
+        return f"{self.what} is asked for {asked} of payload and carries {carried}"
+
 
 def check(cells: Iterable[Cell], places: Places) -> None:
     """Raises UserError for the first cell whose network carries less than a fifth of what is

@@ -279,15 +279,18 @@ def _print_beyond(console: "Console", made: "Plan") -> None:
 
 
 def _print_networks(console: "Console", made: "Plan") -> None:
-    """What lies between hosts, each network once with what is compared over it."""
+    """What lies between hosts, each network once with what is compared over it, and which link of
+    it is asked for more than it carries."""
     from rich.markup import escape
 
+    from rmwbench.campaign.plan import overload
     from rmwbench.suite.network.network_words import told
 
     found: dict[tuple[str, ...], list[str]] = {}
     for cell in made.cells:
         if cell.links is not None:
-            found.setdefault(tuple(told(cell.links)), []).append(cell.comparison)
+            beyond = (one.text for one in overload.found(cell) if one.times > 1)
+            found.setdefault((*told(cell.links), *beyond), []).append(cell.comparison)
         elif cell.real is not None:
             found.setdefault(tuple(cell.real.told()), []).append(cell.comparison)
     if found:
