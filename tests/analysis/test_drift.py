@@ -38,6 +38,7 @@ def test_a_queue_that_is_full_and_stays_so_does_not():
     assert drift([np.full(30, 300 * MS) + np.tile([1.0, -1.0], 15) * 30 * MS]) is None
 
 
+@pytest.mark.long
 def test_noise_of_any_size_rarely_drifts_and_an_arm_of_it_never():
     rng = np.random.default_rng(3)
     trials = [drift([rng.lognormal(0, 1, 21) * MS]) for _ in range(2000)]

@@ -29,6 +29,7 @@ def truth(options, nonce="1"):
     return [json.loads(line) for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("text", LAWS)
 def test_draws_tend_to_the_law(text):
     drawn = np.array([fate["latency_ns"] for fate in truth({"latency": text})])

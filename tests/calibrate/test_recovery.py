@@ -58,6 +58,7 @@ def test_too_few_intervals_that_hold_their_law_are_a_failure():
     assert recovery.coverage_is_plausible([TruthCheck("x", RECOVERED, "", "")]) is None
 
 
+@pytest.mark.long
 @given(
     st.lists(st.floats(1e3, 1e7), min_size=20, max_size=200),
     st.lists(st.floats(0, 1e7), min_size=200, max_size=200),

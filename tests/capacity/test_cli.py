@@ -20,31 +20,22 @@ SEARCH = ("capacity", "mini.yaml", "--workload", "small", "--limit")
     "arguments, complaint, advice",
     [
         (("p50 < 5",), "a time needs a unit", "did you mean `p50 < 5 ms`?"),
-        (
-            ("p50 < 5 ms", "--along", "loss"),
-            "needs the network emulator",
-            "one of rate, size, subscribers, topics",
-        ),
         (("p50 < 5 ms", "--along", "sise"), "unknown axis", "did you mean `size`?"),
         (("p50 < 5 ms", "--from", "5 kHz", "--to", "10"), "runs backwards", "--from below --to"),
-        (("p50 < 5 ms", "--from", "3x"), "not a level of rate", "hz, khz, mhz"),
         (("p50 < 5 ms", "--to", "3MHz"), "out of range", "to 2 MHz"),
-        (("p50 < 5 ms", "--arm", "on"), "no arm `on`", "did you mean `one`?"),
         (("p50 < 5 ms", "--resolution", "5"), "not a valid resolution", "did you mean `5%`?"),
-        (("p50 < 5 ms", "--resolution", "0.1%"), "not a valid resolution", "1% to 100%"),
         (
             ("p99.9 < 5 ms", "--budget", "30s"),
             "the budget cannot test this limit",
             "needs 10000 messages",
         ),
-        (("p50 < 5 ms", "--from", "100", "--to", "100.000001"), "at least two levels", None),
     ],
 )
 def test_what_cannot_be_searched_is_refused_before_anything_is_written(
     user, arguments, complaint, advice
 ):
     error = user.is_refused(*SEARCH, *arguments)
-    assert complaint in error and (advice is None or advice in error)
+    assert complaint in error and advice in error
 
 
 def test_an_unknown_workload_gets_a_suggestion(user):

@@ -78,6 +78,7 @@ def test_the_interval_holds_the_truth_whatever_the_boundary_and_whenever_one_sto
         assert ((bounds.low <= bounds.estimate) & (bounds.estimate <= bounds.high)).all()
 
 
+@pytest.mark.long
 def test_the_estimate_is_not_far_off_where_trials_fail_for_reasons_of_their_own():
     _, bounds, truth, _ = _covered("every tenth fails anyway", MOST_TRIALS)
     assert abs(np.median(bounds.estimate - truth)) < 0.5
@@ -121,6 +122,7 @@ def test_bracketing_doubles_and_halves_and_the_test_stays_near_what_was_tried():
         search.record(np.array([level]), np.array([bool(level % 2)]))
 
 
+@pytest.mark.long
 def test_drift_of_the_machine_widens_or_shifts_but_does_not_break():
     """A boundary that wanders by a fifth during the search: the interval holds its mean in most
     campaigns."""

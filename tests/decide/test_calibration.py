@@ -56,6 +56,7 @@ def test_a_mean_within_its_limit(n):
     assert too_far(believed, right) == {}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("burst", [1, 8])
 def test_a_loss_within_its_limit(burst):
     """Losses in bursts, from never to often; truths log-uniform about the limit. The belief may be
@@ -90,6 +91,7 @@ def test_all_limits_at_once_with_metrics_that_go_together():
     assert too_far(believed, right) == {}
 
 
+@pytest.mark.long
 def test_at_the_limit_itself_false_answers_stay_rare():
     """Three candidates that all lie a hair above one limit and far within the other."""
     rng = np.random.default_rng(4)

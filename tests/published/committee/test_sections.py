@@ -90,7 +90,7 @@ def test_machines_share_whole_blocks_and_wait_for_the_look():
 
 @pytest.mark.parametrize(
     ("words", "says"),
-    [(["--cluster", "auto"], "how many machines?"), (["--cluster", "0"], "how many machines?")],
+    [(["--cluster", "0"], "how many machines?")],
 )
 def test_machines_to_plan_for_are_a_number(words, says):
     done = rmwbench("published", "report", "tsc", *words)
@@ -150,6 +150,7 @@ def test_an_unknown_name_is_one_error():
     assert done.returncode == 2 and "did you mean `tsc`?" in done.stderr
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("budget", ["1m"])
 def test_what_does_not_fit_is_named_with_what_it_would_take(budget):
     done = rmwbench("published", "report", "tsc", "--budget", budget, "--json", timeout=300)

@@ -392,6 +392,7 @@ def test_a_damaged_file_of_points_is_told_with_its_line(tmp_path, text, line, sa
     assert f"published.csv:{line}" in error.value.render()
 
 
+@pytest.mark.long
 def test_data_is_found_below_a_folder_and_nothing_else_is(tmp_path):
     place = tmp_path / "deep" / "er"
     for name, text in SAMPLES["survey"][1].items():
@@ -445,6 +446,7 @@ def test_the_verb_says_what_is_wrong(capsys, arguments, says):
     assert says in err
 
 
+@pytest.mark.long
 def test_an_imported_bundle_is_data(capsys, tmp_path):
     for name, text in SAMPLES["survey"][1].items():
         (tmp_path / "data" / name).parent.mkdir(parents=True, exist_ok=True)
@@ -466,6 +468,7 @@ def test_an_imported_bundle_is_data(capsys, tmp_path):
 # ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_campaign_of_a_published_evaluation_has_its_figures_beside_the_report(tmp_path):
     cores = Estimate(unit="cores", value=0.0004, low=0.0003, high=0.0005)
     one = replace(cell("cyclonedds", VALUE), metrics={"cpu_cores": cores})

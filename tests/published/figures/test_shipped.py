@@ -57,6 +57,7 @@ def test_every_picture_that_the_text_links_has_an_entry(name):
     ] == []
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", FILES)
 def test_every_experiment_exists(name):
     for figure in FILES[name].all():
@@ -137,6 +138,7 @@ def measured(name):
     return versions.document([(FILES[name], rows, "shipped")], shipped_summaries())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in FILES if summaries_of(name)])
 def test_what_is_shipped_is_drawn(name):
     doc = measured(name)

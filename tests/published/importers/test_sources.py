@@ -287,7 +287,7 @@ def test_what_a_killed_import_left_is_removed_and_a_living_one_is_not(tmp_path):
     assert (tmp_path / "mine.partial/letter").exists()
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_leaves_nothing_behind(number, tmp_path):
     """The archive's data come slowly: the signal meets an import that is under way."""
     files = encoded("tsc-2020-mininet")[1]
