@@ -23,7 +23,7 @@ with = . setup/rust-here; if cargo $(1) --version >/dev/null 2>&1; then ($(2)); 
 help:
 	@echo "make demo      install what is missing, evaluate the middlewares on this machine (about 5 minutes), show the answer;"
 	@echo "               the first time it builds the workers (10 to 20 minutes) and Debian's newest Fast DDS (10 more; NEWEST= leaves it out)"
-	@echo "make test      what a change needs (about 16 minutes); T=tests/x.py::test_y for one test"
+	@echo "make test      what a change needs (about 12 minutes); T=tests/x.py::test_y for one test"
 	@echo "make check     style, types, words, and all short tests that need no traffic: the first part of make test"
 	@echo "make test-rest what make test leaves out: whole campaigns, every arm's conformance, all that takes long (half an hour)"
 	@echo "make rust T=\"-p rmwbench-harness schedule\"  some tests in Rust"

@@ -52,3 +52,14 @@ def test_rule_five_does_not_fall_over_binary_fractions(q):
 )
 def test_a_percentile_is_the_smallest_value_that_reaches_it(n, q, place):
     assert rank(n, q) == place
+
+
+def test_text_has_count_and_interval():
+    assert f"{M}" == "12 ns [11, 13] (n=180 in 6 trials; 95 % t interval)"
+
+
+def test_not_a_number_is_refused():
+    with pytest.raises(ValueError, match="NoData"):
+        Measured("ns", math.nan, 0.0, 1.0, 1, 1, "")
+    with pytest.raises(ValueError, match="does not hold"):
+        Measured("ns", 2.0, 0.0, 1.0, 1, 1, "")

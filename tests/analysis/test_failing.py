@@ -6,9 +6,10 @@ import random
 import pytest
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
+from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
 from rmwbench.analysis.verdicts.failed_arms import counted, lost_by_its_arm, with_lost
-from rmwbench.analysis.verdicts.verdict import By, JudgedArm
+from rmwbench.analysis.verdicts.verdict import By, JudgedArm, Rules
 from rmwbench.bundle.bundle_reader import TrialLine
 
 RNG = random.Random(1)
@@ -91,3 +92,18 @@ def test_only_the_worker_loses_a_block_for_its_arm():
     assert not lost_by_its_arm(line("failed", "host"))
     assert not lost_by_its_arm(line("void"))
     assert not lost_by_its_arm(line("done"))
+
+
+def test_where_no_arm_works_there_is_no_data():
+    verdicts = judge({"w": [arm("a", 1, 5, failed=range(5)), arm("b", 1, 5, failed=range(5))]})["w"]
+    assert {v.verdict for v in verdicts.values()} == {"no data"}
+    assert "no other arm works here" in verdicts["a"].reason
+
+
+def test_looks_keep_what_does_not_work():
+    looks = sequential.looks(5, 10)
+    arms = {"w": [arm("dead", 1, 10, failed=range(10)), arm("steady", 1e6, 10)]}
+    early = sequential.judge(arms, Rules(), looks, blocks=5)["w"]["dead"]
+    assert early.by == By.FAILURE
+    assert sequential.judge(arms, Rules(), looks)["w"]["dead"] == early
+    assert sequential.judge(arms, Rules(), looks, blocks=3)["w"]["dead"].verdict == "undecided"

@@ -69,3 +69,9 @@ def test_of_a_bring_up_the_managers_process_is_not_counted(nodes):
     ) == (nodes, nodes)
     assert graph_of({"processes": processes, "endpoints": endpoints}) is None
     assert graph_of({"processes": processes}) == (nodes + 1, nodes + 1)
+
+
+def test_words_say_no_more_than_the_interval():
+    assert words(growth(values(2.0))) == "grows with the square of the number of nodes, or nearly"
+    assert words(growth(values(1.0))) == "grows about with the number of nodes"
+    assert words(growth(values(0.0))) == "hardly grows with the number of nodes"
