@@ -11,8 +11,9 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Levels
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest
 from rmwbench.suite.file.short_version import KEY as SHORT
+from rmwbench.suite.predicate import Levels
 
 LAYERS = ("rclcpp", "native", "rclpy", "floor")
 """After the claim's own."""

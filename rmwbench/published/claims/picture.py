@@ -8,9 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rmwbench.published.claims.amounts import POINTS, RATIO, UNITLESS, amount, unit_of
-from rmwbench.published.claims.claims_file import RANGES, ClaimTest
+from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.judging.decision_rules import bar_of
 from rmwbench.published.claims.judging.today import CellAnswer
+from rmwbench.suite.predicate import RANGES
 
 WIDTH, ROW, TOP, FOOT = 220, 14, 4, 15
 MOST_ROWS = 8

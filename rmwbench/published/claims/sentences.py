@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rmwbench.published.claims.amounts import POINTS, UNITLESS, amount, interval, title_of, unit_of
-from rmwbench.published.claims.claims_file import RANGES, Cells, Claim, ClaimTest, Judged
+from rmwbench.published.claims.claims_file import Claim, ClaimTest, Judged
 from rmwbench.published.claims.claims_ledger import JudgedClaim
 from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.suite.predicate import RANGES, Cells
 from rmwbench.words import numbers as fmt
 
 NO_LETTERS: Mapping[str, str] = {}

@@ -17,8 +17,9 @@ from typing import Literal
 
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.verdict import Rules
-from rmwbench.published.claims.claims_file import RANGES, ClaimTest
+from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.derived_suite import MOST_BLOCKS
+from rmwbench.suite.predicate import RANGES
 
 Answer = Literal["holds", "does not hold", "undecided", "no data"]
 Code = Literal[
