@@ -9,7 +9,7 @@ from rmwbench.published.about import sources_about
 from rmwbench.published.campaign import MeasuredCampaign, of_shown
 from rmwbench.report.evaluated import Evaluated
 from rmwbench.results.shown import SuiteAnswer
-from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE
+from rmwbench.suite.file.places import CLAIMS_FILE, FIGURES_FILE, suites_directory
 
 Items = Sequence[Mapping[str, Any]]
 """Claims as claims/claim_items.py makes them."""
@@ -28,7 +28,25 @@ def evaluated(shown: SuiteAnswer) -> Evaluated:
         lines=[(item["today"][0]["of"].answer, _line(item)) for item in items],
         table=[_row(item) for item in items],
         write_figures=partial(_write_figures, campaign),
+        reported=_reported(campaign),
     )
+
+
+def _reported(campaign: MeasuredCampaign) -> str:
+    """The line of the report that the campaign's own suite is about."""
+    if campaign.directory is None:
+        return ""
+    from rmwbench.bundle import Bundle
+
+    text = Bundle(Path(campaign.directory)).campaign.suite.text or ""
+    if "\nreported:" not in text:
+        return ""
+    from rmwbench.published.reports.judged_report import judged
+    from rmwbench.published.reports.public_report import report_of
+    from rmwbench.published.reports.report_page import line
+
+    report = report_of(text, suites_directory())
+    return "" if report is None else line(judged(report, [campaign]))
 
 
 def _line(item: Mapping[str, Any]) -> str:

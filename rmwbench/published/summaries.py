@@ -30,10 +30,11 @@ def shipped(source: str, directory: Path | None = None) -> list[dict[str, Any]]:
     """The summaries of a source as they are in their files, the newest first. Raises UserError for
     any other file, and for what another method measured."""
     folder = (directory / source if directory else source_directory(source)) / FOLDER
-    return [_read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
+    return [read(path) for path in sorted(folder.glob("*.json"), reverse=True)]
 
 
-def _read(path: Path) -> dict[str, Any]:
+def read(path: Path) -> dict[str, Any]:
+    """As `shipped`, of one file."""
     try:
         found: dict[str, Any] = parse_json(read_input(path))
         kind = (found["schema"], found["version"])

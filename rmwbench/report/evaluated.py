@@ -14,16 +14,20 @@ from rmwbench.report.view import Block, Html, Items, On, Section, Table, Text, T
 class Evaluated:
     """Of one campaign. `markup`: the claims of the HTML page. `lines`: (answer, text) per claim,
     for the terminal; empty where no claim is about the suite. `table`: (claim, as published, as
-    corrected, here) per claim, for Markdown. `write_figures`: writes the page of redrawn figures
+    corrected, here) per claim, for Markdown. `reported`: the effect that the suite is to show, as reported
+    and as measured; empty where it shows none. `write_figures`: writes the page of redrawn figures
     beside a report and returns its name, or None where there is none."""
 
     markup: Callable[[], str]
     lines: Sequence[tuple[str, str]]
     table: Sequence[tuple[str, str, str, str]]
     write_figures: Callable[[Path], str | None]
+    reported: str = ""
 
     def sections(self, draw: bool) -> Iterator[Section]:
         """A terminal has those that are decided; the others are counted."""
+        if self.reported:
+            yield Section("Reported", [Text(self.reported, "strong")], anchor="reported")
         if not self.lines:
             return
         blocks: list[Block] = []

@@ -5,6 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, ValidationInfo, field_validator, model_validator
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.decidable import DECIDABLE_BLOCKS
 from rmwbench.suite.factors import check_factor_name
@@ -12,6 +13,7 @@ from rmwbench.suite.fault import Fault, Strict, unknown
 from rmwbench.suite.limits import Limits
 from rmwbench.suite.name_rules import SuiteName, WorkloadName
 from rmwbench.suite.network.network import Network
+from rmwbench.suite.reported import Reported
 from rmwbench.suite.sampling import Sampling
 from rmwbench.suite.scalar import Scalar
 from rmwbench.suite.timeline import Timeline
@@ -130,6 +132,7 @@ class Suite(Strict):
     )
     exclude: Annotated[tuple[dict[str, Scalar], ...], Field(strict=False)] = ()
     outcomes: Limits | None = None
+    reported: Reported | None = None
 
     @field_validator("arms", "workloads")
     @classmethod
@@ -198,7 +201,27 @@ class Suite(Strict):
         if self.outcomes is not None:
             self._check_limited_topics(self.outcomes)
         self._check_exclusions(arms, workloads)
+        if self.reported is not None:
+            self._check_reported(self.reported, arms, workloads)
         return self
+
+    def _check_reported(self, reported: Reported, arms: list[str], workloads: list[str]) -> None:
+        """Topics are checked where the report is judged."""
+        for number, test in enumerate(reported.seen):
+            for name in test.metrics:
+                if name not in GLOSSARY:
+                    raise unknown("metric", name, list(GLOSSARY), at=("reported", "seen", number))
+            sides = [("arm", key, getattr(test, key), arms) for key in ("left", "right")]
+            keys = ("workload", "right_workload")
+            sides += [("workload", key, getattr(test, key), workloads) for key in keys]
+            for kind, key, name, known in sides:
+                if name is not None and name not in known:
+                    raise unknown(kind, name, known, at=("reported", "seen", number, key))
+            for key in ("at", "left_at", "right_at", "base_at"):
+                for factor in getattr(test, key):
+                    if factor not in self.factors:
+                        at = ("reported", "seen", number, key, factor)
+                        raise unknown("factor", factor, list(self.factors), at=at)
 
     def _check_once(self, kind: str, names: list[str]) -> None:
         for index, name in enumerate(names):

@@ -1,35 +1,105 @@
-"""`rmwbench suites` and the names of suites for the shell's completion."""
+"""`rmwbench suites`: what is shipped; `rmwbench suites reports`: what was reported in public, and
+whether it is seen here."""
 
-from typing import Annotated
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from rmwbench.cli.console import print_json, stdout_console
+from rmwbench.cli.console import print_json, say, stderr_console, stdout_console
+from rmwbench.cli.options import taking
+from rmwbench.errors import UserError, did_you_mean
 
+if TYPE_CHECKING:
+    from rmwbench.suite.file.places import ListedSuite
+
+REPORTS = "reports"
 FOLDERS = {
     "": "A choice for a robot: quick first",
     "degraded": "Networks as robots have them",
     "features": "One feature each",
+    REPORTS: "Reported in public, reproduced",
     "published": "Published evaluations, to run again",
 }
 """Folder of `suites/` -> what its suites are for."""
 
 
 def register(app: typer.Typer) -> None:
-    app.command(name="suites", help="List the shipped suites, one line each.")(suites)
+    app.command(
+        name="suites",
+        help="List the shipped suites, one line each; `suites reports`: effects that people "
+        "reported, and what is seen of them here.",
+    )(taking(SuitesOptions, suites))
 
 
-def suites(
+@dataclass(frozen=True, kw_only=True)
+class SuitesOptions:
+    folder: Annotated[
+        str | None,
+        typer.Argument(metavar="[FOLDER]", help="Only those of one folder, such as reports."),
+    ] = None
+    grep: Annotated[
+        str | None,
+        typer.Option(
+            metavar="TEXT", help="Only those whose name, description or report has this text."
+        ),
+    ] = None
+    measure: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="DIR",
+            help="Of reports: run each, or go on with it, in DIR/NAME, and judge by that.",
+        ),
+    ] = None
+    save: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="With --measure: keep what was measured, DIR/NAME.json."),
+    ] = None
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="Of reports: print docs/reports.md.")
+    ] = False
     as_json: Annotated[
-        bool, typer.Option("--json", help='Print a list of {"suite", "title"}.')
-    ] = False,
-) -> None:
+        bool,
+        typer.Option(
+            "--json", help='Print a list of {"suite", "title"}; of reports with what was found.'
+        ),
+    ] = False
+
+
+def suites(options: SuitesOptions) -> None:
     from rmwbench.suite.file.places import listed
 
     found = listed()
-    if as_json:
+    if options.folder is not None:
+        folders = list(dict.fromkeys(one.folder for one in found if one.folder))
+        if options.folder not in folders:
+            raise UserError(
+                f"there is no folder `{options.folder}` of suites",
+                expected=", ".join(folders),
+                actual=options.folder,
+                fix=did_you_mean(options.folder, folders),
+            )
+        found = [one for one in found if one.folder == options.folder]
+    if options.grep is not None:
+        from rmwbench.suite.file.places import has_text
+
+        found = [one for one in found if has_text(one.name, options.grep)]
+    if options.folder == REPORTS:
+        _reports(options, [one.name for one in found])
+    elif options.measure or options.save or options.markdown:
+        raise UserError(
+            "only reports are measured together",
+            where="--measure, --save, --markdown",
+            fix="rmwbench suites reports --measure DIR",
+        )
+    elif options.as_json:
         print_json([{"suite": one.name, "title": one.title} for one in found])
-        return
+    else:
+        _list(found)
+
+
+def _list(found: "list[ListedSuite]") -> None:
     from rich.table import Table
     from rich.text import Text
 
@@ -37,17 +107,38 @@ def suites(
     table.add_column(no_wrap=True)
     table.add_column(overflow="fold")
     for folder, what in FOLDERS.items():
-        table.add_row(Text(what, style="dim"), "")
-        for one in found:
-            if one.folder == folder:
-                table.add_row(Text(f"  {one.name}", style="bold"), one.title)
+        inside = [one for one in found if one.folder == folder]
+        if inside:
+            table.add_row(Text(what, style="dim"), "")
+        for one in inside:
+            table.add_row(Text(f"  {one.name}", style="bold"), one.title)
     console = stdout_console()
     console.print(table)
+    if not found:
+        console.print("No suite has that text.")
     console.print("\nWhat one would do: rmwbench plan SUITE. Your own: docs/suites.md.")
 
 
-def complete_suite(incomplete: str) -> list[str]:
-    """Names of shipped suites that begin so; the shell adds files by itself."""
-    from rmwbench.suite.file.places import shipped_suites
+def _reports(options: SuitesOptions, names: list[str]) -> None:
+    from rmwbench.cli.published.forms import deliver
+    from rmwbench.published.reports.judged_report import judged
+    from rmwbench.published.reports.public_report import shipped_reports
+    from rmwbench.published.reports.report_page import document, view
 
-    return [name for name in shipped_suites() if name.startswith(incomplete)]
+    reports = [one for one in shipped_reports() if one.suite in names]
+    if options.save is not None and options.measure is None:
+        raise UserError("what is to be saved?", where="--save", fix="--measure DIR besides")
+    if options.measure is None:
+        found = [judged(one) for one in reports]
+    else:
+        from rmwbench.published.reports.measure import Stopped, measure
+
+        try:
+            found = measure(reports, options.measure, options.save, stderr_console())
+        except Stopped as stopped:
+            say(f"stopped by {stopped}; the same command goes on")
+            raise typer.Exit(130) from None
+    if options.as_json:
+        print_json([document(one) for one in found])
+    else:
+        deliver(view(found), markdown=options.markdown)

@@ -1,10 +1,11 @@
 """Where suites and the published evaluations are, and the text of one. No suite is read here:
 whoever only asks whether there is one need not wait for the models of suites."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.input_file import read_text
@@ -150,6 +151,35 @@ def _title(name: str) -> str:
 
     title = yaml.load("\n".join([lines[begin], *rest[:end]]), yaml.CSafeLoader)
     return str(title["title"])
+
+
+def has_text(name: str, text: str) -> bool:
+    """Whether a shipped suite's name, or a sentence of its file, has this text: `late joiner` is
+    also `late-joiner`."""
+    import yaml  # by those alone who search suites
+
+    told = [name, *_sentences(yaml.load(read(suite_file(name)), yaml.CSafeLoader))]
+    return any(_plain(text) in _plain(one) for one in told)
+
+
+TEXTS = ("title", "description", "effect", "source", "figures", "versions", "helps", "unseen")
+"""Keys of a suite's file whose values are sentences."""
+
+
+def _sentences(tree: Any) -> Iterator[str]:
+    if isinstance(tree, list):
+        for item in tree:
+            yield from _sentences(item)
+    elif isinstance(tree, dict):
+        for key, value in tree.items():
+            if key in TEXTS and isinstance(value, str):
+                yield value
+            else:
+                yield from _sentences(value)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.casefold().replace("-", " ").replace("_", " ").split())
 
 
 def find(suite: str) -> Path:

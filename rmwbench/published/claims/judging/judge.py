@@ -378,6 +378,8 @@ def _bound(test: ClaimTest, arm: CampaignArm) -> str | None:
     (rule 10 of the method); what it holds in memory is the same."""
     if test.metric in GLOSSARY and GLOSSARY[test.metric].whatever_load:
         return None
+    if test.existence and test.relation == "greater":  # what is seen is there, whatever the load
+        return None
     if not arm.machine_bound:
         return None
     return f"{arm.arm}: machine-bound in {fmt.counted(arm.machine_bound, 'trial')}"

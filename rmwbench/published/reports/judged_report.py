@@ -1,0 +1,87 @@
+"""What was measured of a report, and whether its effect is seen here."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from rmwbench.published.campaign import MeasuredCampaign
+from rmwbench.published.claims.amounts import interval, title_of
+from rmwbench.published.claims.judging.judge import answers
+from rmwbench.published.claims.judging.today import CellAnswer, Today
+from rmwbench.published.claims.state import state_of
+from rmwbench.published.claims.summary import measured, text
+from rmwbench.published.reports.public_report import FOLDER, PublicReport
+from rmwbench.published.summaries import FOLDER as MEASURED
+from rmwbench.published.summaries import expanded, read
+from rmwbench.suite.file.places import source_directory
+from rmwbench.words.numbers import counted
+
+WORDS = {
+    "holds": "seen here",
+    "does not hold": "not seen",
+    "undecided": "undecided",
+    "undecidable": "undecided",
+    "machines differ": "seen on one machine and not on another",
+    "no data": "no data",
+    "open": "not measured yet",
+}
+"""State of a claim -> what is said of a report."""
+
+
+@dataclass(frozen=True)
+class JudgedReport:
+    report: PublicReport
+    state: str
+    today: Today | None
+
+    @property
+    def here(self) -> str:
+        """`seen here: response latency, median of zenoh 6.2 [4.1–9.4]× (5 blocks; zenoh 1.10.2)`."""
+        if self.today is None:
+            return WORDS[self.state]
+        cell = _deciding(self.today)
+        told = "" if cell is None else _number(cell, self.today.arms)
+        return f"{WORDS[self.state]}: {told}" if told else WORDS[self.state]
+
+    @property
+    def why(self) -> str:
+        """Why it cannot be seen here, where the suite says so and it was not."""
+        needs = "it needs ROS 2" if self.report.needs_ros and self.today is None else ""
+        unseen = "" if self.state == "holds" else self.report.reported.unseen
+        return "; ".join(filter(None, (needs, unseen)))
+
+
+def judged(report: PublicReport, campaigns: Sequence[MeasuredCampaign] = ()) -> JudgedReport:
+    """By these campaigns, or by what was measured for the shipped page where there are none."""
+    told = campaigns or _shipped(report)
+    found = sorted(
+        answers(report.claims, report.claim, told), key=lambda one: one.answer == "no data"
+    )
+    return JudgedReport(report, state_of(report.claim, found), found[0] if found else None)
+
+
+def kept(report: PublicReport, campaign: MeasuredCampaign) -> str | None:
+    """The text of the file that keeps what a campaign measured; None where it says nothing."""
+    found = measured(report.claims, [campaign])
+    return None if found is None else text(found)
+
+
+def _shipped(report: PublicReport) -> list[MeasuredCampaign]:
+    path = source_directory(FOLDER) / MEASURED / f"{report.name}.json"
+    return expanded(read(path)) if path.is_file() else []
+
+
+def _deciding(today: Today) -> CellAnswer | None:
+    """The first cell that has the whole answer, or any that says something."""
+    cells = sorted(today.cells, key=lambda cell: (cell.answer != today.answer, cell.low is None))
+    return next(iter(cells), None)
+
+
+def _number(cell: CellAnswer, arms: Sequence[str]) -> str:
+    if cell.low is None or cell.high is None:
+        return cell.reason or ""
+    sides = cell.left if cell.right in (None, cell.left) else f"{cell.left} against {cell.right}"
+    found = interval(cell.value, cell.low, cell.high, cell.unit)
+    versions = ", ".join(arms)
+    return (
+        f"{title_of(cell.metric)} of {sides} {found} ({counted(cell.blocks, 'block')}; {versions})"
+    )

@@ -1,0 +1,64 @@
+"""All reports measured one after another, into a directory with a campaign each: what was stopped
+goes on, what is finished is not run again."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.console import Console
+from rich.markup import escape
+
+from rmwbench.bundle import Bundle
+from rmwbench.campaign.plan.request import Request
+from rmwbench.campaign.start import new_campaign, resumed_campaign
+from rmwbench.errors import UserError
+from rmwbench.published.campaign import MeasuredCampaign, of_shown
+from rmwbench.published.reports.judged_report import JudgedReport, judged, kept
+from rmwbench.published.reports.public_report import PublicReport
+from rmwbench.results.show import summarise
+from rmwbench.whole_file import make_directory, write_whole
+
+
+class Stopped(Exception):
+    """By a signal, which is its text."""
+
+
+def measure(
+    reports: Sequence[PublicReport], directory: Path, save: Path | None, console: Console
+) -> list[JudgedReport]:
+    """`save`: where what was measured is kept besides, `NAME.json`. A report that cannot be run
+    here costs only itself. Raises Stopped."""
+    found = []
+    for number, report in enumerate(reports, 1):
+        console.print(f"[bold]{escape(report.suite)}[/bold] ({number} of {len(reports)})")
+        campaign = _measured(report, directory / report.name, console)
+        found.append(judged(report, [campaign] if campaign else ()))
+        if campaign and save is not None and (text := kept(report, campaign)):
+            make_directory(save)
+            write_whole(save / f"{report.name}.json", text)
+        console.print(f"  {escape(found[-1].here)}")
+    return found
+
+
+def _measured(report: PublicReport, directory: Path, console: Console) -> MeasuredCampaign | None:
+    try:
+        _run(report, directory, console)
+    except UserError as error:
+        console.print(f"{escape(report.suite)} cannot be run here: {escape(error.render())}")
+    if not (directory / "campaign.json").is_file():
+        return None
+    bundle = Bundle(directory)
+    return of_shown(summarise(bundle)) if bundle.trials("done") else None
+
+
+def _run(report: PublicReport, directory: Path, console: Console) -> None:
+    begun = (directory / "campaign.json").is_file()
+    if begun and Bundle(directory).journal.finished:
+        return
+    campaign = (
+        resumed_campaign(directory) if begun else new_campaign(Request(report.suite), directory)
+    )
+    with campaign.writer, campaign.lab:
+        if not campaign.source.finished:
+            ending = campaign.run(console)
+            if ending.stopped_by:
+                raise Stopped(ending.stopped_by)

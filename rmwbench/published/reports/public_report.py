@@ -1,0 +1,88 @@
+"""A suite's report as the one claim of a source of its own, so that it is judged, kept and told as
+any claim is."""
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from rmwbench.published.claims.claims_file import Claim, Claims, ClaimTest, Layer
+from rmwbench.suite.file.load import load, parse
+from rmwbench.suite.file.places import shipped_suites, suite_file
+from rmwbench.suite.reported import Reported
+from rmwbench.suite.suite import Suite
+
+FOLDER = "reports"
+"""Of the shipped suites: those that each show what one report is about."""
+
+
+@dataclass(frozen=True)
+class PublicReport:
+    """`suite` is what `rmwbench run` takes; `needs_ros`: all of its arms are of ROS 2."""
+
+    suite: str
+    title: str
+    reported: Reported
+    claims: Claims
+    needs_ros: bool
+
+    @property
+    def name(self) -> str:
+        return self.suite.rpartition("/")[2]
+
+    @property
+    def claim(self) -> Claim:
+        return self.claims.items[0]
+
+
+def shipped_reports() -> list[PublicReport]:
+    """One per suite of FOLDER, by name."""
+    names = [name for name in shipped_suites() if name.startswith(f"{FOLDER}/")]
+    found = (_report(name, load(suite_file(name))) for name in names)
+    return [one for one in found if one is not None]
+
+
+@lru_cache(maxsize=8)
+def report_of(text: str, directory: Path) -> PublicReport | None:
+    """That of a suite's text; None where it has none."""
+    if "\nreported:" not in text:
+        return None
+    from rmwbench.lab.middleware import names_here
+
+    suite = parse(text, where="suite", directory=directory, middlewares=names_here())
+    return _report(suite.suite, suite)
+
+
+def _report(name: str, suite: Suite) -> PublicReport | None:
+    reported = suite.reported
+    if reported is None:
+        return None
+    layers = {arm.name: _layer(arm.middleware) for arm in suite.arms}
+    tests = [ClaimTest(suite=suite.suite, **one.said()) for one in reported.seen]
+    layer = layers[tests[0].left]
+    claim = Claim(
+        id=name.rpartition("/")[2],
+        heading=reported.source,
+        says=reported.effect,
+        kind="comparison",
+        inferred=f"reported in {reported.source}",
+        test=tests[0],
+        also=tuple(tests[1:]),
+    )
+    claims = Claims(
+        claims=FOLDER,
+        title=suite.title,
+        published=reported.source,
+        text=reported.link,
+        layer=layer,
+        sides={arm: (arm,) for arm in layers},
+        items=(claim,),
+    )
+    ros = all(one in ("rclcpp", "rclpy") for one in layers.values())
+    return PublicReport(name, suite.title, reported, claims, ros)
+
+
+def _layer(middleware: str) -> Layer:
+    first = middleware.partition("/")[0]
+    if first == "rclcpp" or first == "rclpy" or first == "floor":
+        return first
+    return "native"
