@@ -1,5 +1,5 @@
 # Two commands matter: `make demo` (install, build, run, answer) and `make test`. Everything here is a thin call.
-.PHONY: help preflight wheel site demo test test-rest test-all rare check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
+.PHONY: help preflight wheel site demo reports test test-rest test-all rare check rust fuzz fuzz-native sanitize bench setup-run setup-test workers cross clean
 .PHONY: lint-python lint-text lint-cpp lint-rust types test-rust test-rust-rest rust-suites rust-suites-rest test-python test-untimed test-long
 .PHONY: test-traffic test-traffic-rest test-smoke test-timed-rest
 
@@ -78,6 +78,12 @@ demo: preflight setup-run
 	@$(RUN) rmwbench middlewares build --partly $(NEWEST)
 	@$(RUN) rmwbench run quick
 	@echo "next:   . .venv/bin/activate, once in each shell; then every \`rmwbench …\` works as it is printed"
+
+# Effects that people reported in public: each suite of suites/reports is run, or gone on with, in REPORTS; half an hour on a quiet machine.
+REPORTS = campaigns/reports
+reports: setup-run
+	@$(RUN) rmwbench suites reports --measure $(REPORTS) --save suites/reports/measured
+	@$(RUN) rmwbench suites reports --markdown > docs/reports.md
 
 # Python that ruff reads. Shell scripts are found by their first line.
 PYTHON = rmwbench tests bench workers setup

@@ -16,10 +16,6 @@ from rmwbench.results.answer.headline import Headline, headline, together
 from rmwbench.results.shown import AnyArm, LevelsOutcome, Part, WorkloadAnswer, WorkloadArm
 from rmwbench.words import numbers as fmt
 
-MOST_LOST = 0.1
-"""Whoever does not deliver a larger share of its messages does not carry them: no limit that is
-shipped (limits/) allows more."""
-
 
 @dataclass(frozen=True)
 class TopicFates:
@@ -37,7 +33,7 @@ class TopicFates:
 
     @property
     def is_carried(self) -> bool:
-        return self.undelivered <= MOST_LOST and not self.endless
+        return self.undelivered <= said.MOST_LOST and not self.endless
 
 
 def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> Headline:
@@ -57,9 +53,7 @@ def answer(workload: WorkloadAnswer, condition: LevelsOutcome | None = None) -> 
         return found
     order = words(workload.primary_metric)
     endless = order.why_infinite(f"the {said.title_of(workload.primary_metric)}")
-    verdicts = [
-        fact for fact in found.facts if not isinstance(fact, said.LimitsFact | said.AtWorst)
-    ]
+    verdicts = [fact for fact in found.facts if not isinstance(fact, (*_ASIDE, said.AtWorst))]
     plain = said.sentence(verdicts, order)
     if any(fate.is_carried for fate in fates.values()):
         losses = f" Before choosing: {'; '.join(_losses(failing, endless))}."
@@ -96,16 +90,14 @@ def _is_endless(arm: AnyArm, part: Part) -> bool:
     return fmt.metric(arm.metrics.get(part.primary_metric)).state == "never"
 
 
+_ASIDE = (said.LimitsFact, said.NoneCarries)
+"""What stands before the verdicts."""
+
+
 def _named(facts: Sequence[Fact]) -> tuple[str, ...]:
     """The arms of which the first verdict says that they are the best, or may be."""
-    first = next((fact for fact in facts if not isinstance(fact, said.LimitsFact)), None)
-    if isinstance(first, said.Equal | said.Between | said.DeliverAll):
-        return first.arms
-    if isinstance(first, said.TradeOff):
-        return (first.whole,)
-    if isinstance(first, said.Best | said.BestByDelivery | said.BestByBlocks | said.DeliversMost):
-        return (first.arm,)
-    return (first.arm,) if isinstance(first, said.OnlyOne | said.OverTopics) else ()
+    first = next((fact for fact in facts if not isinstance(fact, _ASIDE)), None)
+    return () if first is None else said.offered(first)
 
 
 def _tells_losses(fact: Fact) -> bool:
@@ -131,7 +123,7 @@ def _losses(fates: Sequence[TopicFates], endless: str) -> list[str]:
         else:
             clauses.append(f"{one.arm} {one.fates.verbs(one.of)}")
         last = of
-    if found := [one.arm for one in fates if one.endless and one.undelivered <= MOST_LOST]:
+    if found := [one.arm for one in fates if one.endless and one.undelivered <= said.MOST_LOST]:
         clauses.append(f"with {said.names(found)} {endless}")
     return clauses
 

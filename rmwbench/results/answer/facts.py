@@ -44,6 +44,28 @@ UNLIKE = 0.01
 """The share of messages from which on an arm that is named first delivers unlike one that delivers
 them all, be it in few blocks only."""
 
+MOST_LOST = 0.1
+"""Whoever does not deliver a larger share of its messages does not carry them: no limit that is
+shipped (limits/) allows more."""
+RATES = ("achieved_rate", "achieved_throughput", "sent_rate")
+"""Judged by these a publisher sends as fast as it can: nobody asked for all to be delivered."""
+
+
+@dataclass(frozen=True)
+class NoneCarries:
+    """No contender with data delivers what was asked: (arm, what became of the rest)."""
+
+    fates: tuple[tuple[str, Fates], ...]
+
+    def clause(self, order: Words) -> str:
+        told: list[str] = []
+        losing = False
+        for arm, one in self.fates:
+            again = losing and one.loses_only
+            told.append(f"{arm} {fmt.percent(one.lost) if again else one.verbs()}")
+            losing = one.loses_only
+        return f"no arm carries this: {', '.join(told)}"
+
 
 @dataclass(frozen=True)
 class Best:
@@ -523,7 +545,8 @@ class LimitsFact:
 
 
 Fact = (
-    Best | BestByDelivery | BestByBlocks | DeliversMost | DeliverAll | TradeOff | Alone | OnlyOne | Equal | Between
+    NoneCarries
+    | Best | BestByDelivery | BestByBlocks | DeliversMost | DeliverAll | TradeOff | Alone | OnlyOne | Equal | Between
     | Slower | DeliversLess
     | NotGranted | NotStationary | DoesNotWork | Open | NoDataFact | Unable | OverTopics | NoneInAll
     | AtWorst | PairsFact | LimitsFact
@@ -683,6 +706,35 @@ def of_workload(workload: Part) -> list[Fact]:
     if undecided:
         facts.append(Open(tuple(undecided)))
     return [*facts, *_without_data(by.get("no data", []))]
+
+
+def carries(arm: AnyArm, part: Part) -> bool:
+    """Whether it delivers what was asked, but for MOST_LOST."""
+    return part.primary_metric in RATES or fates_of(arm, part).undelivered <= MOST_LOST
+
+
+def none_carries(part: Part) -> NoneCarries | None:
+    """Where no contender with data does; None of a workload with topics, each of which has its
+    own."""
+    if isinstance(part, WorkloadAnswer) and any(topic.judged for topic in part.topics):
+        return None
+    running = [
+        arm for arm in contenders(part) if verdict_of(arm) != "no data" and not is_by_failure(arm)
+    ]
+    if not running or any(carries(arm, part) for arm in running):
+        return None
+    order = sorted(running, key=lambda arm: fates_of(arm, part).undelivered)
+    return NoneCarries(tuple((arm.arm, fates_of(arm, part)) for arm in order))
+
+
+def offered(fact: Fact) -> tuple[str, ...]:
+    """The arms of which a first verdict says that they are the best, or may be."""
+    if isinstance(fact, Equal | Between | DeliverAll):
+        return fact.arms
+    if isinstance(fact, TradeOff):
+        return (fact.whole,)
+    known = Best | BestByDelivery | BestByBlocks | DeliversMost | OnlyOne | OverTopics
+    return (fact.arm,) if isinstance(fact, known) else ()
 
 
 def is_ungranted(arm: AnyArm) -> bool:

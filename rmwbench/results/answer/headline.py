@@ -8,7 +8,7 @@ the verdicts do.
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from rmwbench.analysis.verdicts.ordered_by import words
+from rmwbench.analysis.verdicts.ordered_by import Words, words
 from rmwbench.results.answer import facts as said
 from rmwbench.results.answer.facts import Fact
 from rmwbench.results.shown import (
@@ -41,7 +41,10 @@ class Headline:
     def is_alone(self) -> bool:
         """Whether every family has one arm alone, so that nothing was compared."""
         others = [fact for fact in self.facts if not isinstance(fact, said.LimitsFact)]
-        return bool(others) and all(isinstance(fact, said.Alone) for fact in others)
+        kinds = said.Alone | said.NoneCarries
+        return any(isinstance(fact, said.Alone) for fact in others) and all(
+            isinstance(fact, kinds) for fact in others
+        )
 
 
 _TONES = {
@@ -105,7 +108,9 @@ def _of_family(workload: Part) -> Headline:
         return Headline("No arm delivered enough to compare.", "See the failures below.", "none")
     worst = [fact for fact in found if isinstance(fact, said.AtWorst)]
     here = [fact for fact in found if fact not in worst]
-    advise = not isinstance(workload, TopicAnswer)
+    if not isinstance(workload, TopicAnswer) and (none := said.none_carries(workload)):
+        return _nobody(none, here, order)
+    advise = not isinstance(workload, TopicAnswer) and _all_carry(here[0], workload)
     text = said.sentence(here, order, advise=advise)
     tone = _TONES.get(type(found[0]), "open")
     if worst:
@@ -121,6 +126,28 @@ def _of_family(workload: Part) -> Headline:
         lead=said.sentence(here[:1], order, advise=advise) if several else "",
         rest=said.sentence(here[1:], order, advise=advise) if several else "",
     )
+
+
+def _nobody(none: said.NoneCarries, here: Sequence[Fact], order: Words) -> Headline:
+    """Where nobody carries the workload that is the answer, and who is the best a detail."""
+    kept = [fact for fact in here if isinstance(fact, _BESIDE_NONE)]
+    first = here[0]
+    if isinstance(first, said.Best | said.BestByDelivery):
+        first = replace(first, fates=None)  # which is said already
+    best = isinstance(first, said.Best | said.BestByDelivery | said.BestByBlocks)
+    slower = [fact for fact in here if isinstance(fact, said.Slower)]
+    detail = said.sentence([first, *slower], order) if best else ""
+    return Headline(said.sentence([none, *kept], order), detail, "none", (none, *here))
+
+
+_BESIDE_NONE = (said.DoesNotWork, said.NoDataFact, said.Unable, said.NotGranted)
+
+
+def _all_carry(first: Fact, workload: Part) -> bool:
+    """Whether nobody that a sentence would advise to take loses more than can be carried."""
+    named = said.offered(first)
+    arms = [arm for arm in said.contenders(workload) if arm.arm in named]
+    return all(said.carries(arm, workload) for arm in arms)
 
 
 def conditions(shown: SuiteAnswer) -> dict[str, LevelsOutcome]:

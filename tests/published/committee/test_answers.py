@@ -2,7 +2,8 @@
 
 import pytest
 
-from rmwbench.published.committee.answers import MOST_LOST, answer
+from rmwbench.published.committee.answers import answer
+from rmwbench.results.answer.facts import MOST_LOST
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import WorkloadAnswer
 from rmwbench.suite.file.limits_file import read_limits
@@ -57,7 +58,7 @@ def flood(**more):
 
 
 def test_where_every_arm_loses_its_messages_none_carries_them():
-    assert headline(flood()).answer.startswith("Take rclcpp/cyclonedds or rclcpp/fastrtps: ")
+    assert "Take" not in headline(flood()).answer
     found = answer(flood())
     assert found.answer == (
         "No RMW as installed carries this: rclcpp/cyclonedds loses 28 % of its messages, "
@@ -85,7 +86,7 @@ def test_one_that_may_be_the_best_and_loses_much_is_not_advised():
         arm("b", "undecided", 2e6, 0.0, "a"),
         arm("c", "worse", 6e6, 0.0, "b", "primary", 3.0),
     )
-    assert headline(part).answer.startswith("Take a or b: ")
+    assert not headline(part).answer.startswith("Take")
     assert answer(part).answer == (
         "Which of a and b has the shortest p90 response latency is not decided, but a loses 30 % "
         "of its messages; c takes 3.00× as long as b."
@@ -104,7 +105,7 @@ def test_a_metric_that_few_lost_messages_make_infinite_is_not_carried_either():
 def test_who_does_not_work_and_who_was_not_run_stand_behind_it():
     unable = arm("c", "no data", None, None, not_supported="c has no inter_host")
     part = workload(arm("a", "alone", 2e6, 0.3), dead("b", "a"), unable)
-    assert headline(part).answer.startswith("Take a: it is the only arm that works here")
+    assert "take" not in headline(part).answer.casefold()
     assert answer(part).answer == (
         "No RMW as installed carries this: a loses 30 % of its messages; b does not work here: it "
         "failed in each of 5 trials; c is not supported."

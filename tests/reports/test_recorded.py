@@ -1,0 +1,108 @@
+"""What people needed to hear is what the answer's verdicts say: one test per suite, on campaigns
+that were recorded."""
+
+import pytest
+
+from rmwbench.analysis.records.ledger import UnsentBy
+from rmwbench.results.answer import facts
+from rmwbench.results.answer.headline import headline
+from rmwbench.results.answer.level_sentences import sentence
+from tests.reports.recorded import along, answer, workload
+
+P50 = "response_latency_p50"
+
+
+def fact(name, called):
+    return headline(workload(name, called)).facts[0]
+
+
+def test_rate_is_told_against_the_first_level_and_its_neighbour():
+    one = along("rate", "cyclonedds")
+    assert one.levels == (10, 100, 1000)
+    assert one.step(P50, 100, 10).verdict == "better"
+    assert one.step(P50, 100, 10).effect.value == pytest.approx(1 / 5.90, rel=0.01)
+    assert one.step(P50, 1000, 10).verdict == "better"
+    assert one.step(P50, 1000, 100) is not None
+    assert sentence(one).startswith("at 10 Hz 5.90× [3.98–8.76] as long as at 100 Hz")
+
+
+def test_sizes_says_between_which_levels_loss_begins():
+    one = along("sizes", "fastdds")
+    shares = [entry.value for entry in one.values["undelivered"]]
+    assert shares[:2] == [0, 0] and min(shares[2:]) > 0.8
+    assert sentence(one).startswith("loss begins between 400 kB and 600 kB")
+    assert not [one for one in answer("sizes").workloads if not headline(one).is_alone]
+
+
+def test_a_second_reader_loses_less():
+    change = along("second-reader", "cyclonedds").step("undelivered", 2, 1)
+    assert change.verdict == "better"
+    assert change.effect.value == pytest.approx(-0.72, abs=0.01)
+    assert change.effect.high < 0
+
+
+def test_a_burst_longer_than_the_history_is_carried_by_none():
+    found = fact("burst", "can")
+    assert isinstance(found, facts.NoneCarries)
+    assert [arm for arm, _ in found.fates] == ["cyclonedds", "zenoh", "fastdds", "iceoryx2"]
+    assert all(0.5 < fates.lost < 0.8 for _, fates in found.fates)
+
+
+def test_image_is_decided_by_its_median():
+    assert fact("image", "image") == facts.Best("zenoh")
+    (slower,) = [one for one in headline(workload("image", "image")).facts[1:2]]
+    assert slower.arms[0][0] == "fastdds"
+    assert slower.arms[0][1] == pytest.approx(11.6, rel=0.01)
+
+
+def test_five_readers_all_delivered_and_all_decided():
+    found = workload("five-readers", "image")
+    assert fact("five-readers", "image") == facts.Best("tcp")
+    assert {arm.arm: arm.verdict.verdict for arm in found.arms} == {
+        "shm": "worse",
+        "udp": "worse",
+        "tcp": "best",
+    }
+    assert all(facts.own_failures(arm) == 0 and arm.value("loss") == 0 for arm in found.arms)
+
+
+def test_the_reader_behind_the_thin_link_has_a_row_of_its_own():
+    found = workload("thin-viewer", "image [network=thin]")
+    assert {topic.topic: topic.judged for topic in found.topics} == {
+        "planner": True,
+        "viewer": True,
+    }
+    lost = {t.topic: {arm.arm: arm.value("loss") for arm in t.arms} for t in found.topics}
+    assert set(lost["planner"].values()) == {0.0}
+    assert lost["viewer"] == pytest.approx({"cyclonedds": 1.0, "fastdds": 1.0, "zenoh": 0.89})
+    assert not any(arm.trials.failures for arm in found.arms)
+    assert along("thin-viewer", "fastdds", "planner").step(P50, "thin", "good").verdict == "better"
+
+
+def test_the_slow_logger_has_a_row_of_its_own_and_harms_nobody():
+    found = workload("slow-logger", "one_slow")
+    lost = {t.topic: {arm.arm: arm.value("loss") for arm in t.arms} for t in found.topics}
+    assert set(lost["control"].values()) == {0.0}
+    assert all(value == pytest.approx(0.76, abs=0.02) for value in lost["logger"].values())
+    for arm in lost["control"]:
+        step = along("slow-logger", arm, "control").step(P50, "one_slow", "both_quick")
+        assert step.verdict != "worse"
+
+
+def test_a_detector_that_is_too_slow_is_carried_by_none():
+    found = fact("slow-detector", "image")
+    assert isinstance(found, facts.NotStationary) and found.all_arms
+    assert set(found.arms) == {"cyclonedds", "fastdds", "zenoh", "iceoryx2"}
+
+
+def test_a_history_that_does_not_come_is_a_result_and_no_fault_of_the_trial():
+    found = workload("late-history", "map")
+    assert not any(facts.own_failures(arm) for arm in found.arms)
+    first = fact("late-history", "map")
+    assert isinstance(first, facts.NoneCarries)
+    fates = dict(first.fates)
+    assert fates["cyclonedds"].lost > 0.3 and fates["fastdds"].lost > 0.5
+    assert fates["zenoh"].lost == 0 and fates["zenoh"].never_sent > 0.4
+    assert fates["zenoh"].held_by is UnsentBy.CALL
+    late = {arm.arm: arm for topic in found.topics if topic.topic == "late" for arm in topic.arms}
+    assert late["cyclonedds"].value("loss") == late["fastdds"].value("loss") == 1.0
