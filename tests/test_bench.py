@@ -2,16 +2,14 @@
 themselves are timed by `make bench` and by nothing here."""
 
 import json
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from bench import importing, metrics, table, verbs
-from bench.command import timed
+from bench import metrics, table, verbs
 from bench.programs import Crashed, run
-from bench.ratio import line, lowest_rank, until_decided
+from bench.ratio import line, until_decided
 from bench.verdict import KEYS, verdict
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -52,14 +50,6 @@ def a_line(**changes):
 )
 def test_the_interval_decides(low, high, limit, expected):
     assert verdict(a_line(low=low, high=high, limit=limit)) == expected
-
-
-def test_without_pairs_there_is_no_data():
-    assert verdict(a_line(pairs=0, ratio=None, low=None, high=None, note="one core")) == "no data"
-
-
-def test_ranks_are_those_of_the_sign_test():
-    assert [lowest_rank(n) for n in (1, 7, 8, 10, 20, 60)] == [None, None, 0, 0, 4, 19]
 
 
 def test_a_known_ratio_comes_back_with_its_interval():
@@ -129,14 +119,6 @@ def test_a_program_that_hangs_is_ended():
         run(python("import time; time.sleep(60)"), lambda _: None, deadline_s=0.5)
 
 
-def test_an_unknown_name_is_answered_with_the_nearest():
-    command = [sys.executable, "-m", "bench", "cyclone"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=300)
-    assert done.returncode == 2
-    assert "did you mean 'cyclonedds'?" in done.stderr
-    assert done.stdout == ""
-
-
 @pytest.fixture
 def one_look(monkeypatch):
     monkeypatch.setattr("bench.ratio.LOOKS", 1)
@@ -158,29 +140,12 @@ def test_metrics_are_timed_on_a_real_bundle(tmp_path, one_look):
 
 
 @pytest.mark.long
-def test_an_import_is_timed_on_a_real_archive(tmp_path, one_look):
-    archive = tmp_path / "archive.tar.gz"
-    assert importing.generate(archive, runs=1) == 90 * 3
-    found = importing.measure(archive, 270, tmp_path, pairs=1)
-    assert tuple(found) == KEYS
-    assert (
-        found["ours"] > 0 and found["limit"] == [None, 1.0] and not (tmp_path / "bundle").exists()
-    )
-    assert verdict(found) == "undecided"  # one pair has no interval
-
-
-@pytest.mark.long
 def test_verbs_are_timed_on_a_real_campaign(tmp_path, bytecode, one_look):
     directory = verbs.campaign(tmp_path / "campaign", blocks=2)
     show = next(verb for verb in verbs.VERBS if "show" in verb.arguments)
     found = verbs.measure(show, directory, bytecode, pairs=1)
     assert tuple(found) == KEYS and found["ratio"] > 1
     assert verdict(found) == "undecided"  # one pair has no interval
-
-
-def test_a_verb_that_fails_is_not_timed(tmp_path, bytecode):
-    with pytest.raises(SystemExit, match="ended with status 2"):
-        timed(["show", str(tmp_path)], bytecode)
 
 
 def test_the_table_shows_every_line_and_every_crash():

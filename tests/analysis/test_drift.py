@@ -10,7 +10,7 @@ from rmwbench.analysis.verdicts import best
 from rmwbench.analysis.verdicts.verdict import JudgedArm, Rules
 from rmwbench.results.answer import facts
 from rmwbench.results.answer.headline import headline
-from rmwbench.results.shown import WorkloadAnswer
+from rmwbench.results.shown import Settling, Ungranted, WorkloadAnswer
 from tests.report.test_facts import part
 from tests.support.typed import typed
 
@@ -105,3 +105,39 @@ def test_an_arm_on_a_ramp_has_no_factor_in_the_sentence_nor_beside_its_verdict()
     )
     (ramp,) = (arm for arm in found.arms if arm.arm == "ramp")
     assert facts.by_what(ramp) == facts.by_what_whole(ramp) == "not stationary"
+
+
+def test_where_every_arm_is_on_a_ramp_none_is_advised():
+    found = workload({"a": 100 * MS, "b": 300 * MS}, {"a": RAMP, "b": RAMP})
+    (fact,) = facts.of_workload(found)
+    assert fact.all_arms and fact.arms == ("a", "b")
+    assert headline(found).answer.startswith("No arm carries this: ")
+    assert headline(found).tone == "open"
+
+
+def test_an_arm_that_is_not_granted_what_it_asks_for_has_no_factor():
+    found = workload({"calm": 2 * MS, "slow": 4 * MS, "large": 30 * MS}, {})
+    wish = Ungranted(
+        side="receive", asked_bytes=16_000_000, granted_bytes=4_000_000, setting="net.core.rmem_max"
+    )
+    calm, slow, large = found.arms
+    shown = replace(found, arms=(calm, slow, replace(large, ungranted=(wish,))))
+    assert headline(shown).answer == (
+        "Take calm: it is the fastest; slow takes 2.00× as long; large (4.00 MB granted) asks the "
+        "kernel for more than it grants (net.core.rmem_max), so this is not yet its configuration "
+        "(`rmwbench doctor --fix` changes that)."
+    )
+
+
+def test_what_a_longer_window_found_is_told():
+    found = workload({"calm": 2 * MS, "ramp": 194 * MS}, {"ramp": RAMP})
+    calm, ramp = found.arms
+    for settling, told in (
+        (Settling(window_s=2.8, rises=True, response_p50_ns=None), "growing on in one of 2.80 s"),
+        (
+            Settling(window_s=2.8, rises=False, response_p50_ns=530 * MS),
+            "settled at about 530 ms in one of 2.80 s",
+        ),
+    ):
+        shown = replace(found, arms=(calm, replace(ramp, settling=settling)))
+        assert told in headline(shown).answer

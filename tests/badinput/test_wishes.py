@@ -2,8 +2,6 @@
 
 import pytest
 
-from tests.lab import fake_worker
-
 ARM, RATE = "middleware: fake}", "rate_hz: 400}"
 
 EDITS = {
@@ -119,14 +117,6 @@ def test_an_unknown_suite_is_refused_with_the_nearest(user, verb):
     assert "no such file" in user.is_refused(verb, "gone.yaml")
 
 
-@pytest.mark.parametrize("verb", ["run", "plan"])
-def test_a_folder_of_suites_is_refused_with_what_is_in_it(user, verb):
-    error = user.is_refused(verb, "galactic-2020")
-    assert "is a folder" in error and "galactic-2020/pubsub" in error and "degraded/" not in error
-    error = user.is_refused(verb, ".")
-    assert "is a folder" in error and "mini.yaml" in error
-
-
 @pytest.mark.parametrize(
     ("part", "does"),
     [
@@ -167,20 +157,6 @@ def test_a_worker_that_is_not_built_is_named_with_the_command_that_builds_it(use
     assert "zenoh: not built" in error and "do: rmwbench middlewares build zenoh" in error
 
 
-def test_a_directory_of_workers_that_is_not_valid_is_named(user):
-    user.environment["RMWBENCH_WORKERS"] = str(user.path / "gone")
-    assert "RMWBENCH_WORKERS is not a directory" in user.is_refused(
-        "run", "mini.yaml", "--out", "out"
-    )
-
-
-def test_what_a_worker_refuses_to_open_is_learnt_before_the_campaign(user):
-    """Only the worker knows its options and the text of its profiles."""
-    fake_worker.install(user.workers, "refuse", "open")
-    error = user.is_refused("run", "mini.yaml", "--out", "out")
-    assert "mini.yaml:6: arm `one`: fake refuses this: not here" in error
-
-
 @pytest.mark.parametrize("option", ["--threads", "--seed=0", "--arm=one", "--short", "--out=other"])
 def test_what_belongs_to_the_plan_is_not_a_wish_of_a_resumed_campaign(user, campaign, option):
     there = user.tree()
@@ -206,24 +182,6 @@ def test_the_plan_refuses_what_run_refuses_in_the_same_words(user, what):
     user.edit(old, new)
     ran = user.is_refused("run", "mini.yaml", "--out", "out")
     assert user.is_refused("plan", "mini.yaml").splitlines()[0] == ran.splitlines()[0]
-
-
-def test_the_plan_refuses_a_worker_that_is_not_built_and_an_option_that_only_it_knows(user):
-    fake_worker.install(user.workers, "refuse", "open")
-    assert "fake refuses this: not here" in user.is_refused("plan", "mini.yaml")
-    (user.workers / "rmwbench-fake").unlink()
-    user.edit(ARM, "middleware: zenoh}")
-    assert "do: rmwbench middlewares build zenoh" in user.is_refused("plan", "mini.yaml")
-
-
-@pytest.mark.parametrize("verb", ["run", "plan"])
-def test_a_network_factor_without_a_network_is_refused(user, verb):
-    user.edit("workloads:", "factors: {network.loss: [0.01]}\nworkloads:")
-    error = user.is_refused(verb, "mini.yaml")
-    assert (
-        "mini.yaml:7: " in error
-        and "changes nothing in workload `small`, which has no network" in error
-    )
 
 
 @pytest.mark.parametrize(

@@ -17,9 +17,6 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.cluster.fleet import SHARED
 from rmwbench.lab.host.marker import VARIABLE
-from rmwbench.published.committee.evaluation_session import begin
-from rmwbench.published.committee.sections import ReportSection, costs, share
-from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.cluster.nodes import Nodes, why_not
 from tests.lab import tools
 
@@ -228,40 +225,6 @@ def test_a_node_that_dies_in_a_trial_costs_its_part_and_leaves_nothing(bench):
     assert not trials_under_way()
 
 
-def test_an_evaluation_runs_its_sections_on_the_nodes_and_goes_on_there_alone(bench):
-    bench.write(blocks=5)
-    path, sections = (
-        bench.path / "tsc",
-        [ReportSection(name, f"The {name}", str(bench.suite)) for name in ("one", "two")],
-    )
-    found, absent = costs(sections, machines=3)
-    shares = share(found, 120.0)
-    assert not absent and all(one.seconds < 0.5 * one.machine_s for one in shares)
-    session = begin(path, "tsc", shares, {}, seed=1, budget_s=120.0, choice=NO_CHOICE, machines=3)
-
-    def evaluate(*more: str) -> subprocess.CompletedProcess:
-        command = [*COMMAND, "published", "report", "tsc", "-o", str(path), *more]
-        return subprocess.run(
-            bench.nodes.command(*command),
-            capture_output=True,
-            text=True,
-            timeout=400,
-            env=bench.environment,
-        )
-
-    here = evaluate()
-    assert (
-        here.returncode == 2 and "this evaluation began on the machines of a cluster" in here.stderr
-    ), here.stderr
-    done = evaluate("--cluster", bench.nodes.address)
-    assert done.returncode == 0 and (path / "report.md").is_file(), done.stderr
-    for planned in session.sections:
-        bundle = Bundle(session.place(planned))
-        assert bundle.journal.finished and bundle.campaign.plan.blocks.count == planned.blocks
-        assert len({row["machine"] for row in bundle.rows("trials")}) == 3
-        assert all(len(machines) == 1 for machines in per_part(bundle).values())
-
-
 def _raylet_above(pid: int) -> int | None:
     """The raylet among a process's ancestors."""
     while pid > 1:
@@ -292,12 +255,3 @@ def test_a_stopped_campaign_resumes_on_the_nodes_that_are_left(bench):
         (c, b) for c in range(1, 7) for b in range(4)
     }
     assert all(len(machines) == 1 for machines in per_part(bundle).values())
-
-
-def test_nodes_on_one_kernel_are_one_machine_unless_asked(bench):
-    bench.write(blocks=2)
-    del bench.environment[SHARED]
-    process = bench.start("on-nodes", "--workload", "small")
-    assert process.wait(180) == 0, bench.log("on-nodes")
-    assert "the same machine as 10.98.0.1: one trial at a time" in bench.log("on-nodes")
-    assert len({row["machine"] for row in Bundle(bench.path / "on-nodes").rows("trials")}) == 1

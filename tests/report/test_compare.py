@@ -147,15 +147,6 @@ def test_the_environment_comes_first_in_the_order_of_what_matters(campaigns, tmp
     assert "The same machine? no" in texts(view(answer).sections)
 
 
-def test_the_larger_of_both_floors_is_respected(campaigns, tmp_path):
-    other = changed(campaigns, tmp_path, "new", lambda d: d["machine"].update(aa_floor=0.5))
-    answer = compare(select(f"{campaigns}/old"), select(str(other)))
-    assert (answer.rules.margin, answer.rules.aa_floor) == (0.05, 0.5)
-    latencies = {row.verdict for row in answer.rows if "latency" in row.metric}
-    assert latencies == {"undecided"}
-    assert any("50 %" in text for text in answer.cautions)
-
-
 def test_arms_of_one_campaign_are_compared_within_blocks_and_unlike_things_are_flagged(campaigns):
     answer = compared(campaigns, "old:zenoh untouched", "old:zenoh tuned")
     assert answer.paired and set(verdicts(answer).values()) == {"better"}
@@ -244,17 +235,6 @@ def test_a_level_selected_on_each_side_is_compared_on_purpose(tmp_path):
     assert answer.paired
 
 
-def test_failed_trials_are_a_row_where_there_are_any(tmp_path):
-    steady = [a for a in synthetic_bundle.ARMS if a.arm == "fastdds tuned"]
-    broken = [dataclasses.replace(steady[0], fails=tuple(range(1, 9)))]
-    for name, arms in (("a", steady), ("b", broken)):
-        synthetic_bundle.write(tmp_path / name, arms=tuple(arms), workloads=("camera",), blocks=9)
-    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
-    assert verdicts(answer, "failed_trials") == {"camera, fastdds tuned": "worse"}
-    assert set(verdicts(answer).values()) == {"worse"}  # a block that is lost is infinitely slow
-    assert answer.exit_code == 1
-
-
 def test_who_fails_in_four_of_ten_blocks_is_not_better_for_being_fast_in_the_others(tmp_path):
     (steady,) = [a for a in synthetic_bundle.ARMS if a.arm == "fastdds tuned"]
     flaky = dataclasses.replace(slower(steady, 1 / 1.4), fails=(1, 4, 6, 8))
@@ -294,75 +274,6 @@ def test_a_lost_block_is_infinite_in_whatever_the_primary_metric_is(tmp_path):
     found = next(r for r in answer.rows if r.cell_a == 0 and r.metric == "recovery_time")
     assert found.trials == (10, 10)
     assert found.ratio.value is None and found.verdict in ("undecided", "worse")
-
-
-@pytest.fixture
-def network_campaigns(tmp_path, monkeypatch):
-    """Two, in whose second one fastdds in `range` is so slow that it recovers in thrice the time;
-    `bound(cell, block)`: the machine was busy."""
-    monkeypatch.delenv(kept.VARIABLE)
-
-    def write(bound):
-        usual, place = network_bundle._trial, {}
-
-        def trial(number, cell, block, rng):
-            place[number] = cell["cell"], block
-            return usual(number, cell, block, rng)
-
-        events = network_bundle._events
-
-        def flagged(number, cell):
-            flag = {"trial": number, "time_ns": network_bundle.BEGIN_NS, "process": "machine"}
-            flag |= {"event": "flag", "code": "machine_bound", "text": "machine_bound: busy"}
-            return [*events(number, cell), *([flag] if bound(*place[number]) else [])]
-
-        monkeypatch.setattr(network_bundle, "_trial", trial)
-        monkeypatch.setattr(network_bundle, "_events", flagged)
-        for name in "ab":
-            network_bundle.write(tmp_path / name, blocks=8)
-        monkeypatch.setattr(network_bundle, "_trial", usual)
-        monkeypatch.setattr(network_bundle, "_events", events)
-        return tmp_path
-
-    return write
-
-
-def recovery(place, arm="fastdds"):
-    answer = compare(select(f"{place}/a:{arm}"), select(f"{place}/b:{arm}"))
-    return answer, next(r for r in answer.rows if r.metric == "recovery_time")
-
-
-def test_a_busy_machine_judges_no_network_between_campaigns_either(network_campaigns):
-    answer, row = recovery(network_campaigns(lambda cell, block: cell == 1 and block < 4))
-    assert (row.verdict, row.ratio) == ("no data", None)
-    assert row.reason == (
-        "A: machine-bound in 4 of 8 trials: a busy machine's results do not judge a network"
-    )
-    assert answer.verdict == "undecided"
-
-
-def test_what_untimed_trials_took_is_not_compared(tmp_path, monkeypatch):
-    usual = synthetic_bundle._cell_row
-    monkeypatch.delenv(kept.VARIABLE)
-
-    def row(cell):
-        found = usual(cell)
-        definition = json.loads(found["definition"]) | {"sampling": {"allocations": True}}
-        return found | {"definition": json.dumps(definition)}
-
-    monkeypatch.setattr(synthetic_bundle, "_cell_row", row)
-    for name, factor in (("a", 1), ("b", 3)):
-        synthetic_bundle.write(
-            tmp_path / name, arms=(slower(ARMS[0], factor),), workloads=("camera",), blocks=8
-        )
-    answer = compare(select(f"{tmp_path}/a"), select(f"{tmp_path}/b"))
-    found = {r.metric: (r.verdict, r.reason) for r in answer.rows}
-    untimed = ("no data", "A: allocations were counted, so nothing here was timed")
-    assert {m for m, one in found.items() if one == untimed} == {
-        *("response_latency_p50", "undelivered", "cpu_per_message"),
-    }
-    assert found["pss"][0] != "no data"
-    assert (answer.verdict, answer.exit_code) == ("undecided", 2)
 
 
 def test_named_metrics_replace_the_default_ones_and_none_is_left_out(campaigns):

@@ -14,7 +14,6 @@ from rmwbench.results.show import summarise
 from tests.report import test_browser
 from tests.support import network_bundle
 from tests.support.network_bundle import ARMS
-from tests.support.views import page as page_of
 
 
 @pytest.fixture(scope="module")
@@ -158,11 +157,6 @@ def test_the_picture_has_a_panel_per_arm_with_its_outage(shown):
         assert len(trials) == 5
 
 
-@pytest.fixture(scope="module")
-def page(shown):
-    return page_of(shown)
-
-
 def test_a_workload_stands_beside_the_one_that_it_names(document):
     """Each arm's median is the same in both workloads of the fixture, and the ratio is of
     blocks."""
@@ -195,24 +189,3 @@ def test_with_a_focus_other_topics_are_load(bundle):
 
 
 browser = test_browser.browser
-
-
-@pytest.mark.long
-@test_browser.needs_browser("THE NETWORK PAGE WAS")
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_the_page_is_quiet_and_fits(browser, page, tmp_path, width, scheme):
-    (tmp_path / "r.html").write_text(page, encoding="utf-8")
-    visit = test_browser.Visit(browser, (tmp_path / "r.html").as_uri(), width, scheme)
-    try:
-        assert visit.said == []
-        assert visit.page.evaluate("document.documentElement.scrollWidth") <= width
-        for key in ("delivered", "links"):
-            figure = visit.page.locator(f'figure[id^="f-{key}-"]').first
-            box = figure.locator("svg").first.bounding_box()
-            assert box["width"] > 200 and box["height"] > 60
-        shades = visit.page.locator('figure[id^="f-delivered-"] svg').first.locator(
-            'path[aria-roledescription="rect mark"]'
-        )
-        assert shades.count() == 3
-    finally:
-        visit.context.close()

@@ -72,15 +72,6 @@ def test_both_sides_at_the_levels_that_are_fixed():
     )
 
 
-def test_free_factors_have_the_short_versions_levels_and_what_is_excluded_is_not_needed():
-    found = need(level=1.0, workload="v")
-    assert places(found) == {
-        ("v", 1, "best_effort", "a"),
-        ("v", 1, "reliable", "a"),
-        ("v", 3, "best_effort", "a"),
-    }
-
-
 def test_a_scaling_claim_needs_two_cells_of_one_arm():
     found = need(
         right="a",

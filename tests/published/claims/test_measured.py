@@ -15,7 +15,7 @@ from rmwbench.results.model import Estimate, Fact
 from rmwbench.suite.file.places import suites_directory
 from tests.published.claims.asking import page
 from tests.published.claims.shipped import FILES
-from tests.published.claims.test_predicates import FAST, NOISY, SLOW, arm, asked, campaign
+from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
 
 MACHINE = "2 × Fixture 9000, Linux 6.1, 8 GB"
 FACTS = (Fact(name="load average", value="0.10", note=None),)
@@ -117,22 +117,6 @@ def there(claims, left, right, machine, layer="rclcpp", **about):
     prefix = "" if layer == "native" else f"{layer}/"
     cells = ("w", arm(f"{prefix}a", left, layer=layer), arm(f"{prefix}b", right, layer=layer))
     return expanded(measured(claims, [begun(cells, machine=machine, **about)]))
-
-
-def test_of_several_machines_the_one_with_the_most_blocks_stands_first_whatever_it_says():
-    claims = asked(right="b")
-    noisy, clear = (
-        there(claims, NOISY, NOISY[::-1], "new"),
-        there(claims, FAST[:5], SLOW[:5], "old"),
-    )
-    native = there(claims, FAST, SLOW, "third", "native")
-    (claim,) = ledger([claims], shipped={"s": [*native, *clear, *noisy]}).sources[0].claims
-    assert [(one.machine, one.answer) for one in claim.today] == [
-        ("new", "undecided"),
-        ("old", "holds"),
-        ("third", "holds"),
-    ], "the claim's own layer before another, then the blocks"
-    assert claim.state == "undecided", "what decides is not selected"
 
 
 def test_machines_that_decide_the_contrary_are_said_to_differ():

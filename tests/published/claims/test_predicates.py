@@ -9,7 +9,6 @@ import pytest
 from rmwbench.analysis.metrics.aggregate import widened
 from rmwbench.analysis.stats.estimate import Measured
 from rmwbench.published.campaign import CampaignArm, CampaignWorkload, MeasuredCampaign, name_of
-from rmwbench.published.claims.amounts import interval
 from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.judging.values import Sides, left_values
 from rmwbench.results.model import Estimate, document
@@ -190,12 +189,6 @@ def test_scaling_compares_an_arm_with_itself_at_the_same_other_levels():
     assert all(math.isclose(cell.value, 10) for cell in found.cells)
 
 
-def test_two_workloads_are_compared():
-    claims = asked(right="a", relation="greater", workload="many", right_workload="few")
-    found = one(claims, campaign(("many", arm("rclcpp/a", SLOW)), ("few", arm("rclcpp/a", FAST))))
-    assert found.answer == "holds"
-
-
 def test_a_value_that_the_clocks_cannot_tell_is_refused():
     """`aggregate.widened` makes no data of it; a claim has no other source of values."""
     refused = document(widened(Measured("ns", 900.0, 800.0, 1000.0, 9, 3, "x"), 5000.0))
@@ -252,22 +245,6 @@ def test_infinite_and_zero_values_are_compared_by_interval():
     # a bound of 95 % is not one of the level of the look
     assert (cell.answer, cell.code) == ("undecided", "few_for_infinite") and cell.low > 1.4
     assert one(asked(level=40.0), doc).answer == "undecided"
-
-
-@pytest.mark.parametrize(
-    ("words", "text"),
-    [
-        ((0.5234, 0.4, 0.71, "×"), "0.523 [0.4–0.71]×"),
-        ((173e3, 134e3, 2.22e6, "ns"), "173 [134–2220] µs"),
-        ((0.0, 0.0, 0.0289, "fraction"), "0 [0–2.89] %"),
-        ((None, 2.5e6, math.inf, "ns"), "– [2.5–∞] ms"),
-        ((0.408, -math.inf, math.inf, "fraction"), "40.8 [-∞ to ∞] %"),
-        ((12.0, 11.0, 13.0, "Hz"), "12 [11–13] Hz"),
-        ((12.0, 11.0, 13.0, ""), "12 [11–13]"),
-    ],
-)
-def test_what_was_seen_is_told_in_one_unit(words, text):
-    assert interval(*words) == text
 
 
 @pytest.mark.parametrize(
@@ -419,13 +396,3 @@ def test_what_a_lost_block_cost_is_not_known():
     left = measured_in("rclcpp/a", "rss", None, lost=tuple(range(6)))
     (cell,) = one(asked(metric="rss", level=1.0), campaign(("w", left))).cells
     assert (cell.answer, cell.code) == ("no data", "absent")
-
-
-def test_a_percentile_of_all_trials_together_is_not_made_of_the_lost_ones_alone():
-    pooled = {"unit": "ns", "value": 10.0, "low": 9.0, "high": 11.0, "count": 999, "trials": 5}
-    left = arm("rclcpp/a", metric=pooled, lost_blocks=(5,))
-    left = dataclasses.replace(left, metrics={"service_latency_p99": left.metrics["m"]})
-    assert (
-        left_values(asked(metric="service_latency_p99", level=12.0).items[0].test, [Sides(0, left)])
-        == {}
-    )

@@ -1,7 +1,6 @@
 """Claims in the report of a campaign, on the ledger's page, and in the short forms; and their
 pictures."""
 
-import math
 import re
 from dataclasses import replace
 
@@ -9,19 +8,18 @@ import pytest
 
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
-from rmwbench.published.claims.claim_items import inside, of_campaign
+from rmwbench.published.claims.claim_items import of_campaign
 from rmwbench.published.claims.claims_file import ClaimTest
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.judging.today import CellAnswer
 from rmwbench.published.claims.picture import WIDTH, picture
 from rmwbench.published.claims.summary import shipped_of
-from rmwbench.report.show.files import write_html
 from rmwbench.results.model import Estimate
 from rmwbench.results.shown import TrialValue
 from tests.published.claims.asking import html as ledger_page
 from tests.published.claims.shipped import FILES
 from tests.report.example_document import example
-from tests.report.test_browser import ARGUMENTS, CHROMIUM, Visit, needs_browser
+from tests.report.test_browser import ARGUMENTS, CHROMIUM, needs_browser
 from tests.support.views import page as page_of
 
 SUITE, METRIC = "rclcpp-intraprocess-2019", "service_latency_p50"
@@ -119,52 +117,6 @@ def test_a_band_is_shaded_around_equality():
         and low + width == pytest.approx(right)
         and left < WIDTH / 2 < right
     )
-
-
-def test_what_has_no_end_or_no_logarithm_stays_in_the_picture():
-    drawn = picture(
-        asked(),
-        [cell(0.0, 0.5, math.inf, "undecided"), cell(2.0, math.inf, math.inf, "does not hold")],
-    )
-    for row in drawn["rows"]:
-        assert 0 < row["low"] <= row["value"] <= row["high"] < WIDTH
-    assert (
-        drawn["rows"][0]["open_left"]
-        and drawn["rows"][0]["open_right"]
-        and not drawn["rows"][1]["open_left"]
-    )
-    assert picture(asked("greater", None, level=0.0), [cell(0.1, 0.2, 0.3)])["rows"][0]["low"] > 0
-    assert picture(asked(), [cell(None, None, None, "no data")]) is None
-
-
-@pytest.mark.long
-@needs_browser("CLAIMS WERE")
-def test_in_a_browser_a_click_opens_the_trials_and_a_phone_is_wide_enough(shown, tmp_path):
-    from playwright.sync_api import sync_playwright
-
-    report, page = tmp_path / "report.html", tmp_path / "claims.html"
-    write_html(shown, report, evaluated(shown))
-    made = ledger([FILES[SUITE]], [of_shown(shown)])
-    within = inside(of_shown(shown))
-    page.write_text(
-        ledger_page(made, lambda campaign, *where: f"report.html{within(campaign, *where)}")
-    )
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=str(CHROMIUM), args=ARGUMENTS)
-        seen = Visit(browser, report.as_uri(), width=390)
-        seen.page.locator("#c-pa-one-lat-unique a.num").first.click()
-        assert "trial" in seen.page.locator("#evidence-body").inner_text()
-        assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390 and seen.said == []
-        # Not `Visit`, which evaluates a text in the page: this page forbids that.
-        there = browser.new_page(viewport={"width": 390, "height": 900})
-        there.goto(page.as_uri())
-        assert there.evaluate("document.documentElement.scrollWidth") <= 390
-        there.locator("#c-pa-one-lat-unique .evidence a").first.click()
-        there.wait_for_url(re.compile("report.html#m-"))
-        evidence = there.locator(f"#m-0-0-{METRIC}")
-        evidence.wait_for(state="visible")  # it is unfolded by the page's script
-        assert evidence.is_visible()
-        browser.close()
 
 
 @pytest.mark.long

@@ -7,15 +7,13 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
-from rmwbench.published.claims.sentences import answered
 from rmwbench.published.claims.state import NAMES, STATES, counts, is_one_of, named
 from rmwbench.published.claims.summary import shipped_of
 from tests.published.claims.asking import html, page
 from tests.published.claims.shipped import FILES
 from tests.published.claims.test_cli import run
-from tests.published.claims.test_predicates import FAST, SLOW, arm, asked, campaign
+from tests.published.claims.test_predicates import arm, asked, campaign
 
 
 @pytest.fixture(scope="module")
@@ -26,10 +24,6 @@ def whole():
 
 def claims_of(made):
     return made.claims
-
-
-def of_shipped(name):
-    return ledger([FILES[name]], shipped=shipped_of([FILES[name]]))
 
 
 def test_the_states_add_up_and_each_claim_has_its_own(whole):
@@ -98,34 +92,6 @@ def test_an_answer_that_another_machine_denies_is_none(other, state):
     assert claim.today[0].answer == "does not hold" and claim.state == state
 
 
-def test_a_proxy_says_in_what_it_is_another():
-    """Also that a payload was written and read that the original left alone."""
-    asks = Conditions(rclcpp=("0.9", "1.0"), touch="none")
-    theirs = asked(right="b").model_copy(update={"conditions": asks, "original": {"f/s": {}}})
-    ours = theirs.model_copy(update={"original": {}})
-    for file, touch, codes in (
-        (theirs, "all", "version, touch"),
-        (theirs, None, "version"),  # nothing is sent
-        (ours, "all", "version"),  # the suite is ours: the source measured nothing so
-    ):
-        cells = (arm("rclcpp/a", FAST, touch=touch), arm("rclcpp/b", SLOW, touch=touch))
-        (claim,) = claims_of(ledger([file], [campaign(("w", *cells))]))
-        assert answered(claim).startswith(f"holds (proxy: {codes}), rclcpp, 6 blocks: 0.5")
-
-
-def test_a_file_of_ones_own_is_measured_by_its_path(capsys, tmp_path):
-    from tests.published.claims.test_files import GOOD
-
-    path = tmp_path / "mine.yaml"
-    path.write_text(GOOD)
-    code, out, _ = run(capsys, str(path), "one")
-    assert (
-        code == 0
-        and f"rmwbench published claims run {path} --budget 30m" in " ".join(out.split())
-        and "two" not in out
-    )
-
-
 def test_single_claims_of_several_sources(capsys):
     code, out, _ = run(capsys, "ga-34-stall", "pa-similar", "gs-zenoh-uhd60")
     assert code == 0 and "3 statements" in out
@@ -187,15 +153,3 @@ def test_the_whole_ledger_is_brief_and_no_line_is_said_twice(capsys, monkeypatch
     found = out[out.index("  fd-qp-latency ") :].split("\n\n")[0].split("\n  fd-")[0]
     assert found.count("service latency, median") == 1 and found.count("[message=Array2m") == 1
     assert "service_latency_p50" not in out
-
-
-def test_trials_of_what_ships_are_in_the_document():
-    of_source = claims_of(of_shipped("fastdds-2021"))
-    answered = [claim for claim in of_source if claim.state in ("holds", "does not hold")]
-    assert answered
-    for claim in answered:
-        for cell in claim.today[0].cells:
-            if cell.answer == "no data":
-                continue
-            assert cell.left_trials and all(len(pair) == 2 for pair in cell.left_trials)
-            assert bool(cell.right_trials) == (cell.right is not None)

@@ -9,11 +9,8 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
 from rmwbench.published.claims.amounts import title_of
-from rmwbench.published.claims.claim_items import item
-from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
 from rmwbench.published.claims.judging.judge import today
-from rmwbench.published.claims.sentences import here
 from rmwbench.published.claims.summary import measured, text
 from rmwbench.published.summaries import expanded
 from rmwbench.results.model import Estimate
@@ -67,49 +64,10 @@ def test_it_is_decided_by_the_topics_own_values(shown, test, answer):
         assert found.cells[0].blocks == 8 and found.cells[0].left_topic == test["topic"]
 
 
-def test_the_topic_is_in_the_words(shown):
-    claims = asked(right="zenoh", topic="front", workload="whole")
-    (claim,) = ledger([claims], [shown]).sources[0].claims
-    assert claim.claim.test.topic == "front"
-    (cell,) = claim.today[0].cells
-    assert (cell.workload, cell.left_in, cell.left_topic) == (
-        "whole · front",
-        "whole",
-        "front",
-    )
-    assert "fixture [whole, topic front]: " in here(claim)
-    two = asked(right="cyclone", topic="imu", right_topic="front")
-    (claim,) = ledger([two], [shown]).sources[0].claims
-    assert claim.today[0].cells[0].workload == "whole · imu against whole · front"
-    assert "[topic imu]: " in here(claim) and here(claim).endswith(
-        "cyclone < cyclone [topic front]"
-    )
-
-
 def test_a_topic_that_the_campaign_lacks_is_no_data_and_never_the_whole(shown):
     (cell,) = one(asked(level=1e9, topic="rear"), shown).cells
     assert (cell.answer, cell.code) == ("no data", "absent")
     assert f"no {title_of(LATENCY)} of topic rear" in cell.reason
-
-
-def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
-    def shows(**test):
-        made = ledger([asked(**test)], [shown]).sources[0]
-        return item(made, made.claims[0], lambda *where: "#there")["today"][0]
-
-    found = shows(right="zenoh", topic="front")
-    assert [(x["arm"], x["workload"], x["href"]) for x in found["evidence"]] == [
-        ("cyclonedds", "whole · front", None),
-        ("zenoh", "whole · front", None),
-    ]
-    assert (
-        found["trials"][0]["heads"] == ["cyclonedds", "zenoh"]
-        and len(found["trials"][0]["rows"]) == 8
-    )
-    two = shows(right="cyclone", topic="imu", right_topic="front")
-    assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
-    whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
-    assert {x["href"] for x in whole["evidence"]} == {"#there"} and whole["trials"] == []
 
 
 def test_a_summary_keeps_that_topic_alone_and_says_the_same(shown):
