@@ -14,8 +14,8 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from rmwbench.published.committee import conclusions, ran
-from rmwbench.published.committee.needs import Mark
+from rmwbench.published.committee import need_conclusions, ran
+from rmwbench.published.committee.needs import NeedMark
 from rmwbench.published.committee.report_parts import SECURITY, Report, SectionPart
 from rmwbench.results.answer.facts import contenders
 
@@ -32,7 +32,7 @@ class Contradiction(StrEnum):
 
 
 @dataclass(frozen=True)
-class Finding:
+class DocumentFault:
     """`where`: the need or the section."""
 
     code: Contradiction
@@ -43,9 +43,9 @@ class Finding:
 Rows = Sequence[Sequence[str]]
 
 
-def check(report: Report, text: str) -> list[Finding]:
+def check(report: Report, text: str) -> list[DocumentFault]:
     """`text`: the finished document in Markdown, made of `report`."""
-    read = _Document(text)
+    read = _ReadDocument(text)
     return [
         *_needs(report, read),
         *_names(report),
@@ -54,79 +54,83 @@ def check(report: Report, text: str) -> list[Finding]:
     ]
 
 
-def _needs(report: Report, read: "_Document") -> Iterator[Finding]:
-    columns = [one.candidate for one in conclusions.subjects(report.needs)]
-    marks = {row[0]: row[1:] for row in read.table(conclusions.TITLE)}
-    limits = read.table(conclusions.LIMITS_TITLE)
-    for sentence in conclusions.sentences(report.needs):
+def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
+    columns = [one.candidate for one in need_conclusions.subjects(report.needs)]
+    marks = {row[0]: row[1:] for row in read.table(need_conclusions.TITLE)}
+    limits = read.table(need_conclusions.LIMITS_TITLE)
+    for sentence in need_conclusions.sentences(report.needs):
         title = sentence.title
         if f"{title}. {sentence.text}" not in read.plain:
-            yield Finding(Contradiction.MARK, title, "the document lacks its sentence")
+            yield DocumentFault(Contradiction.MARK, title, "the document lacks its sentence")
         shown = dict(zip(columns, marks.get(title, ()), strict=False))
         for fact in sentence.facts:
             # A tuned candidate stands in the column of its RMW.
             cell = shown.get(fact.candidate, " ".join(shown.values()))
             if fact.mark not in cell:
-                yield Finding(Contradiction.MARK, title, f"{fact.candidate}: {fact.mark}, {cell!r}")
+                yield DocumentFault(
+                    Contradiction.MARK, title, f"{fact.candidate}: {fact.mark}, {cell!r}"
+                )
             of_case = [row for row in limits if row[0].startswith(f"{title}: ")]
             outcomes = {row[2] for row in of_case if row[1] == fact.candidate}
             if not _agree(fact.mark, outcomes):
                 told = ", ".join(sorted(outcomes)) or "no row"
-                yield Finding(
+                yield DocumentFault(
                     Contradiction.LIMITS, title, f"{fact.candidate}: {fact.mark}, limits: {told}"
                 )
 
 
-def _agree(mark: Mark, outcomes: set[str]) -> bool:
+def _agree(mark: NeedMark, outcomes: set[str]) -> bool:
     """Whether outcomes of the cases allow the mark of the need."""
-    if mark is Mark.MEETS:
+    if mark is NeedMark.MEETS:
         return outcomes == {"meets"}
-    if mark is Mark.PARTLY:
+    if mark is NeedMark.PARTLY:
         return "meets" in outcomes
-    return "meets" not in outcomes and ("misses" in outcomes) is (mark is Mark.MISSES)
+    return "meets" not in outcomes and ("misses" in outcomes) is (mark is NeedMark.MISSES)
 
 
-def _names(report: Report) -> Iterator[Finding]:
+def _names(report: Report) -> Iterator[DocumentFault]:
     known = {arm.candidate for part in report.measured for arm in part.arms.values()}
-    for sentence in conclusions.sentences(report.needs):
+    for sentence in need_conclusions.sentences(report.needs):
         for fact in sentence.facts:
             if fact.candidate not in known:
-                yield Finding(Contradiction.NAME, sentence.title, fact.candidate)
+                yield DocumentFault(Contradiction.NAME, sentence.title, fact.candidate)
 
 
-def _sums(report: Report, read: "_Document") -> Iterator[Finding]:
+def _sums(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
     """The trials of the head are those of all sections; of a section, each total is its parts."""
     told = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", read.plain)
     of_sections = sum(part.answer.campaign.trials.done for part in report.measured)
     if told is None or _number(told[1]) != of_sections:
-        yield Finding(Contradiction.SUM, "head", f"{told and told[0]}: sections have {of_sections}")
+        yield DocumentFault(
+            Contradiction.SUM, "head", f"{told and told[0]}: sections have {of_sections}"
+        )
     for part in report.measured:
         trials = part.answer.campaign.trials
         if trials.voided_by and sum(trials.voided_by.values()) < trials.void:
             causes = sum(trials.voided_by.values())
-            yield Finding(
+            yield DocumentFault(
                 Contradiction.SUM, part.section.title, f"{trials.void} void, of causes {causes}"
             )
 
 
-def _section(part: SectionPart, read: "_Document") -> Iterator[Finding]:
+def _section(part: SectionPart, read: "_ReadDocument") -> Iterator[DocumentFault]:
     title = part.section.title
     there = ran.words([one.workload for one in part.answer.workloads], part.not_run)
     heading = f"{title} ({there})" if there else title
     if heading not in read.headings:
-        yield Finding(Contradiction.TITLE, title, f"no heading says `{heading}`")
+        yield DocumentFault(Contradiction.TITLE, title, f"no heading says `{heading}`")
     for group in part.groups:
         names = {arm.arm for workload in group.shown.workloads for arm in contenders(workload)}
         secure = {bool(part.arms[name].modes.get(SECURITY)) for name in names if name in part.arms}
         if len(secure) > 1:
-            yield Finding(Contradiction.SECURITY, title, ", ".join(sorted(names)))
+            yield DocumentFault(Contradiction.SECURITY, title, ", ".join(sorted(names)))
 
 
 def _number(text: str) -> int:
     return int(re.sub(r"\D", "", text))
 
 
-class _Document:
+class _ReadDocument:
     """Markdown as its reader sees it: `plain` text, `headings`, and the tables below each."""
 
     def __init__(self, text: str):

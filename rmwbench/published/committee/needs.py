@@ -49,7 +49,7 @@ class NeedCase(Strict):
         return LimitsFile.model_construct(limits=self.title, title=self.title, of=of, **own)
 
 
-class Need(Strict):
+class RobotNeed(Strict):
     """What a robot needs: all of `cases` within their limits."""
 
     need: str
@@ -58,15 +58,15 @@ class Need(Strict):
 
 
 class _NeedsFile(Strict):
-    needs: list[Need]
+    needs: list[RobotNeed]
 
 
-def shipped_needs() -> tuple[Need, ...]:
+def shipped_needs() -> tuple[RobotNeed, ...]:
     path = Path(__file__).with_name("needs.yaml")
     return tuple(validated(path.read_text(), where=path.name, model=_NeedsFile).needs)
 
 
-class Mark(StrEnum):
+class NeedMark(StrEnum):
     """Of a candidate and a need. `PARTLY`: it meets the limits of a case, and those of another it
     misses or is not shown to meet."""
 
@@ -100,7 +100,7 @@ class MeasuredSection:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Judged:
+class NeedCandidate:
     """An arm in a case. `as_installed`: it sets nothing but the modes that the case asks for."""
 
     arm: MeasuredArm
@@ -117,14 +117,14 @@ class Judged:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CaseAnswer:
+class NeedCaseAnswer:
     """A case with its candidates; none where nobody judged it, for the reason `why`."""
 
     case: NeedCase
-    judged: tuple[Judged, ...] = ()
+    judged: tuple[NeedCandidate, ...] = ()
     why: str | None = None
 
-    def of(self, candidate: str) -> Judged | None:
+    def of(self, candidate: str) -> NeedCandidate | None:
         return next((one for one in self.judged if one.candidate == candidate), None)
 
 
@@ -132,11 +132,11 @@ class CaseAnswer:
 class NeedAnswer:
     """A need with the answers of its cases, in their order."""
 
-    need: Need
-    cases: tuple[CaseAnswer, ...]
+    need: RobotNeed
+    cases: tuple[NeedCaseAnswer, ...]
 
     @cached_property
-    def candidates(self) -> tuple[Judged, ...]:
+    def candidates(self) -> tuple[NeedCandidate, ...]:
         """Each once, those as installed first, as the first case that has it says."""
         found = {one.candidate: one for case in reversed(self.cases) for one in case.judged}
         return tuple(sorted(found.values(), key=lambda one: not one.as_installed))
@@ -148,14 +148,14 @@ class NeedAnswer:
             return None
         return "; ".join(dict.fromkeys(case.why for case in self.cases if case.why))
 
-    def mark(self, candidate: str) -> Mark:
+    def mark(self, candidate: str) -> NeedMark:
         found = [case.of(candidate) for case in self.cases]
         outcomes = [None if one is None else one.outcome for one in found]
         if all(one is Outcome.MEETS for one in outcomes):
-            return Mark.MEETS
+            return NeedMark.MEETS
         if Outcome.MEETS in outcomes:
-            return Mark.PARTLY
-        return Mark.MISSES if Outcome.MISSES in outcomes else Mark.UNKNOWN
+            return NeedMark.PARTLY
+        return NeedMark.MISSES if Outcome.MISSES in outcomes else NeedMark.UNKNOWN
 
     def document(self) -> dict[str, Any]:
         """As `--json` prints it."""
@@ -182,7 +182,7 @@ class NeedAnswer:
             ],
         }
 
-    def decisive(self, candidate: str) -> tuple[CaseAnswer, Judged] | None:
+    def decisive(self, candidate: str) -> tuple[NeedCaseAnswer, NeedCandidate] | None:
         """The case that its mark rests on: one that it misses before one that is open, and else the
         first."""
         found = [(case, one) for case in self.cases if (one := case.of(candidate)) is not None]
@@ -190,35 +190,35 @@ class NeedAnswer:
         return min(found, key=lambda pair: order.index(pair[1].outcome), default=None)
 
 
-def answer_need(need: Need, campaigns: Mapping[str, MeasuredSection | str]) -> NeedAnswer:
+def answer_need(need: RobotNeed, campaigns: Mapping[str, MeasuredSection | str]) -> NeedAnswer:
     """`campaigns`: what was measured of each section, or why it was not."""
     cases = (_case(case, campaigns.get(case.section, NOT_PLANNED)) for case in need.cases)
     return NeedAnswer(need=need, cases=tuple(cases))
 
 
-def _case(case: NeedCase, measured: MeasuredSection | str) -> CaseAnswer:
+def _case(case: NeedCase, measured: MeasuredSection | str) -> NeedCaseAnswer:
     if isinstance(measured, str):
-        return CaseAnswer(case=case, why=measured)
+        return NeedCaseAnswer(case=case, why=measured)
     limits = case.read()
     cells = ((row["workload"], parse_json(row["factors"])) for row in measured.bundle.rows("cells"))
     if not any(limits.of.has(workload, levels) for workload, levels in cells):
-        return CaseAnswer(case=case, why=NOT_RUN)
+        return NeedCaseAnswer(case=case, why=NOT_RUN)
     try:
         decided = decide([measured.bundle], limits)
     except UserError as error:
-        return CaseAnswer(case=case, why=error.what)
+        return NeedCaseAnswer(case=case, why=error.what)
     contenders = [one for machine in decided.machines for one in machine.candidates]
-    return CaseAnswer(case=case, judged=tuple(_judged(contenders, case, measured.arms)))
+    return NeedCaseAnswer(case=case, judged=tuple(_judged(contenders, case, measured.arms)))
 
 
 def _judged(
     contenders: Sequence[Contender], case: NeedCase, arms: Mapping[str, MeasuredArm]
-) -> Iterable[Judged]:
+) -> Iterable[NeedCandidate]:
     for one in contenders:
         arm = arms.get(one.arm)
         if arm is not None and arm.asks(case.modes):
             others = set(arm.modes) - set(case.modes)
-            yield Judged(
+            yield NeedCandidate(
                 arm=arm,
                 as_installed=not arm.sets and not others,
                 answer=one,

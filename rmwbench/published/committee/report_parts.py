@@ -22,8 +22,8 @@ from rmwbench.published.committee.evaluation_session import CommitteeSession, Pl
 from rmwbench.published.committee.needs import (
     MeasuredArm,
     MeasuredSection,
-    Need,
     NeedAnswer,
+    RobotNeed,
     answer_need,
     shipped_needs,
 )
@@ -170,7 +170,7 @@ def gather(
     session: CommitteeSession,
     title: str,
     beside: Sequence[CommunityPart],
-    needs: Sequence[Need] | None = None,
+    needs: Sequence[RobotNeed] | None = None,
 ) -> Report:
     """Raises UserError for a bundle that cannot be read. `needs`: what it answers for, what is
     shipped where None."""

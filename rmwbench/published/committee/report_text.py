@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rmwbench.analysis.stats.resolution import comparisons, resolvable_ratio
 from rmwbench.analysis.verdicts.unlike import MONTHS
-from rmwbench.published.committee import answers, conclusions, ran, rmw_costs, versions
+from rmwbench.published.committee import answers, need_conclusions, ran, report_versions, rmw_costs
 from rmwbench.published.committee.report_parts import (
     ORDER,
     Report,
@@ -88,8 +88,12 @@ def write(report: Report) -> list[Path]:
 def render(report: Report, images: Mapping[str, list[tuple[str, str]]]) -> str:
     """The text; `images` has of each measured section (title, relative path) of its charts."""
     lines = [*_head(report), "## Conclusions", ""]
-    lines += [*render_blocks(conclusions.page(report.needs), level=3)]
-    lines += [f"## {versions.TITLE}", "", *render_blocks(versions.tables(report), level=3)]
+    lines += [*render_blocks(need_conclusions.page(report.needs), level=3)]
+    lines += [
+        f"## {report_versions.TITLE}",
+        "",
+        *render_blocks(report_versions.tables(report), level=3),
+    ]
     lines += [*_left_out(report), *_not_measured(report), *_beside(report, opens=True)]
     for part in report.measured:
         lines += _part(report, part, images.get(part.section.name, []))
@@ -492,13 +496,13 @@ def _cautions(report: Report) -> dict[str, list[str]]:
 
 
 def _appendix(report: Report) -> Iterator[str]:
-    yield from (f"## {conclusions.LIMITS_TITLE}", "")
+    yield from (f"## {need_conclusions.LIMITS_TITLE}", "")
     yield (
         "*P* is the probability that a candidate meets all limits (`rmwbench decide`, "
         "docs/limits.md). All answers of a case share an error of 5 %, so one whose own interval of "
         "95 % lies just beyond a limit stays open."
     )
-    yield from ("", *render_blocks([conclusions.limits_table(report.needs)], level=3))
+    yield from ("", *render_blocks([need_conclusions.limits_table(report.needs)], level=3))
     yield from _standings(report.standings, least=min(FEW, len(report.measured)))
     yield from (f"## Appendix: {rmw_costs.TITLE}", "")
     yield from render_blocks(rmw_costs.blocks(report), level=3)

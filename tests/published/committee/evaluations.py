@@ -6,20 +6,20 @@ import shutil
 from pathlib import Path
 
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection, begin
-from rmwbench.published.committee.needs import Need, NeedCase
+from rmwbench.published.committee.needs import NeedCase, RobotNeed
 from rmwbench.suite.file.candidate_list import NO_CHOICE
 from tests.support import network_bundle, synthetic_bundle
 
 TOO_LONG = PlannedSection("scaling", "Scaling", "fastdds-2021/scaling", True, 0, 0.0, 900.0)
 NEEDS = (
-    Need(
+    RobotNeed(
         need="board",
         title="A small robot",
         cases=[
             NeedCase(section="robot", workload="camera", title="a camera", limits="small-board")
         ],
     ),
-    Need(
+    RobotNeed(
         need="wifi",
         title="A robot over WiFi",
         cases=[

@@ -10,7 +10,7 @@ import tempfile
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.published.committee import conclusions, consistency, versions
+from rmwbench.published.committee import consistency, need_conclusions
 from rmwbench.published.committee import report_page as page
 from rmwbench.published.committee import report_text as markdown
 from rmwbench.published.committee.report_parts import (
@@ -73,7 +73,7 @@ def of(part, shown):
 
 def test_what_was_not_measured_is_a_row_with_its_reason_and_its_command(report, text):
     assert [part.section.name for part in report.measured] == ["pubsub", "robot"]
-    rows = section(text, versions.TITLE).partition("### Not measured\n")[2]
+    rows = section(text, report_versions.TITLE).partition("### Not measured\n")[2]
     assert (
         "| Scaling | the budget of 10 min had no room for its 15 min | `rmwbench published report tsc "
         "--budget 25m" in rows
@@ -90,7 +90,7 @@ def test_a_section_is_its_question_its_table_and_what_runs_it_again(report, text
 
 
 def test_versions_and_machines_stand_on_a_page_of_their_own(report, text):
-    told = section(text, versions.TITLE)
+    told = section(text, report_versions.TITLE)
     assert "| zenoh | 1.0.0-fixture |" in told or "| zenoh |" in told
     trials = sum(part.answer.campaign.trials.done for part in report.measured)
     assert f"| 2026-11-21 | 2 | {trials} |" in told
@@ -200,7 +200,7 @@ def test_needs_are_answered_by_their_own_section_or_say_why_not(report, text):
     told = section(text, "Conclusions")
     assert f"- **A robot over WiFi.** Nothing is known: {absent.why}." in told
     assert "| A robot over WiFi | ? |" in told
-    limits = section(text, conclusions.LIMITS_TITLE)
+    limits = section(text, need_conclusions.LIMITS_TITLE)
     for one in asked.candidates:
         assert f"| A small robot: a camera | {one.candidate} | {one.outcome} |" in limits
 

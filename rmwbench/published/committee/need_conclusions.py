@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome
-from rmwbench.published.committee.needs import CaseAnswer, Judged, Mark, NeedAnswer
+from rmwbench.published.committee.needs import NeedAnswer, NeedCandidate, NeedCaseAnswer, NeedMark
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, Text
 from rmwbench.results.answer.facts import names
 from rmwbench.results.decide import decide_words
@@ -32,7 +32,7 @@ NOT_CONCLUDED = (
     "What earlier reports said was measured with other versions on other machines: a difference to "
     "them is not a trend.",
 )
-_WORTH = (Mark.MISSES, Mark.UNKNOWN, Mark.PARTLY, Mark.MEETS)
+_WORTH = (NeedMark.MISSES, NeedMark.UNKNOWN, NeedMark.PARTLY, NeedMark.MEETS)
 """From the least that a candidate may be said to do for a need to the most."""
 
 
@@ -42,7 +42,7 @@ class NeedFact:
 
     need: str
     candidate: str
-    mark: Mark
+    mark: NeedMark
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class NeedSentence:
 
 
 @dataclass(frozen=True)
-class Column:
+class RmwColumn:
     """A middleware of which a committee chooses: `candidate` as installed, and the `tuned` ones of
     the same."""
 
@@ -64,7 +64,7 @@ class Column:
     tuned: tuple[str, ...]
 
 
-def subjects(needs: Sequence[NeedAnswer]) -> tuple[Column, ...]:
+def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
     """ROS 2's RMWs where there is one, for no node can take anything else; else all."""
     found = [one for need in needs for one in need.candidates]
     chosen = [one for one in found if one.arm.is_rmw] or found
@@ -74,7 +74,7 @@ def subjects(needs: Sequence[NeedAnswer]) -> tuple[Column, ...]:
         installed = dict.fromkeys(one.candidate for one in own if one.as_installed)
         tuned = dict.fromkeys(one.candidate for one in own if not one.as_installed)
         name = min(installed or tuned, key=len)
-        columns.append(Column(middleware, name, tuple(tuned)))
+        columns.append(RmwColumn(middleware, name, tuple(tuned)))
     return tuple(columns)
 
 
@@ -90,7 +90,7 @@ def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
         yield NeedSentence(need.need.title, text, tuple(facts))
 
 
-def _worth_naming(need: NeedAnswer, column: Column) -> Iterator[Judged]:
+def _worth_naming(need: NeedAnswer, column: RmwColumn) -> Iterator[NeedCandidate]:
     """As installed, and of what is tuned the first that does more."""
     own = [one for one in need.candidates if one.arm.middleware == column.middleware]
     installed = [one for one in own if one.as_installed]
@@ -101,11 +101,11 @@ def _worth_naming(need: NeedAnswer, column: Column) -> Iterator[Judged]:
         yield max(better, key=lambda one: _worth(need, one))
 
 
-def _worth(need: NeedAnswer, one: Judged) -> int:
+def _worth(need: NeedAnswer, one: NeedCandidate) -> int:
     return _WORTH.index(need.mark(one.candidate))
 
 
-def _clause(need: NeedAnswer, one: Judged) -> str:
+def _clause(need: NeedAnswer, one: NeedCandidate) -> str:
     """`rclcpp/zenoh misses it with four of 1280 × 720 at 30 Hz: CPU 0.906 cores …`"""
     decisive = need.decisive(one.candidate)
     assert decisive is not None, "a candidate stands in a case"
@@ -113,9 +113,9 @@ def _clause(need: NeedAnswer, one: Judged) -> str:
     where = f" ({case.case.title})" if len(need.cases) > 1 else ""
     mark, reason = need.mark(one.candidate), decide_words.reason(judged.answer)
     name = one.candidate
-    if mark is Mark.MEETS:
+    if mark is NeedMark.MEETS:
         return f"{name} meets it; nearest{where}: {_nearest(need, one)}."
-    if mark is Mark.PARTLY:
+    if mark is NeedMark.PARTLY:
         met = [of.case.title for of in _met(need, name)]
         missed = [of.case.title for of in need.cases if of.of(name) is None]
         if missed:
@@ -124,11 +124,11 @@ def _clause(need: NeedAnswer, one: Judged) -> str:
     return f"{name} {_outcome(judged)}{where}: {reason}."
 
 
-def _outcome(judged: Judged) -> str:
+def _outcome(judged: NeedCandidate) -> str:
     return "misses it" if judged.outcome is Outcome.MISSES else "is open"
 
 
-def _met(need: NeedAnswer, candidate: str) -> list[CaseAnswer]:
+def _met(need: NeedAnswer, candidate: str) -> list[NeedCaseAnswer]:
     return [
         case
         for case in need.cases
@@ -136,7 +136,7 @@ def _met(need: NeedAnswer, candidate: str) -> list[CaseAnswer]:
     ]
 
 
-def _nearest(need: NeedAnswer, one: Judged) -> str:
+def _nearest(need: NeedAnswer, one: NeedCandidate) -> str:
     """The limit that has the least room, over all cases."""
     measured = [
         met
@@ -156,7 +156,8 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
     if not known:
         return
     met = {
-        column.candidate: [n for n in known if _mark(n, column) is Mark.MEETS] for column in columns
+        column.candidate: [n for n in known if _mark(n, column) is NeedMark.MEETS]
+        for column in columns
     }
     counts = [f"{name} meets {len(found)}" for name, found in met.items()]
     unknown = len(needs) - len(known)
@@ -167,14 +168,17 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
         lost = [
             need
             for need in known
-            if _mark(need, column) is Mark.MISSES and any(need in found for found in met.values())
+            if _mark(need, column) is NeedMark.MISSES
+            and any(need in found for found in met.values())
         ]
         if lost:
             gives_up.append(f"{column.candidate} misses {_listed(lost)}")
     if gives_up:
         yield f"Of what another meets as installed, {'; '.join(gives_up)}."
     nobody = [
-        need for need in known if all(_mark(need, column) is not Mark.MEETS for column in columns)
+        need
+        for need in known
+        if all(_mark(need, column) is not NeedMark.MEETS for column in columns)
     ]
     if nobody:
         yield f"As installed, no candidate is shown to meet {_listed(nobody)}."
@@ -185,14 +189,14 @@ def _listed(needs: Sequence[NeedAnswer]) -> str:
     return names([f"“{need.need.title[0].lower()}{need.need.title[1:]}”" for need in needs])
 
 
-def _mark(need: NeedAnswer, column: Column) -> Mark:
+def _mark(need: NeedAnswer, column: RmwColumn) -> NeedMark:
     """As installed; unknown where it was not measured so."""
     own = [
         one
         for one in need.candidates
         if one.arm.middleware == column.middleware and one.as_installed
     ]
-    return need.mark(own[0].candidate) if own else Mark.UNKNOWN
+    return need.mark(own[0].candidate) if own else NeedMark.UNKNOWN
 
 
 def page(needs: Sequence[NeedAnswer]) -> Iterator[Block]:
@@ -206,14 +210,14 @@ def page(needs: Sequence[NeedAnswer]) -> Iterator[Block]:
     yield Section(title="What not to conclude", blocks=[Items(NOT_CONCLUDED)])
 
 
-def _marks(needs: Iterable[NeedAnswer], columns: Sequence[Column]) -> Table:
+def _marks(needs: Iterable[NeedAnswer], columns: Sequence[RmwColumn]) -> Table:
     heads = ("need", *(column.candidate for column in columns))
     return Table(
         heads, [[need.need.title, *(_cell(need, one) for one in columns)] for need in needs]
     )
 
 
-def _cell(need: NeedAnswer, column: Column) -> TableCell:
+def _cell(need: NeedAnswer, column: RmwColumn) -> TableCell:
     mark = _mark(need, column)
     own = [one.candidate for one in need.candidates if one.arm.middleware == column.middleware]
     tuned = [name for name in column.tuned if name in own]

@@ -7,16 +7,16 @@ import pytest
 
 from rmwbench.analysis.decide.chances import Failed, Met, ValueInterval
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
-from rmwbench.published.committee import conclusions, consistency
+from rmwbench.published.committee import consistency, need_conclusions
 from rmwbench.published.committee import report_text as markdown
 from rmwbench.published.committee.needs import (
-    CaseAnswer,
-    Judged,
-    Mark,
     MeasuredArm,
-    Need,
     NeedAnswer,
+    NeedCandidate,
     NeedCase,
+    NeedCaseAnswer,
+    NeedMark,
+    RobotNeed,
 )
 from rmwbench.published.committee.report_parts import gather
 from rmwbench.results.decide.decide_model import Contender
@@ -58,12 +58,12 @@ def judged(name, outcome, *, installed=True, layer="rclcpp"):
         sets=not installed,
         modes={},
     )
-    return Judged(arm=arm, as_installed=installed, answer=answer)
+    return NeedCandidate(arm=arm, as_installed=installed, answer=answer)
 
 
 def need(name, *cases):
     """Each of `cases`: candidate -> outcome."""
-    made = Need(
+    made = RobotNeed(
         need=name,
         title=name.capitalize(),
         cases=[
@@ -72,7 +72,7 @@ def need(name, *cases):
         ],
     )
     answers = (
-        CaseAnswer(case=case, judged=tuple(found), why=None if found else "no time")
+        NeedCaseAnswer(case=case, judged=tuple(found), why=None if found else "no time")
         for case, found in zip(made.cases, cases, strict=True)
     )
     return NeedAnswer(need=made, cases=tuple(answers))
@@ -82,29 +82,29 @@ def need(name, *cases):
 def test_a_mark_promises_no_more_than_each_case(first, second):
     mark = need("n", [judged("a", first)], [judged("a", second)]).mark("a")
     both = {first, second}
-    assert (mark is Mark.MEETS) is (both == {MEETS})
-    assert (mark is Mark.PARTLY) is (MEETS in both and both != {MEETS})
-    assert (mark is Mark.MISSES) is (MISSES in both and MEETS not in both)
+    assert (mark is NeedMark.MEETS) is (both == {MEETS})
+    assert (mark is NeedMark.PARTLY) is (MEETS in both and both != {MEETS})
+    assert (mark is NeedMark.MISSES) is (MISSES in both and MEETS not in both)
 
 
 def test_a_case_that_was_not_measured_is_not_met():
     found = need("n", [judged("a", MEETS)], [])
-    assert found.mark("a") is Mark.PARTLY
-    (sentence,) = conclusions.sentences([found])
+    assert found.mark("a") is NeedMark.PARTLY
+    (sentence,) = need_conclusions.sentences([found])
     assert "meets it with case 0; case 1 was not measured" in sentence.text
 
 
 def test_what_no_node_can_take_is_not_in_the_conclusions():
     found = [need("n", [judged("a", MISSES), judged("iceoryx2", MEETS, layer="native")])]
-    assert [one.candidate for one in conclusions.subjects(found)] == ["a"]
-    assert all("iceoryx2" not in one.text for one in conclusions.sentences(found))
+    assert [one.candidate for one in need_conclusions.subjects(found)] == ["a"]
+    assert all("iceoryx2" not in one.text for one in need_conclusions.sentences(found))
 
 
 def test_a_tuned_candidate_is_named_where_it_does_more_than_the_installed_one():
     better = need("b", [judged("a", MISSES), judged("a tuned", MEETS, installed=False)])
     same = need("s", [judged("a", MEETS), judged("a tuned", MEETS, installed=False)])
     named = [
-        {fact.candidate for fact in one.facts} for one in conclusions.sentences([better, same])
+        {fact.candidate for fact in one.facts} for one in need_conclusions.sentences([better, same])
     ]
     assert named == [{"a", "a tuned"}, {"a"}]
 
@@ -116,7 +116,7 @@ def test_a_default_is_told_as_a_trade_off_and_never_recommended():
         need("maps", [judged("a", OPEN), judged("b", MISSES)]),
         need("radio", []),
     ]
-    said = list(conclusions.default_sentences(needs))
+    said = list(need_conclusions.default_sentences(needs))
     assert said == [
         "As installed, a meets 1 and b meets 1 of 3 measured needs; of 1 need nothing is known.",
         "Of what another meets as installed, a misses “cameras”; b misses “control”.",
@@ -138,17 +138,17 @@ def codes(report, text):
 def test_a_document_agrees_with_itself_until_somebody_changes_it(report):
     text = markdown.render(report, {})
     assert consistency.check(report, text) == []
-    fact = next(fact for one in conclusions.sentences(report.needs) for fact in one.facts)
+    fact = next(fact for one in need_conclusions.sentences(report.needs) for fact in one.facts)
     mark = report.needs[0].mark(fact.candidate)
     row = f"| A small robot | {mark}"
     assert row in text
-    other = Mark.MISSES if mark is not Mark.MISSES else Mark.MEETS
+    other = NeedMark.MISSES if mark is not NeedMark.MISSES else NeedMark.MEETS
     assert codes(report, text.replace(row, f"| A small robot | {other}")) == {
         consistency.Contradiction.MARK
     }
     limits = f"| A small robot: a camera | {fact.candidate} | "
     assert limits in text
-    swapped = text.replace(limits + "meets", limits + "misses") if mark is Mark.MEETS else None
+    swapped = text.replace(limits + "meets", limits + "misses") if mark is NeedMark.MEETS else None
     if swapped is not None:
         assert consistency.Contradiction.LIMITS in codes(report, swapped)
     trials = "trials in 2 of"
