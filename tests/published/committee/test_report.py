@@ -10,7 +10,7 @@ import tempfile
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.published.committee import consistency, need_conclusions
+from rmwbench.published.committee import consistency, need_conclusions, report_versions
 from rmwbench.published.committee import report_page as page
 from rmwbench.published.committee import report_text as markdown
 from rmwbench.published.committee.report_parts import (
