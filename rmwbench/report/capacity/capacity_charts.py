@@ -7,7 +7,7 @@ upright with its interval as a band. A level whose queue grows has no latency, s
 the top edge.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from math import inf
 from typing import Any, Protocol
 
@@ -20,7 +20,7 @@ from rmwbench.report.chart.charts import LOST, MUTED, SURFACE, TEXT, Spec
 from rmwbench.report.chart.style import looks
 from rmwbench.report.view import Picture
 from rmwbench.results.capacity import capacity_words
-from rmwbench.results.capacity.capacity_model import RaisedFactor, Searched
+from rmwbench.results.capacity.capacity_model import CapacityArm, RaisedFactor, Searched
 from rmwbench.words import numbers as fmt
 
 _SCALES = {
@@ -112,111 +112,21 @@ def capacities(found: Searched, *, narrow: bool = False) -> Spec | None:
         if row["bracketed"]:
             _close(row, domain)
     x = _level_axis(domain, search, f"holds up to ({search.title}, log axis)")
-    y = charts._by_arm(rows, narrow)
-    base = alt.Chart(charts._ROWS)
-    interval = (
-        base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(x=x("low:Q"), x2=alt.X2("high:Q"), y=y, color=charts._literal("colour"))
-    )
-    estimate = (
-        base.mark_point(size=95, strokeWidth=2, opacity=1)
-        .transform_filter("isValid(datum.value)")
-        .encode(
-            x=x("value:Q"),
-            y=y,
-            color=charts._literal("colour"),
-            fill=charts._literal("fill"),
-            shape=alt.Shape("shape:N", scale=None),
-            tooltip=charts._TOOLTIP,
-        )
-    )
-    chart = alt.layer(interval, estimate, *charts._values_beside(base, y, narrow))
-    return charts._finish(chart, height=charts._rows_height(rows, narrow), rows=rows)
+    layers = charts.dots(x("low:Q"), x("value:Q"), charts._by_arm(rows, narrow), narrow)
+    height = charts._rows_height(rows, narrow)
+    return charts._finish(alt.layer(*layers), height=height, rows=rows)
 
 
 def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Latency against load, all arms in one picture."""
     arms, search = looks(found.arms), found.search
-    median, tail = search.curve
-    limits = [
-        c.below
-        for c in search.limit.conditions
-        if GLOSSARY[c.metric].source == GLOSSARY[median].source
-    ]
-    points: list[dict[str, Any]] = []
-    above: list[dict[str, Any]] = []
-    marks: list[dict[str, Any]] = []
-    knees: list[dict[str, Any]] = []
-    for arm in found.arms:
-        for level in arm.levels:
-            place: dict[str, Any] = {"arm": arm.arm, "level": level.level}
-            if level.unstable:
-                growth = level.queue_growth_hz
-                above.append(
-                    place
-                    | {
-                        "shape": "triangle-up",
-                        "shown": "unstable",
-                        "basis": "the queue grows"
-                        if not growth
-                        else f"the queue grows by {growth:g} messages/s",
-                    }
-                )
-                continue
-            for kind, name in (("median", median), ("tail", tail)):
-                entry = level.metrics[name]
-                value = fmt.finite(entry.value)
-                if kind == "tail" and entry.value == inf:
-                    lost = fmt.metric(level.metrics["undelivered"]).text
-                    above.append(
-                        place
-                        | {
-                            "shape": "cross",
-                            "shown": f"{_percentile(name)} never",
-                            "basis": f"{lost} did not arrive",
-                        }
-                    )
-                if value is None:
-                    continue
-                enough = (entry.trials or 0) >= FEWEST_TRIALS
-                points.append(
-                    place
-                    | {
-                        "kind": kind,
-                        "value": value,
-                        "low": fmt.finite(entry.low) if enough else None,
-                        "high": fmt.finite(entry.high) if enough else None,
-                        "shown": f"{_percentile(name)} {latency(entry)}",
-                        "basis": fmt.metric(entry).basis,
-                    }
-                )
-        held = arm.capacity
-        if held.state == "bracketed":
-            marks.append(
-                {
-                    "arm": arm.arm,
-                    "value": held.value,
-                    "low": fmt.finite(held.low),
-                    "high": fmt.finite(held.high),
-                    "shown": capacity_words.capacity(held, search.title),
-                    "basis": arm.answer,
-                }
-            )
-        if arm.knee.by == "latency" and arm.knee.base_ns is not None:
-            twice = 2 * arm.knee.base_ns
-            at = capacity_words.level(arm.knee.value, search.unit, search.title)
-            knees.append(
-                {
-                    "arm": arm.arm,
-                    "level": arm.knee.value,
-                    "value": twice,
-                    "shown": f"knee at {at}",
-                    "basis": f"the median reaches {fmt.quantity(twice, 'ns')}, twice its least",
-                }
-            )
-    heights = [p["value"] for p in points] + limits
-    domain = charts._domain(heights)
+    source = GLOSSARY[search.curve[0]].source
+    limits = [c.below for c in search.limit.conditions if GLOSSARY[c.metric].source == source]
+    points = [row for arm in found.arms for row in _latencies(arm, search)]
+    above = [row for arm in found.arms for row in _without_latency(arm, search)]
+    marks = [_upright(arm, search) for arm in found.arms if arm.capacity.state == "bracketed"]
+    knees = [row for arm in found.arms if (row := _knee(arm, search)) is not None]
+    domain = charts._domain([p["value"] for p in points] + limits)
     across = charts._domain(
         [p["level"] for p in [*points, *above]]
         + [m[k] for m in marks for k in ("value", "low", "high") if m[k]]
@@ -228,31 +138,14 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
     domain[1] *= (domain[1] / domain[0]) ** 0.06  # room for the marks at the top
     for point in points:
         if point["high"] is not None:
-            point["high"], point["low"] = (
-                min(point["high"], domain[1]),
-                max(point["low"], domain[0]),
-            )
+            point["high"] = min(point["high"], domain[1])
+            point["low"] = max(point["low"], domain[0])
     x = _level_axis(across, search, f"{search.title} (log axis)")
-    heights_scale = alt.Scale(type="log", domain=domain, nice=False)
+    heights = alt.Scale(type="log", domain=domain, nice=False)
     y = alt.Y(
-        "value:Q", scale=heights_scale, axis=charts._log_axis(domain, "response latency (log axis)")
+        "value:Q", scale=heights, axis=charts._log_axis(domain, "response latency (log axis)")
     )
-    names = list(arms)
-    key = alt.Legend(
-        orient="bottom",
-        columns=2 if narrow else 4,
-        title=None,
-        symbolType="stroke",
-        symbolSize=300,
-        labelColor=TEXT,
-    )
-    colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
-    colour = alt.Color("arm:N", scale=colours, legend=key)
-    dash = alt.StrokeDash(
-        "arm:N",
-        scale=alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names]),
-        legend=key,
-    )
+    colour, dash = charts.strokes(arms, 2 if narrow else 4)
     base = alt.Chart(charts._POINTS)
     medians, tails = (
         base.transform_filter(f"datum.kind == '{kind}'") for kind in ("median", "tail")
@@ -263,83 +156,138 @@ def curve(found: Searched, *, narrow: bool = False) -> Spec | None:
             x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
         ),
         upright.mark_rect(fillOpacity=0.1, opacity=1, clip=True)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .transform_filter(charts.HAS_INTERVAL)
         .encode(x=x("low:Q"), x2=alt.X2("high:Q"), color=colour),
         upright.mark_rule(strokeWidth=1.5, opacity=0.9).encode(
             x=x("value:Q"), color=colour, strokeDash=dash, tooltip=charts._TOOLTIP
         ),
         tails.mark_rule(strokeWidth=1.2, opacity=0.5)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(
-            x=x("level:Q"), y=alt.Y("low:Q", scale=heights_scale), y2=alt.Y2("high:Q"), color=colour
-        ),
+        .transform_filter(charts.HAS_INTERVAL)
+        .encode(x=x("level:Q"), y=alt.Y("low:Q", scale=heights), y2=alt.Y2("high:Q"), color=colour),
         tails.mark_circle(size=34, opacity=0.9).encode(
             x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP
         ),
+        *_limit_lines(limits, y),
+        *_marks(knees, above, x, y, colour),
     ]
-    if limits:
-        line = charts.chart_of([{"value": limit, "text": "limit"} for limit in limits])
-        layers += [
-            line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y),
-            line.mark_text(
-                color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11
-            ).encode(x=charts._fixed(alt.XValue, 0), y=y, text=alt.Text("text:N")),
-        ]
-    if knees:
-        layers.append(
-            charts.chart_of(knees)
-            .mark_point(
-                shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1
-            )
-            .encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP)
-        )
-    if above:
-        layers.append(
-            charts.chart_of(above)
-            .mark_point(size=45, filled=True, opacity=0.85)
-            .encode(
-                x=x("level:Q"),
-                y=charts._fixed(alt.YValue, 7),
-                color=colour,
-                shape=alt.Shape("shape:N", scale=None),
-                tooltip=charts._TOOLTIP,
-            )
-        )
     return charts._finish(alt.layer(*layers), height=_HEIGHT, points=points, parts=marks)
+
+
+def _latencies(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
+    """The median and the percentile at each level that has them."""
+    for level in arm.levels:
+        for kind, name in zip(("median", "tail"), search.curve, strict=True):
+            entry = level.metrics[name]
+            value = fmt.finite(entry.value)
+            if level.unstable or value is None:
+                continue
+            enough = (entry.trials or 0) >= FEWEST_TRIALS
+            yield {
+                "arm": arm.arm,
+                "level": level.level,
+                "kind": kind,
+                "value": value,
+                "low": fmt.finite(entry.low) if enough else None,
+                "high": fmt.finite(entry.high) if enough else None,
+                "shown": f"{_percentile(name)} {latency(entry)}",
+                "basis": fmt.metric(entry).basis,
+            }
+
+
+def _without_latency(arm: CapacityArm, search: RaisedFactor) -> Iterator[dict[str, Any]]:
+    """The levels at which the queue grew, or which messages that did not arrive made infinite."""
+    tail = search.curve[1]
+    for level in arm.levels:
+        place = {"arm": arm.arm, "level": level.level}
+        if level.unstable:
+            growth = level.queue_growth_hz
+            by = f" by {growth:g} messages/s" if growth else ""
+            shown, basis = "unstable", f"the queue grows{by}"
+            yield place | {"shape": "triangle-up", "shown": shown, "basis": basis}
+        elif level.metrics[tail].value == inf:
+            lost = fmt.metric(level.metrics["undelivered"]).text
+            shown, basis = f"{_percentile(tail)} never", f"{lost} did not arrive"
+            yield place | {"shape": "cross", "shown": shown, "basis": basis}
+
+
+def _upright(arm: CapacityArm, search: RaisedFactor) -> dict[str, Any]:
+    return {
+        "arm": arm.arm,
+        "value": arm.capacity.value,
+        "low": fmt.finite(arm.capacity.low),
+        "high": fmt.finite(arm.capacity.high),
+        "shown": capacity_words.capacity(arm.capacity, search.title),
+        "basis": arm.answer,
+    }
+
+
+def _knee(arm: CapacityArm, search: RaisedFactor) -> dict[str, Any] | None:
+    if arm.knee.by != "latency" or arm.knee.base_ns is None:
+        return None
+    twice = 2 * arm.knee.base_ns
+    at = capacity_words.level(arm.knee.value, search.unit, search.title)
+    return {
+        "arm": arm.arm,
+        "level": arm.knee.value,
+        "value": twice,
+        "shown": f"knee at {at}",
+        "basis": f"the median reaches {fmt.quantity(twice, 'ns')}, twice its least",
+    }
+
+
+def _limit_lines(limits: list[float], y: alt.Y, *, named: bool = True) -> list[alt.Chart]:
+    """A line across at each limit, with its name at its left end where it is `named`."""
+    if not limits:
+        return []
+    name = {"text": "limit"} if named else {}
+    line = charts.chart_of([{"value": limit, **name} for limit in limits])
+    rule = line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y)
+    if not named:
+        return [rule]
+    text = line.mark_text(color=LOST, align="left", baseline="bottom", dx=4, dy=-3, fontSize=11)
+    left = charts._fixed(alt.XValue, 0)
+    return [rule, text.encode(x=left, y=y, text=alt.Text("text:N"))]
+
+
+def _marks(
+    knees: list[dict[str, Any]],
+    above: list[dict[str, Any]],
+    x: Callable[[str], alt.X],
+    y: alt.Y,
+    colour: alt.Color,
+) -> Iterator[alt.Chart]:
+    """The knees on their curves, and at the top edge the levels without a latency."""
+    if knees:
+        diamonds = charts.chart_of(knees).mark_point(
+            shape="diamond", size=90, filled=True, opacity=1, stroke=SURFACE, strokeWidth=1
+        )
+        yield diamonds.encode(x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP)
+    if above:
+        edge = charts.chart_of(above).mark_point(size=45, filled=True, opacity=0.85)
+        yield edge.encode(
+            x=x("level:Q"),
+            y=charts._fixed(alt.YValue, 7),
+            color=colour,
+            shape=alt.Shape("shape:N", scale=None),
+            tooltip=charts._TOOLTIP,
+        )
 
 
 def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
     """Loss against load; None where nothing was lost."""
-    arms, search = looks(found.arms), found.search
+    search = found.search
     points: list[dict[str, Any]] = []
     for arm in found.arms:
         for level in arm.levels:
             value = fmt.finite(level.metrics["loss"].value)
             if value is not None:
                 shown = fmt.metric(level.metrics["loss"])
-                points.append(
-                    {
-                        "arm": arm.arm,
-                        "level": level.level,
-                        "value": value,
-                        "shown": shown.full,
-                        "basis": shown.basis,
-                    }
-                )
+                point = {"arm": arm.arm, "level": level.level, "value": value}
+                points.append(point | {"shown": shown.full, "basis": shown.basis})
     across = charts._domain([p["level"] for p in points])
     if across is None or not any(p["value"] for p in points):
         return None
-    names = list(arms)
-    key = alt.Legend(
-        orient="bottom",
-        columns=2 if narrow else 4,
-        title=None,
-        symbolType="stroke",
-        symbolSize=300,
-        labelColor=TEXT,
-    )
-    scale = alt.Scale(domain=names, range=[arms[name].colour for name in names])
-    dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
+    colour, dash = charts.strokes(looks(found.arms), 2 if narrow else 4)
     x = _level_axis(across, search, f"{search.title} (log axis)")
     top = max(p["value"] for p in points)
     y = alt.Y(
@@ -348,25 +296,16 @@ def loss(found: Searched, *, narrow: bool = False) -> Spec | None:
         axis=charts._axis(title="messages lost", format=".2~%", tickCount=5),
     )
     base = alt.Chart(charts._POINTS)
+    limits = [c.below for c in search.limit.conditions if c.metric == "loss" and c.below <= top]
     layers = [
         base.mark_line(strokeWidth=1.8).encode(
-            x=x("level:Q"),
-            y=y,
-            order=alt.Order("level:Q"),
-            color=alt.Color("arm:N", scale=scale, legend=key),
-            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
+            x=x("level:Q"), y=y, order=alt.Order("level:Q"), color=colour, strokeDash=dash
         ),
         base.mark_circle(size=30, opacity=0.9).encode(
-            x=x("level:Q"),
-            y=y,
-            color=alt.Color("arm:N", scale=scale, legend=key),
-            tooltip=charts._TOOLTIP,
+            x=x("level:Q"), y=y, color=colour, tooltip=charts._TOOLTIP
         ),
+        *_limit_lines(limits, y, named=False),
     ]
-    limits = [c.below for c in search.limit.conditions if c.metric == "loss" and c.below <= top]
-    if limits:
-        line = charts.chart_of([{"value": limit} for limit in limits])
-        layers.append(line.mark_rule(color=LOST, strokeWidth=1.2, strokeDash=[6, 3]).encode(y=y))
     return charts._finish(alt.layer(*layers), height=170, points=points)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import altair as alt
 
 from rmwbench.report.chart import charts
-from rmwbench.report.chart.charts import MUTED, TEXT, Spec
+from rmwbench.report.chart.charts import MUTED, Spec
 from rmwbench.report.chart.style import looks
 from rmwbench.report.view import Picture
 from rmwbench.results.shown import WorkloadAnswer
@@ -63,12 +63,7 @@ def up(workload: WorkloadAnswer) -> Spec | None:
         for one in curves
         for t, y in zip([*one.time_s, end_s], [*one.active, one.active[-1]], strict=True)
     ]
-    names = [one.arm for one in curves]
-    colours = alt.Scale(domain=names, range=[arms[name].colour for name in names])
-    dashes = alt.Scale(domain=names, range=[list(arms[name].dash) or [1, 0] for name in names])
-    key = alt.Legend(
-        orient="bottom", columns=2, title=None, symbolType="stroke", symbolSize=300, labelColor=TEXT
-    )
+    colour, dash = charts.strokes({one.arm: arms[one.arm] for one in curves}, 2)
     lines = (
         alt.Chart(alt.NamedData("points"))
         .mark_line(strokeWidth=2, interpolate="step-after")
@@ -80,8 +75,8 @@ def up(workload: WorkloadAnswer) -> Spec | None:
             ),
             y=alt.Y("y:Q", axis=charts._axis(title="active nodes", tickCount=5)),
             order=alt.Order("t:Q"),
-            color=alt.Color("arm:N", scale=colours, legend=key),
-            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
+            color=colour,
+            strokeDash=dash,
         )
     )
     nodes = max(one.nodes for one in curves)

@@ -61,6 +61,7 @@ _LABELS = {
 }
 """Unit → how an axis writes it, as the numbers beside it are written."""
 _PLAIN_LABEL = "format(datum.value, '.3~g')"
+HAS_INTERVAL = "isValid(datum.low) && isValid(datum.high)"
 
 
 def comparison(
@@ -88,32 +89,13 @@ def comparison(
             row["high"] = domain[1]
     scale = alt.Scale(type="log", domain=domain, nice=False)
     y = _by_arm(rows, narrow)
-    base = alt.Chart(_ROWS)
-    interval = (
-        base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
-        .encode(
-            x=alt.X(
-                "low:Q", scale=scale, axis=_log_axis(domain, f"{title} (log axis)", label=label)
-            ),
-            x2=alt.X2("high:Q"),
-            y=y,
-            color=_literal("colour"),
-        )
+    axis = _log_axis(domain, f"{title} (log axis)", label=label)
+    layers = dots(
+        alt.X("low:Q", scale=scale, axis=axis),
+        alt.X("value:Q", scale=scale, axis=None),
+        y,
+        narrow,
     )
-    estimate = (
-        base.mark_point(size=95, strokeWidth=2, opacity=1)
-        .transform_filter("isValid(datum.value)")
-        .encode(
-            x=alt.X("value:Q", scale=scale, axis=None),
-            y=y,
-            color=_literal("colour"),
-            fill=_literal("fill"),
-            shape=alt.Shape("shape:N", scale=None),
-            tooltip=_TOOLTIP,
-        )
-    )
-    layers = [interval, estimate, *_values_beside(base, y, narrow)]
     bound = min((row["value"] for row in rows if row["floor"] and row["value"]), default=None)
     if bound is not None:
         layers.insert(0, _floor_line(bound, domain, scale))
@@ -122,6 +104,26 @@ def comparison(
         height=_rows_height(rows, narrow),
         rows=rows,
     )
+
+
+def dots(interval: alt.X, value: alt.X, y: alt.Y, narrow: bool) -> list[alt.Chart]:
+    """The layers of `_rows`: the interval of each as a line, its value as a dot, and as a number
+    beside it."""
+    base = alt.Chart(_ROWS)
+    lines = base.mark_rule(strokeWidth=2.5, opacity=0.55, clip=True).transform_filter(HAS_INTERVAL)
+    points = base.mark_point(size=95, strokeWidth=2, opacity=1)
+    return [
+        lines.encode(x=interval, x2=alt.X2("high:Q"), y=y, color=_literal("colour")),
+        points.transform_filter("isValid(datum.value)").encode(
+            x=value,
+            y=y,
+            color=_literal("colour"),
+            fill=_literal("fill"),
+            shape=alt.Shape("shape:N", scale=None),
+            tooltip=_TOOLTIP,
+        ),
+        *_values_beside(base, y, narrow),
+    ]
 
 
 def ecdf(part: Part, *, narrow: bool = False) -> Spec | None:
@@ -355,7 +357,7 @@ def fate(part: Part, metric: str, title: str, *, narrow: bool = False) -> Spec |
             stroke=_literal("colour"),
         ),
         base.mark_rule(strokeWidth=1.5, color=MUTED, clip=True)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .transform_filter(HAS_INTERVAL)
         .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=y),
         *_values_beside(base, y, narrow),
     ]
@@ -505,22 +507,7 @@ def _long(
 
 
 def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend: bool) -> alt.Chart:
-    names = [curve["arm"] for curve in curves]
-    style: list[LineStyle] = [curve["look"] for curve in curves]
-    colours = alt.Scale(domain=names, range=[look.colour for look in style])
-    key = (
-        alt.Legend(
-            orient="bottom",
-            columns=2,
-            title=None,
-            symbolType="stroke",
-            symbolSize=300,
-            labelColor=TEXT,
-        )
-        if legend
-        else None
-    )
-    dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in style])
+    colour, dash = strokes({curve["arm"]: curve["look"] for curve in curves}, 2 if legend else 0)
     lines: alt.Chart = (
         alt.Chart(_POINTS)
         .mark_line(strokeWidth=1.8)
@@ -528,12 +515,34 @@ def _lines(curves: list[dict[str, Any]], x: alt.X, y: alt.Y, order: str, legend:
             x=x,
             y=y,
             order=order,
-            color=alt.Color("arm:N", scale=colours, legend=key),
-            strokeDash=alt.StrokeDash("arm:N", scale=dashes, legend=key),
+            color=colour,
+            strokeDash=dash,
             tooltip=[alt.Tooltip("arm:N", title="arm")],
         )
     )
     return lines
+
+
+def strokes(looks: Mapping[str, LineStyle], columns: int) -> tuple[alt.Color, alt.StrokeDash]:
+    """How the line of each arm is drawn. The legend below the picture has so many columns; 0: there
+    is none."""
+    names = list(looks)
+    colours = alt.Scale(domain=names, range=[look.colour for look in looks.values()])
+    dashes = alt.Scale(domain=names, range=[list(look.dash) or [1, 0] for look in looks.values()])
+    key = None
+    if columns:
+        key = alt.Legend(
+            orient="bottom",
+            columns=columns,
+            title=None,
+            symbolType="stroke",
+            symbolSize=300,
+            labelColor=TEXT,
+        )
+    return (
+        alt.Color("arm:N", scale=colours, legend=key),
+        alt.StrokeDash("arm:N", scale=dashes, legend=key),
+    )
 
 
 def _halo(chart: alt.Chart, x: alt.X, y: alt.Y, **mark: Any) -> list[alt.Chart]:

@@ -52,7 +52,7 @@ def along(found: Sequence[Levels], looks: Mapping[str, LineStyle], title: str) -
             x=x, y=y, color=colour, strokeDash=dash, order=alt.Order("place:Q")
         ),
         base.mark_rule(strokeWidth=2.5, opacity=0.5, clip=True)
-        .transform_filter("isValid(datum.low) && isValid(datum.high)")
+        .transform_filter(charts.HAS_INTERVAL)
         .encode(x=x, y=alt.Y("low:Q", scale=scale), y2=alt.Y2("high:Q"), color=colour),
         base.mark_circle(size=60, opacity=1).encode(
             x=x, y=y, color=colour, tooltip=charts._TOOLTIP
