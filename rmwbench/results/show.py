@@ -11,8 +11,8 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import noun, unit
+from rmwbench.analysis.stats.resolution import Bar, resolvable_ratio
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
-from rmwbench.analysis.stats.resolution import resolvable_ratio
 from rmwbench.analysis.verdicts import best, gains, sequential
 from rmwbench.analysis.verdicts.failed_arms import counted
 from rmwbench.analysis.verdicts.interim import aa_noise
@@ -328,9 +328,7 @@ def _resolution(
         blocks,
         comparisons,
         sd * math.sqrt(alike.variance_factor(blocks)),
-        alpha=rules.alpha,
-        margin=rules.least(),
-        shared_freedom=freedom - (blocks - 1),
+        Bar(alpha=rules.alpha, margin=rules.least(), shared_freedom=freedom - (blocks - 1)),
     )
     found = (
         f"a difference of {fmt.significant(ratio)}× is found with 95 % certainty "

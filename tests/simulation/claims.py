@@ -7,7 +7,13 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rmwbench.analysis.stats.resolution import blocks_for, comparisons, resolvable_ratio
+from rmwbench.analysis.stats.resolution import (
+    Bar,
+    blocks_for,
+    comparisons,
+    resolvable_ratio,
+    sd_upper,
+)
 from rmwbench.analysis.verdicts import sequential
 from rmwbench.analysis.verdicts.best import judge
 from rmwbench.analysis.verdicts.verdict import BlockRatio, JudgedArm, Rules, Verdict
@@ -231,7 +237,7 @@ def power_after_pilots(scale: float = 1.0, enough: Enough = all_of_them) -> Iter
 
         def once(ratio: float = ratio, sd: float = sd, rng: np.random.Generator = rng) -> bool:
             estimate = float(np.std(sd * rng.standard_normal(5), ddof=1))
-            blocks = blocks_for(ratio, estimate, comparisons(2, 2), pilot_freedom=4, least=5)
+            blocks = blocks_for(ratio, sd_upper(estimate, 4), comparisons(2, 2), least=5)
             report = Report("", [1, ratio], 1, blocks, sd)
             return judge(report.arms(rng))["w0"]["arm1"].verdict == "worse"
 
@@ -360,7 +366,7 @@ def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
     """Two arms, one slower by the ratio that the last look finds with 95 % power, or by more; and
     A/A."""
     looks = sequential.looks(5, 20)
-    last = resolvable_ratio(20, comparisons(2, 2), 0.2, alpha=sequential.alpha_at(looks, 20))
+    last = resolvable_ratio(20, comparisons(2, 2), 0.2, Bar(alpha=sequential.alpha_at(looks, 20)))
     for seed, ratio in enumerate((1.0, last, last**1.5, last**2, last**3)):
         rng = np.random.default_rng(4000 + seed)
         report = Report("", [1, ratio], 1, looks[-1], 0.2)

@@ -12,6 +12,7 @@ so the power is a promise whatever the other arms do. Simulated in tests/simulat
 import functools
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from scipy import special
@@ -19,6 +20,19 @@ from scipy import special
 POWER = 0.95
 HOPELESS_BLOCKS = 100_000
 _LARGEST_LOG = 700.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bar:
+    """What a claim has to clear, and the degrees of freedom that it has besides its own blocks."""
+
+    alpha: float = 0.05
+    margin: float = 0.05
+    aa_floor: float = 0.0
+    shared_freedom: float = 0.0
+
+
+_USUAL = Bar()
 
 
 def comparisons(contenders: int, in_report: int, *, lossy: bool = False) -> int:
@@ -29,17 +43,7 @@ def comparisons(contenders: int, in_report: int, *, lossy: bool = False) -> int:
     return max(contenders - 1, 1) * max(in_report, contenders, 1) * (2 if lossy else 1)
 
 
-def power_worse(
-    ratio: float,
-    blocks: int,
-    sd: float,
-    comparisons: int,
-    *,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    aa_floor: float = 0.0,
-    shared_freedom: float = 0.0,
-) -> float:
+def power_worse(ratio: float, blocks: int, sd: float, comparisons: int, bar: Bar = _USUAL) -> float:
     """Probability that one rival alone convicts an arm whose true ratio to it is `ratio`.
 
     The estimate is normal with sd/√n and independent of the estimated spread s (n − 1 degrees of
@@ -48,23 +52,15 @@ def power_worse(
     """
     if blocks < 2:
         return 0.0
-    freedom = blocks - 1 + shared_freedom
+    freedom = blocks - 1 + bar.shared_freedom
     error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    bar = np.maximum(
-        math.log1p(margin), math.log1p(aa_floor) + _t(freedom, alpha / comparisons) * s * error
-    )
-    return _above(math.log(ratio) - bar, error)
+    t = _t(freedom, bar.alpha / comparisons)
+    least = np.maximum(math.log1p(bar.margin), math.log1p(bar.aa_floor) + t * s * error)
+    return _above(math.log(ratio) - least, error)
 
 
 def power_equivalent(
-    ratio: float,
-    blocks: int,
-    sd: float,
-    comparisons: int,
-    *,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    shared_freedom: float = 0.0,
+    ratio: float, blocks: int, sd: float, comparisons: int, bar: Bar = _USUAL
 ) -> float:
     """Probability that an arm whose true ratio to one rival is `ratio` is shown not to be slower by
     more than the margin; `comparisons` here are the contenders of the report (no rivals: it must
@@ -72,120 +68,63 @@ def power_equivalent(
     """
     if blocks < 2:
         return 0.0
-    freedom = blocks - 1 + shared_freedom
+    freedom = blocks - 1 + bar.shared_freedom
     error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    return _above(
-        math.log1p(margin) - _t(freedom, alpha / comparisons) * s * error - math.log(ratio), error
-    )
+    t = _t(freedom, bar.alpha / comparisons)
+    return _above(math.log1p(bar.margin) - t * s * error - math.log(ratio), error)
 
 
-def resolvable_ratio(
-    blocks: int,
-    comparisons: int,
-    sd: float,
-    *,
-    power: float = POWER,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    aa_floor: float = 0.0,
-    shared_freedom: float = 0.0,
-) -> float:
-    """The smallest true ratio that is declared with probability `power`. `sd`: of the log-ratio
-    from block to block, known. 6 blocks, 42 comparisons (7 contenders alone): 1.43 at sd 0.1, 8.7
-    at sd 0.6. Infinite below two blocks.
+def resolvable_ratio(blocks: int, comparisons: int, sd: float, bar: Bar = _USUAL) -> float:
+    """The smallest true ratio that is declared with probability POWER. `sd`: of the log-ratio from
+    block to block, known. 6 blocks, 42 comparisons (7 contenders alone): 1.43 at sd 0.1, 8.7 at sd
+    0.6. Infinite below two blocks.
     """
     if blocks < 2:
         return math.inf
 
     def found(log: float) -> float:
-        return power_worse(
-            math.exp(log),
-            blocks,
-            sd,
-            comparisons,
-            alpha=alpha,
-            margin=margin,
-            aa_floor=aa_floor,
-            shared_freedom=shared_freedom,
-        )
+        return power_worse(math.exp(log), blocks, sd, comparisons, bar)
 
-    if not alpha > 0 or found(_LARGEST_LOG) < power:
+    if not bar.alpha > 0 or found(_LARGEST_LOG) < POWER:
         return math.inf
     low, high = 0.0, _LARGEST_LOG
     while high - low > 1e-9 + 1e-7 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if found(middle) >= power else (middle, high)
+        low, high = (low, middle) if found(middle) >= POWER else (middle, high)
     return math.exp(high)
 
 
 def blocks_for(
-    ratio: float,
-    sd: float,
-    comparisons: int,
-    power: float = POWER,
-    *,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    aa_floor: float = 0.0,
-    shared_freedom: float = 0.0,
-    pilot_freedom: float | None = None,
-    least: int = 2,
+    ratio: float, sd: float, comparisons: int, bar: Bar = _USUAL, *, least: int = 2
 ) -> int | None:
-    """The smallest number of blocks that declares a true `ratio` with probability `power`; None
-    where none of a realistic size does (the ratio is at the margin).
+    """The smallest number of blocks that declares a true `ratio` with probability POWER; None where
+    none of a realistic size does (the ratio is at the margin).
 
-    `sd` is taken as known. Where it was estimated, give its degrees of freedom in `pilot_freedom`
-    (blocks − 1): then its upper limit is used (`sd_upper`), and the power holds on average over
-    pilots too.
+    `sd` is taken as known. Where it was estimated, give `sd_upper` of it: then the power holds on
+    average over pilots too.
     """
-    if math.log(ratio) <= math.log1p(max(margin, aa_floor)) or not alpha > 0:
+    if math.log(ratio) <= math.log1p(max(bar.margin, bar.aa_floor)) or not bar.alpha > 0:
         return None
-    sd = sd if pilot_freedom is None else sd_upper(sd, pilot_freedom)
     return _smallest(
-        lambda n: (
-            power_worse(
-                ratio,
-                n,
-                sd,
-                comparisons,
-                alpha=alpha,
-                margin=margin,
-                aa_floor=aa_floor,
-                shared_freedom=shared_freedom,
-            )
-            >= power
-        ),
+        lambda n: power_worse(ratio, n, sd, comparisons, bar) >= POWER,
         least,
         max(
-            _guess(math.log(ratio / (1 + aa_floor)), sd, alpha / comparisons, power),
-            _guess(math.log(ratio / (1 + margin)), sd, 0.5, power),
+            _guess(math.log(ratio / (1 + bar.aa_floor)), sd, bar.alpha / comparisons),
+            _guess(math.log(ratio / (1 + bar.margin)), sd, 0.5),
         ),
     )
 
 
 def blocks_for_equivalence(
-    ratio: float,
-    sd: float,
-    comparisons: int,
-    power: float = POWER,
-    *,
-    alpha: float = 0.05,
-    margin: float = 0.05,
-    shared_freedom: float = 0.0,
-    least: int = 2,
+    ratio: float, sd: float, comparisons: int, bar: Bar = _USUAL, *, least: int = 2
 ) -> int | None:
     """As `blocks_for`, for showing that a true ratio below the margin is below it."""
-    if math.log(ratio) >= math.log1p(margin) or not alpha > 0:
+    if math.log(ratio) >= math.log1p(bar.margin) or not bar.alpha > 0:
         return None
     return _smallest(
-        lambda n: (
-            power_equivalent(
-                ratio, n, sd, comparisons, alpha=alpha, margin=margin, shared_freedom=shared_freedom
-            )
-            >= power
-        ),
+        lambda n: power_equivalent(ratio, n, sd, comparisons, bar) >= POWER,
         least,
-        _guess(math.log((1 + margin) / ratio), sd, alpha / comparisons, power),
+        _guess(math.log((1 + bar.margin) / ratio), sd, bar.alpha / comparisons),
     )
 
 
@@ -219,12 +158,12 @@ def _smallest(enough: Callable[[int], bool], least: int, guess: float) -> int | 
     return low
 
 
-def _guess(distance: float, sd: float, level: float, power: float) -> float:
+def _guess(distance: float, sd: float, level: float) -> float:
     """As if the spread were known: (z_level + z_power)²·sd²/distance²; a lower bound of what t
     needs."""
     if distance <= 0:
         return math.inf
-    return ((float(special.ndtri(level)) + float(special.ndtri(1 - power))) * sd / distance) ** 2
+    return ((float(special.ndtri(level)) + float(special.ndtri(1 - POWER))) * sd / distance) ** 2
 
 
 def _t(freedom: float, level: float) -> float:

@@ -25,7 +25,7 @@ from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.glossary import Better, Metric
 from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
-from rmwbench.analysis.stats.resolution import blocks_for, blocks_for_equivalence, sd_upper
+from rmwbench.analysis.stats.resolution import Bar, blocks_for, blocks_for_equivalence, sd_upper
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
@@ -461,28 +461,15 @@ def _order_answer(q: Statement, e: _Test, claimed: bool, direction: Direction) -
 def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) -> int | None:
     """Blocks (or trials of each side) that decide it with 95 % power; the last two: by how much a p
     is multiplied."""
-    sd, ratio_now, least = (
-        e.error * math.sqrt(e.trials),
-        math.exp(min(abs(e.mean), 700.0)),
-        e.trials + 1,
-    )
+    sd = e.error * math.sqrt(e.trials)
+    upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
+    ratio_now, least = math.exp(min(abs(e.mean), 700.0)), e.trials + 1
+    bar = Bar(alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor)
     if beyond:
-        return blocks_for(
-            ratio_now,
-            sd,
-            different,
-            alpha=rules.alpha,
-            margin=rules.margin,
-            aa_floor=rules.aa_floor,
-            pilot_freedom=e.freedom,
-            least=least,
-        )
+        return blocks_for(ratio_now, upper, different, bar, least=least)
     if rules.aa_floor > rules.margin:
         return None
-    upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
-    return blocks_for_equivalence(
-        ratio_now, upper, equal, alpha=rules.alpha, margin=rules.margin, least=least
-    )
+    return blocks_for_equivalence(ratio_now, upper, equal, bar, least=least)
 
 
 def _fraction_answer(

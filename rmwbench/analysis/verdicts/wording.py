@@ -1,7 +1,7 @@
 """From tests to verdicts in words, each with the reason that a reader needs to disagree with it."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,6 +11,7 @@ from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.stats.resolution import (
     POWER,
+    Bar,
     blocks_for,
     blocks_for_equivalence,
     power_equivalent,
@@ -300,23 +301,27 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
         float(j.pairs.mean[j.at, leader.at]),
         float(j.pairs.error[j.at, leader.at]) * math.sqrt(n),
     )
-    more = {"margin": rules.margin, "shared_freedom": j.pairs.prior.freedom}
-    power: Callable[..., float]
-    smallest: Callable[..., int | None]
     # Beyond the margin it would be decided as worse, within it as equivalent.
     if mean > math.log1p(rules.margin):
         tests, power, smallest = j.multiplier * j.chances, power_worse, blocks_for
-        more["aa_floor"] = rules.aa_floor
     else:
         tests, power, smallest = j.multiplier_equivalent, power_equivalent, blocks_for_equivalence
     ratio = math.exp(mean)
+
+    def bar(alpha: float) -> Bar:
+        return Bar(
+            alpha=alpha,
+            margin=rules.margin,
+            aa_floor=rules.aa_floor,
+            shared_freedom=j.pairs.prior.freedom,
+        )
+
     blocks = next(
-        (b for b, alpha in rules.ahead if power(ratio, b, sd, tests, alpha=alpha, **more) >= POWER),
-        None,
+        (b for b, alpha in rules.ahead if power(ratio, b, sd, tests, bar(alpha)) >= POWER), None
     )
     if blocks is None:
         alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
-        blocks = smallest(ratio, sd, tests, alpha=alpha, least=n + 1, **more)
+        blocks = smallest(ratio, sd, tests, bar(alpha), least=n + 1)
     if blocks is None:
         return (
             None,
