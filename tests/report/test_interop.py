@@ -4,10 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.report.show.matrices import pairs
 from rmwbench.results.answer.headline import headline
 from rmwbench.results.shown import WorkloadAnswer, WorkloadArm
 from rmwbench.results.workload import interop
 from tests.support.typed import typed
+from tests.support.views import tables
 
 
 def arm(talker, listener, *, median=1000.0, done=1, failures=(), not_supported=None, **wrong):
@@ -121,12 +123,7 @@ def test_of_pairs_the_headline_says_who_talks_to_whom_and_what_nobody_takes():
 
 def test_cells_are_shaded_by_their_ratio_to_the_fastest_pair():
     arms = [arm("a", "a"), arm("a", "b", median=3000.0), arm("b", "a", median=99_000.0)]
-    rows = interop.shown(workload(arms))
-    assert [talker for talker, _ in rows] == ["a", "b"]
-    assert [None if cell is None else cell.heat for _, row in rows for cell in row] == [
-        0,
-        2,
-        4,
-        None,
-    ]
-    assert rows[0][1][1].words == "3.00 µs"
+    (table,) = tables(pairs(workload(arms)))
+    assert [row[0] for row in table.rows] == ["a", "b"]
+    assert [[cell.heat for cell in row[1:]] for row in table.rows] == [[None, 2], [4, None]]
+    assert table.rows[0][2].text == "✓ 3.00 µs"

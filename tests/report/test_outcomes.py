@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rmwbench.bundle import Bundle
-from rmwbench.report.show.conditions import conditions
+from rmwbench.report.show.matrices import conditions
 from rmwbench.results.explain.explain_model import ArmTrials, Losses
 from rmwbench.results.model import Estimate, document
 from rmwbench.results.show import summarise
@@ -139,8 +139,8 @@ def test_absent_is_no_data_with_its_reason_and_leaves_the_condition_open(shown):
     one = made.outcomes.conditions[0]
     assert (one.arms[2].outcome, one.arms[2].reason) == ("unknown", "trial 9 failed: it died")
     assert (one.outcome, one.may) == ("open", ("meets", "misses"))
-    row = outcomes.shown(made).rows[0]
-    assert (row.cells[2].value, row.more) == ("trial 9 failed", "meets or misses")
+    *_, arm, whole = tables(conditions(made))[0].rows[0]
+    assert (arm.detail, whole.detail) == ("trial 9 failed", "meets or misses")
 
 
 def only_zenoh(shown):

@@ -4,7 +4,6 @@ verdict is the workload's own, by its primary metric."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,23 +14,20 @@ from rmwbench.analysis.metrics.glossary import METRICS, nodes
 from rmwbench.bundle import Bundle
 from rmwbench.results import shown as answer
 from rmwbench.results.judged import JudgedCampaign
-from rmwbench.results.model import Estimate
 from rmwbench.results.shown import (
     ActiveAfter,
     BringUpArm,
     BringUpRow,
     StoppedNodes,
-    SuiteAnswer,
     Up,
 )
 from rmwbench.results.workload.workload_arm import ArmReport
-from rmwbench.words import numbers as fmt
 
 TIMES_S = (0.5, 1, 2, 3, 5, 10, 20, 30, 60, 120, 300, 600)
 """After which the nodes that are active are counted for a reader."""
 MOST_POINTS = 400
 """A curve of the chart has so many points at most, which is some hundred pixels wide."""
-SHOWN = {m.heading: m.name for m in METRICS if m.group is nodes.GROUP and m.heading}
+HEADINGS = {m.heading: m.name for m in METRICS if m.group is nodes.GROUP and m.heading}
 """Columns and their metrics."""
 TEXT = (
     "Time counts from the launch of the nodes, whose programs had been started before; a node is "
@@ -150,74 +146,3 @@ def chart(arm: str, trials: Sequence[MeasuredTrial]) -> Up | None:
         time_s=(0.0, *(round(float(times_s[i]), 4) for i in kept)),
         active=(0.0, *(round(float(active[i]), 3) for i in kept)),
     )
-
-
-@dataclass(frozen=True)
-class Tables:
-    """The tables of a workload. `rows`: arm, complete, the metrics of `SHOWN`, where others stopped;
-    `up_rows`: arm, nodes active after each time."""
-
-    workload: str
-    title: str
-    about: str
-    heads: list[str]
-    rows: list[list[str]]
-    up_heads: list[str]
-    up_rows: list[list[str]]
-
-
-def shown(doc: SuiteAnswer) -> list[Tables]:
-    """As every renderer has them; empty without any."""
-    if doc.bring_up is None:
-        return []
-    metrics = {w.workload: {a.arm: a.metrics for a in w.arms} for w in doc.workloads}
-    parts = []
-    for row in doc.bring_up.rows:
-        about = (
-            f"{fmt.counted(row.nodes, 'lifecycle node')}, service time-out "
-            f"{row.service_timeout_s:g} s"
-        )
-        if row.window_s is not None:
-            about += f", window {row.window_s:g} s"
-        parts.append(
-            Tables(
-                workload=row.workload,
-                title=row.title,
-                about=about,
-                heads=["", "complete", *SHOWN, "stopped"],
-                rows=[_row(arm, metrics[row.workload][arm.arm]) for arm in row.arms],
-                up_heads=[
-                    "nodes up after",
-                    *next((_heads(arm.up) for arm in row.arms if arm.up), ()),
-                ],
-                up_rows=[
-                    [arm.arm, *(f"{one.nodes:.3g}" for one in arm.up)] for arm in row.arms if arm.up
-                ],
-            )
-        )
-    return parts
-
-
-def _heads(up: Sequence[ActiveAfter]) -> list[str]:
-    return [f"{one.after_s:g} s" for one in up]
-
-
-def _row(arm: BringUpArm, metrics: Mapping[str, Estimate]) -> list[str]:
-    complete = f"{arm.complete} of {arm.trials}" if arm.trials else "no data"
-    found = [fmt.metric(metrics.get(name)) for name in SHOWN.values()]
-    return [
-        arm.arm,
-        complete,
-        *("never" if one.state == "never" else one.full for one in found),
-        _stopped(arm),
-    ]
-
-
-def _stopped(arm: BringUpArm) -> str:
-    """`service not available 12, configure timed out 3 (of 100)`."""
-    if arm.not_supported:
-        return f"not supported: {arm.not_supported}"
-    if not arm.trials:
-        return "no trial is done"
-    said = ", ".join(f"{one.text} {one.nodes}" for one in arm.stopped)
-    return f"{said} (of {arm.nodes_of_all_trials})" if said else "none"

@@ -33,7 +33,6 @@ KEPT_ALL: Word = "kept all"
 LOSES: Word = "loses"
 NO_DATA: Word = "no data"
 NOT_SUPPORTED: Word = "not supported"
-MARKS = {KEPT_ALL: "✓", LOSES: "✗", NO_DATA: "·", NOT_SUPPORTED: "–"}
 NAMES = {
     "unheard": "unheard",
     "before": "before rosbag2",
@@ -41,19 +40,6 @@ NAMES = {
     "disk": "disk",
     "unplaced": "not told",
 }
-HEADS = (
-    "arm",
-    "answer",
-    "sent",
-    "kept",
-    *NAMES.values(),
-    "RMW told",
-    "beside",
-    "MB/s",
-    "cores",
-    "memory",
-    "stop",
-)
 TEXT = (
     "Messages of all done trials, warm-up included: sent = kept + the five places. Unheard: sent "
     "before the first message of that publisher in the bag, while discovery was under way. Before "
@@ -206,74 +192,6 @@ def _counts(fates: RecordingFates) -> dict[str, int | None]:
 def _mean(values: Sequence[float | None], divisor: float = 1.0) -> float | None:
     read = [value for value in values if value is not None]
     return sum(read) / len(read) / divisor if read and len(read) == len(values) else None
-
-
-@dataclass(frozen=True)
-class RecordingRow:
-    """An arm; `cells` in the order of `HEADS`."""
-
-    arm: str
-    answer: Word
-    mark: str
-    reason: str
-    cells: list[str]
-
-
-@dataclass(frozen=True)
-class RecordingCase:
-    title: str
-    workload: str
-    rows: list[RecordingRow]
-
-
-@dataclass(frozen=True)
-class RecordingTable:
-    heads: Sequence[str]
-    parts: list[RecordingCase]
-    text: str
-
-
-def shown(doc: SuiteAnswer) -> RecordingTable | None:
-    """The table as every renderer has it; None without one."""
-    if doc.recordings is None:
-        return None
-    parts = []
-    for row in doc.recordings.rows:
-        cache = f"cache of {row.cache_mib} MiB" if row.cache_mib else "no cache"
-        place = {"tmpfs": "in memory", "disk": "on disk"}[row.place]
-        title = f"{row.title}: bag {place}, {cache}"
-        parts.append(RecordingCase(title, row.workload, [_row(arm) for arm in row.arms]))
-    return RecordingTable(HEADS, parts, doc.recordings.text)
-
-
-def _row(arm: RecordingsArm) -> RecordingRow:
-    mark = MARKS[arm.answer]
-    where = f": {', '.join(NAMES[name] for name in arm.places)}" if arm.places else ""
-    cells = [arm.arm, f"{mark} {arm.answer}{where}"]
-    if not arm.trials or arm.sent is None:
-        cells = [arm.arm, f"{mark} {arm.answer}", *([""] * (len(HEADS) - 2))]
-        return RecordingRow(arm.arm, arm.answer, mark, arm.reason, cells)
-    places = (arm.unheard, arm.before, arm.cache, arm.disk, arm.unplaced)
-    cells += [str(arm.sent), _of(arm.kept, arm.sent), *(_of(one, arm.sent) for one in places)]
-    cells += ["–" if arm.transport is None else str(arm.transport), _of(arm.beside, arm.sent)]
-    cells += [
-        _number(arm.written_bytes_per_s, 1e-6, ""),
-        _number(arm.cpu_cores, 1.0, ""),
-        _number(arm.peak_rss_bytes, 1e-6, " MB"),
-        _number(arm.stop_s, 1.0, " s"),
-    ]
-    return RecordingRow(arm.arm, arm.answer, mark, arm.reason, cells)
-
-
-def _of(count: int | None, sent: int) -> str:
-    """`12 (3.1 %)`; `–` for what nobody counted."""
-    if count is None:
-        return "–"
-    return f"{count} ({fmt.significant(100 * count / sent)} %)" if count and sent else str(count)
-
-
-def _number(value: float | None, factor: float, unit: str) -> str:
-    return "–" if value is None else f"{fmt.significant(value * factor)}{unit}"
 
 
 def notes(doc: SuiteAnswer) -> list[str]:

@@ -24,7 +24,7 @@ from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.results.few_trials import undecided, why_none
 from rmwbench.results.judged import JudgedCampaign
 from rmwbench.results.report_tables import ReportTables
-from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow, SuiteAnswer
+from rmwbench.results.shown import RosVariables, RosVariablesArm, RosVariablesRow
 from rmwbench.words import numbers as fmt
 
 Word = Literal["control", "obeyed", "not obeyed", "no data", "not supported"]
@@ -36,7 +36,6 @@ IS_CONTROL: Word = "control"
 TAKEN_AS_LOAN = "own.taken_as_loan"
 """The worker's counter of messages that it took in the middleware's memory; absent where there were
 none."""
-MARKS = {OBEYED: "✓", NOT_OBEYED: "✗", NO_DATA: "·", NOT_SUPPORTED: "–", IS_CONTROL: "="}
 TEXT = (
     "Obeyed: in every trial the reader heard messages where ROS 2's documentation says that it "
     "does, or none where it says that it does not. Silence counts only where the same arm heard "
@@ -322,78 +321,6 @@ def _summary(rows: Sequence[RosVariablesRow]) -> str:
         for arm, found in counts.items()
     }
     return " ".join(f"{arm}: {text}." for arm, text in said.items())
-
-
-def variables(asked: Mapping[str, str]) -> str:
-    """`ROS_DOMAIN_ID=41`, several with a space between; `none`."""
-    return " ".join(f"{name}={value}" for name, value in asked.items()) or "none"
-
-
-@dataclass(frozen=True)
-class CaseCell:
-    arm: str
-    answer: Word
-    mark: str
-    words: str
-    reason: str
-
-
-@dataclass(frozen=True)
-class CaseAnswer:
-    """`asked`: the variables of writer and reader; `cells`: one per arm, None where it has none."""
-
-    case: str
-    text: str
-    expected: str
-    source: str
-    asked: str
-    cells: list[CaseCell | None]
-
-
-@dataclass(frozen=True)
-class Cases:
-    """The cases of a workload."""
-
-    title: str
-    rows: list[CaseAnswer]
-
-
-@dataclass(frozen=True)
-class CaseTable:
-    """`heads`: the names of the arms."""
-
-    heads: list[str]
-    parts: list[Cases]
-
-
-def shown(doc: SuiteAnswer) -> CaseTable | None:
-    """The table as every renderer has it; None without one."""
-    if doc.ros_variables is None:
-        return None
-    rows = doc.ros_variables.rows
-    arms = list(dict.fromkeys(arm.arm for row in rows for arm in row.arms))
-    parts: dict[str, list[CaseAnswer]] = {}
-    for row in rows:
-        by_name = {arm.arm: _cell(arm) for arm in row.arms}
-        parts.setdefault(row.title, []).append(
-            CaseAnswer(
-                case=row.case,
-                text=row.text,
-                expected=row.expected,
-                source=row.source,
-                asked=f"writer {variables(row.writer)}, reader {variables(row.reader)}",
-                cells=[by_name.get(arm) for arm in arms],
-            )
-        )
-    return CaseTable(arms, [Cases(title, rows) for title, rows in parts.items()])
-
-
-def _cell(arm: RosVariablesArm) -> CaseCell:
-    counted = (
-        f"{arm.heard} of {arm.wanted}" + (", as loans" if arm.lent else "") if arm.trials else ""
-    )
-    said = "; ".join(filter(None, (arm.text, arm.reason)))
-    return CaseCell(arm.arm, arm.answer, MARKS[arm.answer], counted, said)
 
 
 def notes(found: RosVariables) -> list[str]:

@@ -34,9 +34,10 @@ from rmwbench.report.render.markdown import (
     table,
 )
 from rmwbench.report.show import ros
-from rmwbench.report.show.conditions import conditions as condition_table
 from rmwbench.report.show.files import write_markdown
-from rmwbench.report.show.workload_view import KEY, matrix, topic_cell
+from rmwbench.report.show.matrices import conditions as condition_table
+from rmwbench.report.show.matrices import pairs
+from rmwbench.report.show.workload_view import KEY, topic_cell
 from rmwbench.report.view import Block, Table, TableCell, Text
 from rmwbench.results.answer import done
 from rmwbench.results.answer.facts import by_what, contenders, verdict_of
@@ -339,7 +340,7 @@ def _resolution(shown: SuiteAnswer) -> str:
 def _tables(shown: SuiteAnswer, group: SectionGroup) -> Iterator[Block]:
     """The one table of a group: that of its kind where it has one, else its primary metrics."""
     own: list[Block] = [*condition_table(group.shown), *ros.sections(shown)]
-    own += [block for workload in group.shown.workloads for block in matrix(workload)]
+    own += [block for workload in group.shown.workloads for block in pairs(workload)]
     yield from own or _primary(group.shown)
 
 

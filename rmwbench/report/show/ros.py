@@ -1,13 +1,22 @@
 """The tables of features of ROS 2: how lifecycle nodes came up, which ROS variables are obeyed, and
 what a recorder kept."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from rmwbench.beside.bring_up import answer as bring_up
+from rmwbench.beside.bring_up.answer import HEADINGS
 from rmwbench.beside.recorder import answer as recordings
 from rmwbench.beside.ros_variables import answer as ros_variables
 from rmwbench.report.view import Block, Items, Section, Table, TableCell, TableColumn, Text, Tone
-from rmwbench.results.shown import SuiteAnswer
+from rmwbench.results.model import Estimate
+from rmwbench.results.shown import (
+    BringUpArm,
+    BringUpRow,
+    RecordingsArm,
+    RecordingsRow,
+    RosVariablesArm,
+    SuiteAnswer,
+)
+from rmwbench.words import numbers as fmt
 
 TONES: dict[str, Tone] = {
     ros_variables.OBEYED: "good",
@@ -16,6 +25,28 @@ TONES: dict[str, Tone] = {
     recordings.KEPT_ALL: "good",
     recordings.LOSES: "bad",
 }
+MARKS = {
+    ros_variables.OBEYED: "✓",
+    ros_variables.NOT_OBEYED: "✗",
+    ros_variables.NO_DATA: "·",
+    ros_variables.NOT_SUPPORTED: "–",
+    ros_variables.IS_CONTROL: "=",
+    recordings.KEPT_ALL: "✓",
+    recordings.LOSES: "✗",
+}
+RECORDED = (
+    "arm",
+    "answer",
+    "sent",
+    "kept",
+    *recordings.NAMES.values(),
+    "RMW told",
+    "beside",
+    "MB/s",
+    "cores",
+    "memory",
+    "stop",
+)
 
 
 def sections(doc: SuiteAnswer) -> Iterator[Section]:
@@ -28,47 +59,75 @@ def sections(doc: SuiteAnswer) -> Iterator[Section]:
 def brought_up(doc: SuiteAnswer) -> Iterator[Section]:
     if doc.bring_up is None:
         return
-    blocks: list[Block] = [
-        Section(
-            part.title,
-            [
-                Text(f"{part.about}.", "muted"),
-                _texts(part.heads, part.rows),
-                _texts(part.up_heads, part.up_rows),
-            ],
-        )
-        for part in bring_up.shown(doc)
-    ]
+    metrics = {w.workload: {a.arm: a.metrics for a in w.arms} for w in doc.workloads}
+    blocks: list[Block] = [_brought_up(row, metrics[row.workload]) for row in doc.bring_up.rows]
     blocks.append(Text(doc.bring_up.text, "muted"))
     yield Section("Bring-up", blocks, anchor="bring-up", look="panel")
+
+
+def _brought_up(row: BringUpRow, metrics: Mapping[str, Mapping[str, Estimate]]) -> Section:
+    about = (
+        f"{fmt.counted(row.nodes, 'lifecycle node')}, service time-out {row.service_timeout_s:g} s"
+    )
+    if row.window_s is not None:
+        about += f", window {row.window_s:g} s"
+    times = next((arm.up for arm in row.arms if arm.up), ())
+    whole = _texts(
+        ["", "complete", *HEADINGS, "stopped"],
+        [_completed(arm, metrics[arm.arm]) for arm in row.arms],
+    )
+    up = _texts(
+        ["nodes up after", *(f"{one.after_s:g} s" for one in times)],
+        [[arm.arm, *(f"{one.nodes:.3g}" for one in arm.up)] for arm in row.arms if arm.up],
+    )
+    return Section(row.title, [Text(f"{about}.", "muted"), whole, up])
 
 
 def _texts(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     return Table([TableColumn(head) for head in heads], rows, look="matrix")
 
 
+def _completed(arm: BringUpArm, metrics: Mapping[str, Estimate]) -> list[str]:
+    complete = f"{arm.complete} of {arm.trials}" if arm.trials else "no data"
+    known = [fmt.metric(metrics.get(name)) for name in HEADINGS.values()]
+    values = ["never" if one.state == "never" else one.full for one in known]
+    return [arm.arm, complete, *values, _stopped(arm)]
+
+
+def _stopped(arm: BringUpArm) -> str:
+    """`service not available 12, configure timed out 3 (of 100)`."""
+    if arm.not_supported:
+        return f"not supported: {arm.not_supported}"
+    if not arm.trials:
+        return "no trial is done"
+    said = ", ".join(f"{one.text} {one.nodes}" for one in arm.stopped)
+    return f"{said} (of {arm.nodes_of_all_trials})" if said else "none"
+
+
 def variables(doc: SuiteAnswer) -> Iterator[Section]:
     """For each case and each arm: obeyed or not, and what was heard."""
-    told, found = doc.ros_variables, ros_variables.shown(doc)
-    if told is None or found is None:
+    told = doc.ros_variables
+    if told is None:
         return
+    arms = list(dict.fromkeys(arm.arm for row in told.rows for arm in row.arms))
     columns = [
         TableColumn("case", detail="beside"),
         TableColumn("by the documentation"),
-        *(TableColumn(head, detail="below", key="arm") for head in found.heads),
+        *(TableColumn(arm, detail="below", key="arm") for arm in arms),
     ]
-    blocks: list[Block] = [Text(told.summary)]
-    for part in found.parts:
-        rows = [
-            [
-                TableCell(row.case, detail=row.text, why=row.asked),
-                TableCell(row.expected, link=row.source),
-                *(_obeyed(cell) for cell in row.cells),
-            ]
-            for row in part.rows
+    workloads: dict[str, list[list[TableCell]]] = {}
+    for row in told.rows:
+        answers = {arm.arm: _obeyed(arm) for arm in row.arms}
+        asked = f"writer {_assigned(row.writer)}, reader {_assigned(row.reader)}"
+        cells = [
+            TableCell(row.case, detail=row.text, why=asked),
+            TableCell(row.expected, link=row.source),
+            *(answers.get(arm, TableCell("")) for arm in arms),
         ]
-        table = Table(columns, rows, look="matrix outcomes cases")
-        blocks.append(Section(part.title, [table]))
+        workloads.setdefault(row.title, []).append(cells)
+    blocks: list[Block] = [Text(told.summary)]
+    for title, rows in workloads.items():
+        blocks.append(Section(title, [Table(columns, rows, look="matrix outcomes cases")]))
     blocks.append(
         Text(f"{told.text} Beside each answer: messages heard of those published.", "muted")
     )
@@ -78,32 +137,71 @@ def variables(doc: SuiteAnswer) -> Iterator[Section]:
     yield Section(title, blocks, anchor="ros-variables", look="panel")
 
 
-def _obeyed(cell: ros_variables.CaseCell | None) -> TableCell:
-    if cell is None:
-        return TableCell("")
-    tone = TONES.get(cell.answer, "muted")
-    return TableCell(f"{cell.mark} {cell.answer}", tone, cell.words, cell.reason)
+def _assigned(asked: Mapping[str, str]) -> str:
+    """`ROS_DOMAIN_ID=41`, several with a space between; `none`."""
+    return " ".join(f"{name}={value}" for name, value in asked.items()) or "none"
+
+
+def _obeyed(arm: RosVariablesArm) -> TableCell:
+    as_loans = ", as loans" if arm.lent else ""
+    heard = f"{arm.heard} of {arm.wanted}{as_loans}" if arm.trials else ""
+    why = "; ".join(filter(None, (arm.text, arm.reason)))
+    tone = TONES.get(arm.answer, "muted")
+    return TableCell(f"{MARKS[arm.answer]} {arm.answer}", tone, heard, why)
 
 
 def recorded(doc: SuiteAnswer) -> Iterator[Section]:
     """For each case of a recorder and each arm: what it kept, and where the rest was lost."""
-    found = recordings.shown(doc)
-    if found is None:
+    if doc.recordings is None:
         return
-    columns = [TableColumn(head, right=n > 1) for n, head in enumerate(found.heads)]
+    columns = [TableColumn(head, right=n > 1) for n, head in enumerate(RECORDED)]
     blocks: list[Block] = []
-    for part in found.parts:
-        rows: list[list[TableCell | str]] = [
-            [
-                row.cells[0],
-                TableCell(row.cells[1], TONES.get(row.answer, "muted"), why=row.reason),
-                *row.cells[2:],
-            ]
-            for row in part.rows
-        ]
-        blocks.append(Section(part.title, [Table(columns, rows, look="results recordings")]))
-    blocks.append(Text(found.text, "muted"))
+    for row in doc.recordings.rows:
+        table = Table(columns, [_recorded(arm) for arm in row.arms], look="results recordings")
+        blocks.append(Section(_recorder(row), [table]))
+    blocks.append(Text(doc.recordings.text, "muted"))
     if notes := recordings.notes(doc):
         blocks.append(Items(notes, "odd", "!"))
     title = "What the recorder kept, and where it lost the rest"
     yield Section(title, blocks, anchor="recordings", look="panel")
+
+
+def _recorder(row: RecordingsRow) -> str:
+    cache = f"cache of {row.cache_mib} MiB" if row.cache_mib else "no cache"
+    place = {"tmpfs": "in memory", "disk": "on disk"}[row.place]
+    return f"{row.title}: bag {place}, {cache}"
+
+
+def _recorded(arm: RecordingsArm) -> list[TableCell | str]:
+    answer = f"{MARKS[arm.answer]} {arm.answer}"
+    tone = TONES.get(arm.answer, "muted")
+    if not arm.trials or arm.sent is None:
+        empty = [""] * (len(RECORDED) - 2)
+        return [arm.arm, TableCell(answer, tone, why=arm.reason), *empty]
+    if arm.places:
+        answer += f": {', '.join(recordings.NAMES[name] for name in arm.places)}"
+    lost = (arm.unheard, arm.before, arm.cache, arm.disk, arm.unplaced)
+    return [
+        arm.arm,
+        TableCell(answer, tone, why=arm.reason),
+        str(arm.sent),
+        _of(arm.kept, arm.sent),
+        *(_of(one, arm.sent) for one in lost),
+        "–" if arm.transport is None else str(arm.transport),
+        _of(arm.beside, arm.sent),
+        _number(arm.written_bytes_per_s, 1e-6, ""),
+        _number(arm.cpu_cores, 1.0, ""),
+        _number(arm.peak_rss_bytes, 1e-6, " MB"),
+        _number(arm.stop_s, 1.0, " s"),
+    ]
+
+
+def _of(count: int | None, sent: int) -> str:
+    """`12 (3.1 %)`; `–` for what nobody counted."""
+    if count is None:
+        return "–"
+    return f"{count} ({fmt.significant(100 * count / sent)} %)" if count and sent else str(count)
+
+
+def _number(value: float | None, factor: float, unit: str) -> str:
+    return "–" if value is None else f"{fmt.significant(value * factor)}{unit}"

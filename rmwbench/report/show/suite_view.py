@@ -15,7 +15,7 @@ from rmwbench.analysis.verdicts.ordered_by import words
 from rmwbench.report import machine_view
 from rmwbench.report.evaluated import NOT_EVALUATED, Evaluated
 from rmwbench.report.show import evidence_view, level_view, notes, ros
-from rmwbench.report.show.conditions import conditions as condition_table
+from rmwbench.report.show.matrices import conditions as condition_table
 from rmwbench.report.show.workload_view import TONES, comparison, workload_section
 from rmwbench.report.view import (
     Block,

@@ -9,6 +9,7 @@ from rmwbench.analysis.metrics.topic_metrics import WHERE, noun
 from rmwbench.report import table_columns as choice
 from rmwbench.report.chart import style
 from rmwbench.report.show import evidence_view, notes
+from rmwbench.report.show.matrices import pairs
 from rmwbench.report.view import (
     Block,
     Facts,
@@ -34,7 +35,7 @@ from rmwbench.results.shown import (
     WorkloadAnswer,
     WorkloadArm,
 )
-from rmwbench.results.workload import effects, groups, interop, spread_words, topic_answers
+from rmwbench.results.workload import effects, groups, spread_words, topic_answers
 from rmwbench.words import numbers as fmt
 
 TONES: dict[str, Tone] = {"decided": "good", "shared": "good", "open": "open", "none": "odd"}
@@ -48,13 +49,6 @@ VERDICTS: dict[str, Tone] = {
     "no data": "odd",
 }
 _STATES: dict[str, Tone] = {"absent": "muted", "never": "bad"}
-_PAIRS: dict[str, Tone] = {
-    "delivers": "good",
-    "degraded": "open",
-    "no delivery": "bad",
-    "no match": "bad",
-    "failed": "bad",
-}
 MARKS = {"best": "★", "equivalent": "=", "worse": "✗", "undecided": "?", "no data": "·"}
 KEY = "★ best, = equivalent, ✗ worse, ? undecided, · no data"
 
@@ -68,7 +62,7 @@ def workload_section(
         Text(f"{description}Every number opens what it rests on.", "muted", on=On.PAGE),
         *_said(doc, workload),
         *(replace(one, on=On.MARKDOWN) for one in comparison(workload, number, pictures)),
-        *matrix(workload),
+        *pairs(workload),
         *(_on(one, On.TERMINAL | On.MARKDOWN) for one in topic_blocks(workload, number)),
         results(workload, number),
         *_notes(workload),
@@ -359,41 +353,6 @@ def _topic_table(workload: WorkloadAnswer, topic: TopicAnswer) -> Table:
         for arm, whole in zip(topic.arms, workload.arms, strict=True)
     ]
     return Table(columns, rows, look="results")
-
-
-def matrix(workload: WorkloadAnswer) -> Iterator[Block]:
-    """Talkers down, listeners across: a mark, and the median where messages arrived."""
-    if workload.matrix is None:
-        return
-    columns = [TableColumn("talker ↓  listener →")]
-    columns += [TableColumn(listener, right=True) for listener in workload.matrix.listeners]
-    found = interop.shown(workload)
-    rows: list[list[TableCell | str]] = [
-        [talker, *(_pair(cell) for cell in row)] for talker, row in found
-    ]
-    there = {cell.outcome for _, row in found for cell in row if cell is not None}
-    meanings = " ".join(
-        f"{name}: {text}." for name, text in interop.OUTCOMES.items() if name in there
-    )
-    about = "The median of the primary metric where messages arrived"
-    yield Table(columns, rows, title="Who talks to whom", look="matrix")
-    yield Text(
-        f"{about}; from green to red, up to ten times the fastest pair. {meanings}",
-        "muted",
-        on=On.PAGE,
-    )
-    yield Text(f"{about}.", "muted", on=On.TERMINAL)
-
-
-def _pair(cell: interop.Shade | None) -> TableCell:
-    if cell is None:
-        return TableCell("")
-    return TableCell(
-        f"{cell.mark} {cell.words}",
-        _PAIRS.get(cell.outcome, "muted"),
-        why=f"{cell.arm}: {cell.reason}",
-        heat=cell.heat or None,
-    )
 
 
 def _effects(doc: SuiteAnswer, workload: WorkloadAnswer) -> Iterator[Block]:

@@ -9,13 +9,12 @@ side cannot do what is asked.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, cast
 
 from rmwbench.analysis.verdicts.failed_arms import lost_by_its_arm
 from rmwbench.analysis.verdicts.limit_outcomes import SILENT
 from rmwbench.results.model import Estimate
-from rmwbench.results.shown import Matrix, PairCell, PairOutcome, WorkloadAnswer, WorkloadArm
+from rmwbench.results.shown import Matrix, PairCell, PairOutcome, WorkloadArm
 from rmwbench.words import numbers as fmt
 
 _WRONG = (
@@ -35,15 +34,6 @@ OUTCOMES: dict[str, str] = {
     "failed": "no trial was completed, for another reason",
     "not supported": "one of the two cannot do what the workload asks",
     "not run": "no trial was run",
-}
-MARKS = {
-    "delivers": "✓",
-    "degraded": "!",
-    "no delivery": "✗",
-    "no match": "✗",
-    "failed": "✗",
-    "not supported": "–",
-    "not run": "·",
 }
 
 
@@ -109,62 +99,3 @@ def _flags(metrics: Mapping[str, Estimate]) -> Iterator[str]:
             share = found.unit == "fraction"
             amount = fmt.percent(found.value, 3) if share else f"{found.value:.3g} per trial"
             yield words.format(amount)
-
-
-_HEAT_OF_RATIO = (1.25, 2.0, 4.0, 10.0)
-"""Times the best pair's median at which a cell takes the next shade."""
-
-
-@dataclass(frozen=True)
-class Shade:
-    """A cell of the matrix. `words`: the median, of each topic or reader that is judged by itself,
-    or the outcome; `heat`: 0 (the best pair's median)
-    to 4 (ten times it, of the slowest of these), None where there is no median."""
-
-    outcome: PairOutcome
-    mark: str
-    words: str
-    reason: str
-    arm: str
-    heat: int | None
-
-
-def shown(workload: WorkloadAnswer) -> list[tuple[str, list[Shade | None]]]:
-    """Rows of the matrix as every renderer has them: (talker, a cell for each listener or None
-    where there is no such pair); empty without a matrix."""
-    if workload.matrix is None:
-        return []
-    judged = [topic for topic in workload.topics if topic.judged]
-    parts = [{arm.arm: arm for arm in part.arms} for part in judged or (workload,)]
-    at = {(cell.talker, cell.listener): cell for cell in workload.matrix.cells}
-    primary = workload.primary_metric
-    medians = {
-        place: max(known)
-        for place, cell in at.items()
-        if cell.outcome in ("delivers", "degraded")
-        and (known := [*filter(None, (fmt.finite(of[cell.arm].value(primary)) for of in parts))])
-    }
-    best = min(medians.values(), default=0.0)
-
-    def shade(talker: str, listener: str) -> Shade | None:
-        cell, median = at.get((talker, listener)), medians.get((talker, listener))
-        if cell is None:
-            return None
-        values = [fmt.metric(of[cell.arm].metrics.get(primary)).text for of in parts]
-        return Shade(
-            outcome=cell.outcome,
-            mark=MARKS[cell.outcome],
-            words=cell.outcome if median is None else " / ".join(values),
-            reason=cell.reason or OUTCOMES[cell.outcome],
-            arm=cell.arm,
-            heat=None if median is None or not best else _heat(median / best),
-        )
-
-    return [
-        (talker, [shade(talker, listener) for listener in workload.matrix.listeners])
-        for talker in workload.matrix.talkers
-    ]
-
-
-def _heat(ratio: float) -> int:
-    return sum(ratio >= edge for edge in _HEAT_OF_RATIO)

@@ -21,9 +21,7 @@ from rmwbench.analysis.verdicts.limit_outcomes import (
     ONLY,
     OPEN,
     UNKNOWN,
-    ArmOutcome,
     AtMost,
-    ConditionOutcome,
     NothingArrives,
 )
 from rmwbench.codes import Code
@@ -32,7 +30,6 @@ from rmwbench.results.shown import (
     ArmInCondition,
     LevelsOutcome,
     Outcomes,
-    SuiteAnswer,
     TopicArm,
     WorkloadAnswer,
     WorkloadArm,
@@ -40,11 +37,7 @@ from rmwbench.results.shown import (
 from rmwbench.results.workload.lost_messages import slow
 from rmwbench.words import numbers as fmt
 
-MARKS = {MEETS: "✓", MISSES: "!", NONE: "✗", OPEN: "?", UNKNOWN: "·", NOT_SUPPORTED: "–"}
 MIB = 1 << 20
-_TOLD = 3
-"""Of more outcomes than these that a condition may have, naming them tells nothing."""
-_CONDITION_MARKS = {ONLY: "!"} | MARKS
 
 
 @dataclass(frozen=True)
@@ -335,119 +328,3 @@ def _summary(conditions: Sequence[LevelsOutcome]) -> str:
         if counts[name]
     ]
     return f"Of {fmt.counted(len(conditions), 'condition')}: {', '.join(found)}."
-
-
-@dataclass(frozen=True)
-class ConditionCell:
-    """`value` of the metric that decided, or why none did; `place` among the workloads and their
-    arms."""
-
-    arm: str
-    outcome: ArmOutcome
-    mark: str
-    value: str
-    reason: str
-    place: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class ConditionRow:
-    """A condition: a label for each head, and a cell for each arm, None where the condition does
-    not have it."""
-
-    labels: tuple[str, ...]
-    cells: tuple[ConditionCell | None, ...]
-    outcome: ConditionOutcome
-    mark: str
-    words: str
-    more: str
-
-
-@dataclass(frozen=True)
-class OutcomeMatrix:
-    """`everywhere`: what is the same in all conditions; `heads`: the factors that differ."""
-
-    everywhere: str
-    heads: tuple[str, ...]
-    arms: tuple[str, ...]
-    rows: tuple[ConditionRow, ...]
-
-
-def shown(doc: SuiteAnswer) -> OutcomeMatrix | None:
-    """The matrix as every renderer has it; None without one."""
-    if doc.outcomes is None:
-        return None
-    conditions = doc.outcomes.conditions
-    places = {workload.workload: place for place, workload in enumerate(doc.workloads)}
-    names = dict.fromkeys(name for one in conditions for name in one.levels)
-    levels = {name: [_level(one.levels.get(name)) for one in conditions] for name in names}
-    workloads = [doc.workloads[places[one.workload]].name for one in conditions]
-    axes = {"workload": workloads} if len(set(workloads)) > 1 or not levels else {}
-    axes |= {name: found for name, found in levels.items() if len(set(found)) > 1}
-    arms = tuple(dict.fromkeys(arm.arm for one in conditions for arm in one.arms))
-    return OutcomeMatrix(
-        everywhere=", ".join(
-            f"{name}={found[0]}" for name, found in levels.items() if name not in axes
-        ),
-        heads=tuple(axes),
-        arms=arms,
-        rows=tuple(
-            _row(
-                doc.workloads[places[one.workload]],
-                one,
-                tuple(axis[place] for axis in axes.values()),
-                arms,
-                places[one.workload],
-            )
-            for place, one in enumerate(conditions)
-        ),
-    )
-
-
-def _row(
-    workload: WorkloadAnswer,
-    condition: LevelsOutcome,
-    labels: tuple[str, ...],
-    arms: Sequence[str],
-    at: int,
-) -> ConditionRow:
-    judged = {arm.arm: arm for arm in condition.arms}
-    places = {arm.arm: place for place, arm in enumerate(workload.arms)}
-    only, outcome = condition.only, condition.outcome
-    good = [arm.arm for arm in condition.arms if arm.outcome == MEETS]
-    return ConditionRow(
-        labels=labels,
-        cells=tuple(
-            _cell(workload, judged[name], at, places[name]) if name in judged else None
-            for name in arms
-        ),
-        outcome=outcome,
-        mark=_CONDITION_MARKS[outcome],
-        words=f"{ONLY} {only}" if only else outcome,
-        more=f"met with {', '.join(good)}"
-        if outcome == MISSES and good
-        else " or ".join(condition.may)
-        if len(condition.may) <= _TOLD
-        else "",
-    )
-
-
-def _cell(workload: WorkloadAnswer, one: ArmInCondition, at: int, place: int) -> ConditionCell:
-    known = workload.arms[place].metrics
-    if one.topic:
-        (topic,) = [t for t in workload.topics if t.topic == one.topic]
-        known = topic.arms[place].metrics
-    shown = None
-    if one.metric and one.outcome != NONE:
-        shown = fmt.metric(in_unit_of_limit(known.get(one.metric)))
-    # What an open one may be is in its interval; of the others the value is enough.
-    value = "" if shown is None else shown.full if one.outcome == OPEN else shown.text
-    if one.outcome in (OPEN, UNKNOWN) and shown is None:
-        value = one.brief
-    if one.topic and value:
-        value = f"{one.topic} {value}"
-    return ConditionCell(one.arm, one.outcome, MARKS[one.outcome], value, one.reason, (at, place))
-
-
-def _level(value: Any) -> str:
-    return "–" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
