@@ -19,8 +19,9 @@ WRITTEN = {
     "questionnaire.md": ("rmwbench", "published", "questionnaire", "--markdown"),
     **{
         f"formats/{name}.schema.json": ("rmwbench.results.answer_schema", name)
-        for name in ("calibration", "capacity", "compare", "decide", "explain", "imported", "show")
+        for name in ("calibration", "capacity", "compare", "decide", "explain", "show")
     },
+    "formats/imported.schema.json": ("rmwbench.published.imported", "imported"),
     "formats/check.schema.json": ("rmwbench.robot.robot_schema", "check"),
 }
 """Pages that are not in the repository: in the site -> the module and its arguments that print

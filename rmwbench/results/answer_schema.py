@@ -14,7 +14,6 @@ from rmwbench.results.capacity.capacity_model import Searched
 from rmwbench.results.compare.compare_model import Compared
 from rmwbench.results.decide.decide_model import Decided
 from rmwbench.results.explain.explain_model import Explanation
-from rmwbench.results.imported import ImportedBundle
 from rmwbench.results.machine.machine_model import Calibrated
 from rmwbench.results.shown import SuiteAnswer
 
@@ -24,7 +23,6 @@ DOCUMENTS: Mapping[str, Any] = {
     "compare": Compared,
     "decide": Decided,
     "explain": tuple[Explanation, ...],
-    "imported": ImportedBundle,
     "show": SuiteAnswer,
 }
 INFINITE = {"enum": ["inf", "-inf"]}

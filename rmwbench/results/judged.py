@@ -20,9 +20,8 @@ from rmwbench.bundle import Bundle
 from rmwbench.bundle.bundle_reader import TrialLine
 from rmwbench.bundle.campaign_json import PlanDocument, PlannedTrial
 from rmwbench.bundle.journal import LookTaken
-from rmwbench.results.imported import refuse_imported
 from rmwbench.results.report_tables import ReportTables
-from rmwbench.results.selection import Selection
+from rmwbench.results.selection import Selection, refuse_imported
 from rmwbench.results.shown import CampaignFacts, CampaignTrials, JudgedAt, LastLook, Settling
 from rmwbench.results.workload.tails import of_worst
 from rmwbench.results.workload.workload_arm import ArmReport, CellEvidence, judge_by

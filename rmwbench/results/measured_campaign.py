@@ -6,7 +6,7 @@ from pathlib import Path
 from rmwbench.bundle import Bundle
 from rmwbench.errors import UserError
 from rmwbench.results.capacity.kind import is_capacity
-from rmwbench.results.imported import is_imported
+from rmwbench.results.selection import is_imported
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import SuiteAnswer
 

@@ -14,10 +14,24 @@ from rmwbench.analysis.metrics.comparisons import is_compared, is_floor, loads
 from rmwbench.bundle import Bundle
 from rmwbench.bundle.newest import newest_campaign
 from rmwbench.errors import UserError, did_you_mean
-from rmwbench.results.imported import refuse_imported
 
 COLUMNS = ("arm", "workload", "middleware", "layer", "version", "profile", "cell")
 Row = Mapping[str, Any]
+
+
+def is_imported(bundle: Bundle) -> bool:
+    """Whether the bundle was imported and not measured by us."""
+    return bundle.campaign.imported is not None
+
+
+def refuse_imported(bundle: Bundle) -> None:
+    """Raises UserError where a verb that needs records was given an imported bundle."""
+    if is_imported(bundle):
+        raise UserError(
+            "this bundle was imported: it has seconds or totals, and this needs messages",
+            where=str(bundle.directory),
+            fix="`rmwbench show` has its figures, `rmwbench query` its tables",
+        )
 
 
 @dataclass(frozen=True)

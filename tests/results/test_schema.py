@@ -7,10 +7,11 @@ import sys
 import pytest
 from pydantic import TypeAdapter
 
+from rmwbench.published import imported
 from rmwbench.results import answer_schema
 from rmwbench.robot import robot_schema
 
-ALL = {**answer_schema.DOCUMENTS, **robot_schema.DOCUMENTS}
+ALL = {**answer_schema.DOCUMENTS, **imported.DOCUMENTS, **robot_schema.DOCUMENTS}
 
 
 @pytest.mark.parametrize("name", ALL)

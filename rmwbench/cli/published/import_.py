@@ -50,9 +50,9 @@ def import_(
         _print_kinds(as_json)
         return
     from rmwbench.bundle import Bundle
+    from rmwbench.published import imported_view
+    from rmwbench.published.imported import summarise
     from rmwbench.published.importers import import_published
-    from rmwbench.report import imported_view
-    from rmwbench.results.imported import summarise
 
     kind, path = _kind_and_path(words or [])
     _end_on_signals()

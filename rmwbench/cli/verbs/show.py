@@ -51,9 +51,8 @@ class ShowOptions:
 
 def show(options: ShowOptions) -> None:
     from rmwbench.results.capacity.kind import is_capacity
-    from rmwbench.results.imported import is_imported
     from rmwbench.results.model import document
-    from rmwbench.results.selection import opened, refuse_selection
+    from rmwbench.results.selection import is_imported, opened, refuse_selection
     from rmwbench.results.show import summarise
 
     asked = None
@@ -104,9 +103,9 @@ def _capacity(bundle: "Bundle", as_json: bool) -> None:
 
 
 def _imported(bundle: "Bundle", as_json: bool) -> None:
-    from rmwbench.report import imported_view
+    from rmwbench.published import imported_view
+    from rmwbench.published.imported import summarise
     from rmwbench.report.render.terminal import print_view
-    from rmwbench.results.imported import summarise
     from rmwbench.results.model import document
 
     answer = summarise(bundle)

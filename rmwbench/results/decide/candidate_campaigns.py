@@ -32,7 +32,7 @@ from rmwbench.codes import Code
 from rmwbench.errors import UserError
 from rmwbench.results.capacity.kind import is_capacity
 from rmwbench.results.compare.environment import AROUND
-from rmwbench.results.imported import refuse_imported
+from rmwbench.results.selection import refuse_imported
 from rmwbench.suite.limits import LimitsFile
 from rmwbench.suite.workload.schedule import schedule_of
 

@@ -3,8 +3,8 @@ known errors of the original, and what it has no data for."""
 
 from collections.abc import Iterable
 
+from rmwbench.published.imported import FigureSummary, ImportedBundle, Point
 from rmwbench.report.view import Block, Items, On, Section, Table, TableColumn, Text, View
-from rmwbench.results.imported import FigureSummary, ImportedBundle, Point
 
 POINT = (
     TableColumn("figure"),

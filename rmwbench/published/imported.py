@@ -3,6 +3,8 @@ errors it has, and its figures as published beside as corrected.
 
 An imported bundle has no records, so the metrics of a campaign would all be `no data`; they are
 named with the reason instead.
+
+python -m rmwbench.published.imported imported      prints the JSON Schema of its document
 """
 
 from collections import Counter
@@ -11,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from rmwbench.bundle import Bundle
-from rmwbench.errors import UserError
 from rmwbench.words.fields import absent, exact
 
 
@@ -108,21 +109,6 @@ class ImportedBundle:
     figures: tuple[Point, ...]
 
 
-def is_imported(bundle: Bundle) -> bool:
-    """Whether the bundle was imported and not measured by us."""
-    return bundle.campaign.imported is not None
-
-
-def refuse_imported(bundle: Bundle) -> None:
-    """Raises UserError where a verb that needs records was given an imported bundle."""
-    if is_imported(bundle):
-        raise UserError(
-            "this bundle was imported: it has seconds or totals, and this needs messages",
-            where=str(bundle.directory),
-            fix="`rmwbench show` has its figures, `rmwbench query` its tables",
-        )
-
-
 def summarise(bundle: Bundle) -> ImportedBundle:
     """What an imported bundle says (docs/importers.md)."""
     points = tuple(Point(**row) for row in bundle.rows("figures"))
@@ -174,3 +160,11 @@ def _summary(points: Iterable[Point]) -> tuple[FigureSummary, ...]:
 
 def _same(a: float, b: float) -> bool:
     return abs(a - b) <= 1e-9 * max(abs(a), abs(b))
+
+
+DOCUMENTS: Mapping[str, Any] = {"imported": ImportedBundle}
+
+if __name__ == "__main__":
+    from rmwbench.results.answer_schema import main
+
+    main(DOCUMENTS)
