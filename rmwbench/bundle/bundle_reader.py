@@ -202,13 +202,7 @@ class Bundle:
             if f.type != pa.string() and (columns is None or f.name in columns)
         ]
         if packed := self._packed(name, trial):
-            table = self._rows_of(packed, trial, [f.name for f in wanted])
-            return {
-                f.name: _fill(
-                    np.empty(table.num_rows, f.type.to_pandas_dtype()), 0, table.column(f.name)
-                )
-                for f in wanted
-            }
+            return _arrays(wanted, self._rows_of(packed, trial, [f.name for f in wanted]))
         paths = self._selected(name, trial)
         if not paths:
             return {f.name: np.empty(0, f.type.to_pandas_dtype()) for f in wanted}
@@ -216,11 +210,7 @@ class Bundle:
         rows = file.metadata.num_rows
         # of a bundle before these were added
         if any(f.name not in file.schema_arrow.names for f in wanted):
-            table = self._read(paths[0], [f.name for f in wanted])
-            return {
-                f.name: _fill(np.empty(rows, f.type.to_pandas_dtype()), 0, table.column(f.name))
-                for f in wanted
-            }
+            return _arrays(wanted, self._read(paths[0], [f.name for f in wanted]))
         constant = {f.name: v for f in wanted if (v := _constant(file, f)) is not None}
         out = {
             f.name: np.empty(rows, f.type.to_pandas_dtype())
@@ -589,6 +579,13 @@ def _constant(file: pq.ParquetFile, field: pa.Field) -> Any:
         if len(seen) > 1:
             return None
     return np.dtype(field.type.to_pandas_dtype()).type(seen.pop())
+
+
+def _arrays(wanted: Sequence[pa.Field], table: pa.Table) -> dict[str, np.ndarray]:
+    return {
+        f.name: _fill(np.empty(table.num_rows, f.type.to_pandas_dtype()), 0, table.column(f.name))
+        for f in wanted
+    }
 
 
 def _fill(out: np.ndarray, at: int, column: pa.ChunkedArray) -> np.ndarray:
