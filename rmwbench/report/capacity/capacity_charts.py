@@ -9,7 +9,7 @@ the top edge.
 
 from collections.abc import Callable, Iterator
 from math import inf
-from typing import Any, Protocol
+from typing import Any
 
 import altair as alt
 
@@ -31,20 +31,11 @@ _SCALES = {
 _HEIGHT = 360
 
 
-class Draw(Protocol):
-    """Makes a figure of an answer."""
-
-    def __call__(self, found: Searched, *, narrow: bool = False) -> Spec | None: ...
-
-
 def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
     """The figures in reading order; one without data has no specification."""
     search = found.search
     tail = _percentile(search.curve[1])
     what = f"up to which {search.title} the limit holds"
-
-    def narrow(draw: Draw) -> Spec | None:
-        return draw(found, narrow=True) if phone else None
 
     return [
         Picture(
@@ -52,9 +43,8 @@ def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
             "Capacity",
             f"Dot: {what}. Line: its 95 % interval. An arrow to the right: at least this; to the "
             "left: less than this.",
-            capacities(found),
             wide=True,
-            narrow=narrow(capacities),
+            **charts.drawn(capacities, found, phone=phone),
         ),
         Picture(
             "curve",
@@ -63,17 +53,15 @@ def figures(found: Searched, *, phone: bool = False) -> list[Picture]:
             "capacities, shaded over their intervals. At the top edge a triangle where the queue "
             "grew, so that there is no steady latency, and a cross where messages that did not "
             f"arrive reach the {tail}. Diamonds: the knee.",
-            curve(found),
             wide=True,
-            narrow=narrow(curve),
+            **charts.drawn(curve, found, phone=phone),
         ),
         Picture(
             "loss",
             f"Loss against {search.title}",
             "Share of the messages sent that were lost.",
-            loss(found),
             wide=True,
-            narrow=narrow(loss),
+            **charts.drawn(loss, found, phone=phone),
         ),
     ]
 

@@ -23,11 +23,8 @@ def figures(workload: WorkloadAnswer, *, phone: bool) -> Iterator[Picture]:
         "comparison",
         "Time until all nodes are active",
         f"{_READING} An arm of which a node was never active in half of its trials has no dot.",
-        charts.comparison(workload, "time until all nodes are active"),
         wide=True,
-        narrow=charts.comparison(workload, "time until all nodes are active", narrow=True)
-        if phone
-        else None,
+        **charts.drawn(charts.comparison, workload, "time until all nodes are active", phone=phone),
     )
     yield Picture(
         "up",
@@ -41,14 +38,9 @@ def figures(workload: WorkloadAnswer, *, phone: bool) -> Iterator[Picture]:
         ("cpu_per_node", "cpu", "Processor time per node"),
         ("pss_per_node", "memory", "Memory per node"),
     ):
-        spec = charts.comparison(workload, title.lower(), metric=metric)
-        narrow = (
-            charts.comparison(workload, title.lower(), metric=metric, narrow=True)
-            if phone
-            else None
-        )
+        drawn = charts.drawn(charts.comparison, workload, title.lower(), metric=metric, phone=phone)
         reading = f"Manager and daemons included. {_READING}"
-        yield Picture(key, title, reading, spec, narrow=narrow, wide=True)
+        yield Picture(key, title, reading, wide=True, **drawn)
 
 
 def up(workload: WorkloadAnswer) -> Spec | None:

@@ -421,6 +421,14 @@ def parts(
     )
 
 
+def drawn(
+    draw: Callable[..., Spec | None], *arguments: Any, phone: bool, **named: Any
+) -> dict[str, Any]:
+    """Of a picture its chart, and the `narrow` variant where a page is also for a phone."""
+    narrow = draw(*arguments, **named, narrow=True) if phone else None
+    return {"spec": draw(*arguments, **named), "narrow": narrow}
+
+
 def with_card(spec: Spec, title: str, card: list[str], width: int = 720) -> Spec:
     """The chart to be taken away: title and experiment card (suite, machine, blocks, date) are part
     of the picture."""

@@ -45,13 +45,10 @@ def figures(workload: WorkloadAnswer, *, phone: bool) -> Iterator[Picture]:
         if metric not in FIGURES:
             continue
         key, title, axis, what = FIGURES[metric]
-        spec = charts.comparison(workload, axis, metric=metric)
-        narrow = charts.comparison(workload, axis, metric=metric, narrow=True) if phone else None
         yield Picture(
             "comparison" if metric == primary else key,
             title,
             f"{what} {_READING}",
-            spec,
-            narrow=narrow,
             wide=True,
+            **charts.drawn(charts.comparison, workload, axis, metric=metric, phone=phone),
         )

@@ -4,17 +4,15 @@ Markdown.
 Each figure says in one sentence how to read it, for somebody who has never seen such a chart.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.latency import SERIES_POINTS, SERIES_SLOWEST
 from rmwbench.report import table_columns
 from rmwbench.report.chart import bring_up_chart, idle, over_time
 from rmwbench.report.chart import charts as pictures
-from rmwbench.report.chart.charts import Spec
 from rmwbench.report.view import Picture
 from rmwbench.results.shown import (
     AnyArm,
@@ -31,10 +29,7 @@ from rmwbench.words import numbers as fmt
 def figures(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Picture]:
     """The figures of a workload in reading order, with `narrow` variants if asked for; a chart
     without any data has no specification."""
-
-    def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
-        return draw(workload, *arguments, narrow=True) if phone else None
-
+    drawn = partial(pictures.drawn, phone=phone)
     if table_columns.is_bring_up(workload):
         yield from bring_up_chart.figures(workload, phone=phone)
         return
@@ -60,15 +55,13 @@ def figures(workload: WorkloadAnswer, *, phone: bool = False) -> Iterator[Pictur
         "cpu",
         "Processor time per message",
         f"Of each message delivered. {_PARTS}",
-        pictures.parts(workload, _processor, "cpu_per_message", "CPU time per message"),
-        narrow=narrow(pictures.parts, _processor, "cpu_per_message", "CPU time per message"),
+        **drawn(pictures.parts, workload, _processor, "cpu_per_message", "CPU time per message"),
     )
     yield Picture(
         "memory",
         "Memory",
         f"Proportional set size, without shared segments and the recorder. {_PARTS}",
-        pictures.parts(workload, _memory, "pss", "proportional set size"),
-        narrow=narrow(pictures.parts, _memory, "pss", "proportional set size"),
+        **drawn(pictures.parts, workload, _memory, "pss", "proportional set size"),
     )
 
 
@@ -123,10 +116,7 @@ def of_topic(topic: TopicAnswer, *, phone: bool = False) -> Iterator[Picture]:
 
 def latencies(part: Part, *, phone: bool = False) -> Iterator[Picture]:
     """What messages took, of a workload or of one of its topics."""
-
-    def narrow(draw: Callable[..., Spec | None], *arguments: Any) -> Spec | None:
-        return draw(part, *arguments, narrow=True) if phone else None
-
+    drawn = partial(pictures.drawn, phone=phone)
     latency = GLOSSARY[chart_points.source(part.primary_metric) + "_p50"].title.removesuffix(
         ", median"
     )
@@ -137,9 +127,8 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Picture]:
         f"Dot: {_dot(part)}. Line: its interval; where two lines overlap widely, the order is "
         "open. Hollow dots are untouched configurations of middlewares that were also tuned. The "
         "dotted line is the floor, what the machine can do without any middleware.",
-        pictures.comparison(part, _lower(title)),
         wide=True,
-        narrow=narrow(pictures.comparison, _lower(title)),
+        **drawn(pictures.comparison, part, _lower(title)),
     )
     yield Picture(
         "spectrum",
@@ -147,15 +136,13 @@ def latencies(part: Part, *, phone: bool = False) -> Iterator[Picture]:
         "Further right is rarer: at 90 %, nine of ten messages were at least this fast. A flat "
         "line is a steady middleware; a step up is a tail. Dashed red: from there on messages "
         "never arrived; a curve that ends without it has too few messages.",
-        pictures.spectrum(part, latency),
-        narrow=narrow(pictures.spectrum, latency),
+        **drawn(pictures.spectrum, part, latency),
     )
     yield Picture(
         "ecdf",
         "How many arrived within a time",
         "Further left is faster, steeper is steadier. Of a curve that ends below 100 % the rest did not arrive.",
-        pictures.ecdf(part),
-        narrow=narrow(pictures.ecdf),
+        **drawn(pictures.ecdf, part),
     )
     yield Picture(
         "series",
@@ -247,16 +234,10 @@ def _fates(part: Part, phone: bool) -> Iterator[Picture]:
     """A bar chart of each fate that some message had. That nothing was lost is a sentence."""
     for fate in _FATES:
         metric = table_columns.chosen(part, fate.column) or fate.column.metrics[0]
-        spec = pictures.fate(part, metric, fate.axis)
-        if spec is not None:
-            yield Picture(
-                fate.column.key,
-                fate.title,
-                f"Bar: {fate.reading}. Line: its interval.",
-                spec,
-                wide=True,
-                narrow=pictures.fate(part, metric, fate.axis, narrow=True) if phone else None,
-            )
+        charts = pictures.drawn(pictures.fate, part, metric, fate.axis, phone=phone)
+        if charts["spec"] is not None:
+            reading = f"Bar: {fate.reading}. Line: its interval."
+            yield Picture(fate.column.key, fate.title, reading, wide=True, **charts)
         elif fate.column is table_columns.LOSS:
             yield Picture("loss", fate.title, _none_lost(part, metric), None, wide=True)
 
