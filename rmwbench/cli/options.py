@@ -138,6 +138,19 @@ class ArmOptions:
         found = choice(self.candidates, self.added, self.without)
         return replace(found, profiles=tuple(self.profiles or ()))
 
+    def compared(self, suite: str) -> "Choice":
+        """What the command line says of the suite's arms; where neither says any, what is here, and
+        that is said."""
+        from rmwbench.campaign.plan.default_arms import default_arms
+        from rmwbench.cli.console import stderr_console
+        from rmwbench.suite.file.places import find, read
+
+        path = find(suite)
+        found = default_arms(path, read(path), self.choice, named=bool(self.arm))
+        if found.said:
+            stderr_console().print(found.said, style="dim", markup=False)
+        return found.choice
+
 
 @dataclass(frozen=True, kw_only=True)
 class SuiteOptions(ArmOptions):
@@ -174,19 +187,6 @@ class SuiteOptions(ArmOptions):
                 "which suite?", expected=f"rmwbench {verb} SUITE", fix=f"rmwbench {verb} quick"
             )
         return self.suite
-
-    def compared(self, suite: str) -> "Choice":
-        """What the command line says of the suite's arms; where neither says any, what is here, and
-        that is said."""
-        from rmwbench.campaign.plan.default_arms import default_arms
-        from rmwbench.cli.console import stderr_console
-        from rmwbench.suite.file.places import find, read
-
-        path = find(suite)
-        found = default_arms(path, read(path), self.choice, named=bool(self.arm))
-        if found.said:
-            stderr_console().print(found.said, style="dim", markup=False)
-        return found.choice
 
     def request(self, suite_file: str, **more: Any) -> "Request":
         """What makes the plan; `more` are further fields of it."""

@@ -111,7 +111,7 @@ def capacity(options: CapacityOptions) -> None:
     started = time.strftime("%Y%m%d-%H%M%S")
     directory = options.out or CAMPAIGNS / f"capacity-{Path(options.suite).stem}-{started}"
     console = stderr_console()
-    search = new_search(options.request(), directory, options.choice)
+    search = new_search(options.request(), directory, options.compared(options.suite))
     with search.writer, search.lab:
         console.print(forecast(search.source.space), markup=False)
         for warning in search.source.space.warnings:
