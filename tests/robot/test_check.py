@@ -178,6 +178,7 @@ def test_a_suite_without_arms_has_each_middleware_as_installed_and_tuned(tmp_pat
     monkeypatch.delenv("AMENT_PREFIX_PATH", raising=False)
     found = default_arms(tmp_path / "mine.yaml", NO_ARMS, NO_CHOICE, named=False)
     assert {"zenoh", "zenoh tuned", "iceoryx2"} <= set(arms(NO_ARMS, found.choice)) and found.said
+    assert default_arms(tmp_path / "m.yaml", NO_ARMS, NO_CHOICE, named=True) == found
     added = default_arms(tmp_path / "m.yaml", NO_ARMS, Choice(added=("rustdds",)), named=False)
     assert {"zenoh", "rustdds"} <= set(arms(NO_ARMS, added.choice))
 

@@ -30,13 +30,13 @@ class DefaultArms:
 
 
 def default_arms(path: Path, text: str, choice: Choice, *, named: bool) -> DefaultArms:
-    """`named`: whether the command line names arms of the suite. `choice`: what else it says of
-    them."""
-    if named or choice.candidates or choice.without:
+    """`named`: whether the command line names arms of the suite (`--arm`). `choice`: what else it
+    says of them."""
+    if choice.candidates:
         return DefaultArms(choice)
     own = names_arms(text, where=shown(path))
     quick = path.resolve() == suites_directory().resolve() / f"{QUICK}.yaml"
-    if own and not quick:
+    if own and (not quick or named or choice.without):
         return DefaultArms(choice)
     lacking = _lacking()
     if lacking is None:
