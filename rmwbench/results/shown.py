@@ -584,9 +584,20 @@ AnyArm = WorkloadArm | TopicArm
 
 
 @dataclass(frozen=True, kw_only=True)
+class LimitedValue:
+    """What was measured of a metric, beside its limit; `topic` None: of the whole workload."""
+
+    metric: str
+    topic: str | None
+    at_most: float
+    value: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
 class ArmInCondition:
     """`metric`: which one decided it or leaves it open; `topic`: likewise; None where no single one
-    did. `brief`: the reason in a few words where no metric says it, else empty."""
+    did. `brief`: the reason in a few words where no metric says it, else empty. `limit`: the one that
+    decided it or leaves it open; of an arm that meets all, the one with the least room."""
 
     arm: str
     outcome: ArmOutcome
@@ -595,6 +606,7 @@ class ArmInCondition:
     topic: str | None
     reason: str
     brief: str
+    limit: LimitedValue | None = absent()
 
 
 @dataclass(frozen=True, kw_only=True)

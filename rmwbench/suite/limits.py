@@ -13,7 +13,7 @@ Every limit is an upper one, and its unit stands in its name: fractions are bare
 `_ms`, memory in `_mib`, `cpu_cores` says it itself.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from pydantic import Field, field_validator, model_validator
@@ -93,16 +93,6 @@ class Limits(Strict):
             )
         return self
 
-    @staticmethod
-    def keys_of_document(found: Mapping[str, Any]) -> dict[str, Any]:
-        """The plan document's limits as a file says them: every value in the unit of its key."""
-        own = {topic: _keys(limits) for topic, limits in (found.get("topics") or {}).items()}
-        return {
-            "acceptable": _keys(found["acceptable"]),
-            "topics": own,
-            "none": {found["none"]["metric"]: found["none"]["at_least"]},
-        }
-
     def document(self) -> dict[str, Any]:
         """As the plan document has it: every limit in its metric's own unit, times in ns."""
         own = {topic: _document(limits) for topic, limits in self.topics.items()}
@@ -140,13 +130,6 @@ def _document(limits: dict[str, float]) -> list[dict[str, Any]]:
         {"metric": metric, "at_most": limit * _FACTOR[GLOSSARY[metric].unit]}
         for metric, limit in ((metric_of(key), limit) for key, limit in limits.items())
     ]
-
-
-def _keys(limits: Sequence[Mapping[str, Any]]) -> dict[str, float]:
-    return {
-        key_of(one["metric"]): one["at_most"] / _FACTOR[GLOSSARY[one["metric"]].unit]
-        for one in limits
-    }
 
 
 def _check(limits: dict[str, float], keys: tuple[str, ...], at: tuple[str, ...] = ()) -> None:

@@ -120,7 +120,7 @@ def test_an_interval_on_both_sides_is_undecided_whatever_its_value(shown):
     made = changed(shown, 1, "cyclonedds untouched", metrics=undelivered(0.0, 0.3, value=0.001))
     one = made.outcomes.conditions[1]
     assert (one.outcome, one.may) == ("open", ("meets", "misses"))
-    assert replace(one.arms[2], reason="") == ArmInCondition(
+    assert replace(one.arms[2], reason="", limit=None) == ArmInCondition(
         arm="cyclonedds untouched",
         outcome="open",
         why="interval",

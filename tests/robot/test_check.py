@@ -13,14 +13,14 @@ from rmwbench.cli.robot.check import CheckOptions
 from rmwbench.errors import UserError
 from rmwbench.report.render.html import render_html
 from rmwbench.report.render.markdown import render_markdown
-from rmwbench.results.model import document
+from rmwbench.results.model import Estimate, document
+from rmwbench.results.shown import LimitedValue
 from rmwbench.robot.check import check_places
-from rmwbench.robot.check.check_document import checked
+from rmwbench.robot.check.check_document import blocks_needed, checked
 from rmwbench.robot.check.check_view import view
 from rmwbench.suite.file.candidate_list import NO_CHOICE, Choice
 from rmwbench.suite.file.load import plain
 from rmwbench.suite.file.places import suites_directory
-from rmwbench.suite.limits import LimitsFile
 from tests.support import command, synthetic_bundle
 from tests.support.views import of_view, texts
 
@@ -59,12 +59,14 @@ def second(tmp_path_factory):
 
 def test_the_first_check_has_a_line_for_each_candidate_best_first(first):
     found = checked(first, None)
-    candidates = found.decided.machines[0].candidates
-    assert [(one.arm, one.outcome) for one in candidates] == [
+    assert [(one.arm, one.outcome) for one in found.candidates] == [
         (FAST.arm, Outcome.MEETS),
         (SLOW.arm, Outcome.MISSES),
     ]
-    assert (found.since, found.not_compared, found.more_time) == (None, None, ())
+    for one in found.candidates:  # the one with the least room, and the one that is missed
+        assert one.limit.at_most == BETWEEN_NS and one.limit.value.high is not None
+    assert (found.since, found.not_compared) == (None, None)
+    assert all(one.more_time is None for one in found.candidates)
     assert found.in_use == (FAST.arm,) and found.exit_code == 0
 
 
@@ -99,21 +101,37 @@ def test_the_second_check_says_which_version_changed_and_what_got_worse(first, s
 def test_too_few_blocks_are_open_and_say_what_would_decide(tmp_path):
     found = checked(campaign(tmp_path / "few", blocks=3), None)
     assert found.exit_code == 2
-    assert {one.outcome for one in found.decided.machines[0].candidates} == {Outcome.OPEN}
-    assert [one.blocks for one in found.more_time] == [5, 5]
-    assert all(one.minutes == pytest.approx(5 * 50 / 60) for one in found.more_time)
+    assert {one.outcome for one in found.candidates} == {Outcome.OPEN}
+    assert [one.more_time.blocks for one in found.candidates] == [5, 5]
+    assert all(one.more_time.minutes == pytest.approx(5 * 50 / 60) for one in found.candidates)
 
 
 def test_an_interval_around_its_limit_says_how_many_blocks_would_decide(tmp_path):
     near = checked(campaign(tmp_path / "near", at_most_ns=62_000, sd=0.3), None, (SLOW.arm,))
-    more = next(one for one in near.more_time if one.arm == SLOW.arm)
-    assert near.exit_code == 2 and (more.blocks is None or more.blocks > 8)
+    open_ = next(one for one in near.candidates if one.arm == SLOW.arm)
+    assert near.exit_code == 2 and open_.limit.value.low < 62_000 < open_.limit.value.high
+    assert open_.more_time.blocks is None or open_.more_time.blocks > 8
+
+
+@pytest.mark.parametrize(
+    ("value", "low", "high", "needed"),
+    [
+        (90.0, 70.0, 130.0, 128),  # half of the interval is four times as far as the limit
+        (110.0, 90.0, 140.0, 32),
+        (50.0, 40.0, 60.0, 9),  # decided by itself: one more than there are
+        (99.9, 50.0, 200.0, None),
+    ],
+)
+def test_an_interval_is_as_wide_as_one_by_the_root_of_its_blocks(value, low, high, needed):
+    found = Estimate(unit="ns", value=value, low=low, high=high, count=800, trials=8)
+    limit = LimitedValue(metric="response_latency_p50", topic=None, at_most=100.0, value=found)
+    assert blocks_needed(limit, 5) == needed
 
 
 def test_without_limits_only_change_is_judged(tmp_path, second):
     bare = campaign(tmp_path / "a", at_most_ns=None)
     alone = checked(bare, None)
-    assert (alone.decided, alone.outcome, alone.exit_code) == (None, None, 2)
+    assert (alone.candidates, alone.outcome, alone.exit_code) == ((), None, 2)
     slow = replace(SLOW, base_ns=3 * SLOW.base_ns)
     later = campaign(tmp_path / "b", at_most_ns=None, slow=slow, seed=8)
     assert checked(later, bare).exit_code == 1
@@ -126,20 +144,6 @@ def test_every_renderer_has_each_candidate_and_what_changed(first, second):
     for page in pages:
         assert FAST.arm in page and SLOW.arm in page and "1.11.0-fixture" in page
     assert str(second.directory) in said
-
-
-def test_a_document_of_limits_is_read_as_it_was_written():
-    asked = {
-        "limits": "mine",
-        "acceptable": {"response_latency_p99_ms": 33, "undelivered": 0.01, "pss_mib": 400},
-        "topics": {"front": {"undelivered": 0.001}},
-        "none": {"undelivered": 0.9},
-    }
-    limits = LimitsFile.model_validate(asked)
-    again = LimitsFile.model_validate(
-        {"limits": "mine", **LimitsFile.keys_of_document(limits.document())}
-    )
-    assert again.document() == limits.document()
 
 
 def test_the_last_check_is_the_last_finished_one_before(tmp_path):
@@ -261,5 +265,5 @@ def test_two_checks_of_a_planted_robot(tmp_path, monkeypatch):
     found = json.loads(again.stdout)
     assert found["since"]["a"]["directory"] == json.loads(first.stdout)["directory"]
     assert {row["metric"] for row in found["since"]["rows"]} == {"response_latency_p50"}
-    outcomes = {one["arm"]: one["outcome"] for one in found["decided"]["machines"][0]["candidates"]}
+    outcomes = {one["arm"]: one["outcome"] for one in found["candidates"]}
     assert again.returncode == {"misses": 1, "open": 2}[outcomes["slow"]]

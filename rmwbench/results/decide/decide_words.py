@@ -99,14 +99,11 @@ def observed(met: Met) -> str:
 
 
 def nearest(candidate: DecisionAnswer) -> str:
-    found = nearest_limit(candidate)
-    return "none was measured" if found is None else measured(found)
-
-
-def nearest_limit(candidate: DecisionAnswer) -> Met | None:
-    """The limit that has the least room; None where none was measured."""
+    """The limit that has the least room."""
     found = [one for one in candidate.limits if one.measured is not None]
-    return max(found, key=lambda one: times(one) or 0.0, default=None)
+    if not found:
+        return "none was measured"
+    return measured(max(found, key=lambda one: times(one) or 0.0))
 
 
 def measured(met: Met) -> str:

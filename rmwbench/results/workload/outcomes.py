@@ -5,6 +5,7 @@ Made where the suite or the user has limits (`outcomes:`, docs/suites.md); judge
 `analysis/verdicts/limits.py`.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +30,7 @@ from rmwbench.results.model import Estimate
 from rmwbench.results.shown import (
     ArmInCondition,
     LevelsOutcome,
+    LimitedValue,
     Outcomes,
     TopicArm,
     WorkloadAnswer,
@@ -116,6 +118,7 @@ def _condition(limits: AcceptedLimits, workload: WorkloadAnswer, called: Names) 
                 topic=one.topic,
                 reason=one.judged.reason or one.reason,
                 brief=one.judged.brief,
+                limit=one.limit,
             )
             for name, one in of.items()
         ),
@@ -129,6 +132,7 @@ class _ArmInTopics:
     judged: judge.ArmJudgement
     topic: str | None
     reason: str
+    limit: LimitedValue | None
 
 
 @dataclass(frozen=True)
@@ -154,13 +158,36 @@ def _of_arm(
         name: one.reason or _reason(parts[name], limits.nothing, one) for name, one in found.items()
     }
     if list(found) == [None]:
-        return _ArmInTopics(found[None], None, said[None])
+        return _ArmInTopics(found[None], None, said[None], _limit(parts, found[None], None))
     judged, topic = judge.of_topics(found)
+    limit = _limit(parts, judged, topic)
     if judged.outcome in (MEETS, UNKNOWN, NOT_SUPPORTED):
         text = "; ".join(f"{name}: {text}" if name else text for name, text in said.items())
-        return _ArmInTopics(judged, None, text)
+        return _ArmInTopics(judged, None, text, limit)
     text = f"{topic}: {said[topic]}" if topic else said[topic]
-    return _ArmInTopics(replace(judged, reason=""), topic, text)
+    return _ArmInTopics(replace(judged, reason=""), topic, text, limit)
+
+
+def _limit(
+    parts: Mapping[str | None, _LimitPart], judged: judge.ArmJudgement, topic: str | None
+) -> LimitedValue | None:
+    """The one that decided; where all are met, the one with the least room."""
+    values = [
+        LimitedValue(metric=limit.metric, topic=name, at_most=limit.at_most, value=value)
+        for name, part in parts.items()
+        for limit in part.acceptable
+        if (value := part.arm.metrics.get(limit.metric)) is not None
+    ]
+    if judged.outcome == MEETS:
+        return max(values, key=_use, default=None)
+    found = (one for one in values if (one.topic, one.metric) == (topic, judged.metric))
+    return next(found, None)
+
+
+def _use(one: LimitedValue) -> float:
+    """How much of the limit its value takes, by the end of its interval where it has one."""
+    most = next((end for end in (one.value.high, one.value.value) if end is not None), None)
+    return math.inf if most is None else most / one.at_most
 
 
 def _parts(

@@ -1,18 +1,19 @@
 """What `rmwbench check` shows: a line for each candidate, what changed since the last check, and
-where the rest is. A page has the tables of `decide` and of `compare` below."""
+where the rest is. A page has the tables of `compare` below."""
 
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.verdicts.limit_outcomes import Outcome, Why
-from rmwbench.report import comparison_view, decision_view
-from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Text, View
+from rmwbench.report import comparison_view
+from rmwbench.report.view import Block, Facts, Items, On, Section, TableCell, Text, Tone, View
 from rmwbench.results.answer.facts import names
 from rmwbench.results.compare.compare_model import Compared, Difference
-from rmwbench.results.decide import decide_words
-from rmwbench.results.decide.decide_model import Contender
-from rmwbench.robot.check.check_model import Checked, MoreTime
+from rmwbench.results.shown import LimitedValue
+from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
+from rmwbench.robot.check.check_model import Checked, CheckedCandidate, MoreTime
 from rmwbench.words import numbers as fmt
 
 MOST = 12
@@ -21,6 +22,12 @@ NO_LIMITS = (
     "The suite has no limits, so that nothing meets or misses them: say what your robot needs under "
     "`outcomes:` (docs/limits.md); `rmwbench twin BAG` proposes limits."
 )
+TONES: Mapping[Outcome, Tone] = {
+    Outcome.MEETS: "good",
+    Outcome.MISSES: "bad",
+    Outcome.OPEN: "open",
+    Outcome.UNKNOWN: "odd",
+}
 DECIDES: Mapping[Outcome, str] = {
     Outcome.MEETS: "meets all limits",
     Outcome.MISSES: "misses a limit",
@@ -30,9 +37,6 @@ DECIDES: Mapping[Outcome, str] = {
 
 def view(found: Checked) -> View:
     sections = [_since(found)]
-    if found.decided is not None:
-        of_limits = decision_view.view(found.decided)
-        sections += [replace(one, on=On.DOCUMENT) for one in of_limits.sections]
     if found.since is not None:
         of_change = comparison_view.view(found.since)
         sections += [replace(one, on=On.DOCUMENT) for one in of_change.sections]
@@ -46,32 +50,45 @@ def view(found: Checked) -> View:
 
 
 def _candidates(found: Checked) -> Iterator[Block]:
-    if found.decided is None:
+    if found.outcome is None:
         yield Text(NO_LIMITS, "warning")
         return
-    candidates = found.decided.machines[0].candidates
-    more = {one.arm: one for one in found.more_time}
-    yield Facts([(one.arm, _candidate(one, more.get(one.arm))) for one in candidates], "facts")
-    if found.outcome is not None and len(candidates) > 1:
-        several = len(found.in_use) > 1
+    several = len({one.workload for one in found.candidates}) > 1
+    yield Facts([(one.arm, _candidate(one, several)) for one in found.candidates], "facts")
+    if len(found.candidates) > 1:
         told = DECIDES[found.outcome]
-        who = f"of {names(found.in_use)} together, that" if several else f"{found.in_use[0]}, which"
+        together = len(found.in_use) > 1
+        who = (
+            f"of {names(found.in_use)} together, that" if together else f"{found.in_use[0]}, which"
+        )
         yield Text(f"The exit code is about {who} {told} (--use ARM names another).", "muted")
 
 
-def _candidate(one: Contender, more: MoreTime | None) -> TableCell:
-    tone = decision_view.TONES[one.outcome]
-    reason = decide_words.reason(one)
-    if one.outcome is Outcome.MEETS:
-        return TableCell(f"meets all limits; nearest: {decide_words.nearest(one)}", tone)
+def _candidate(one: CheckedCandidate, several: bool) -> TableCell:
+    tone = TONES[one.outcome]
     if one.why is Why.NOT_SUPPORTED:
-        return TableCell(f"not supported: {reason}", "odd")
-    missed = sum(met.outcome is Outcome.MISSES for met in one.limits)
-    if one.outcome is Outcome.MISSES and missed > 1:
-        reason += f"; {missed - 1} more missed"
-    if more is not None:
-        reason += f"; {_more_time(more)}"
-    return TableCell(f"{one.outcome}: {reason}", tone)
+        return TableCell(f"not supported: {one.reason}", "odd")
+    where = f"{one.workload}: " if several else ""
+    said = f"{where}{_measured(one.limit) or one.reason}"
+    if one.outcome is Outcome.MEETS:
+        return TableCell(f"meets all limits; nearest: {said}", tone)
+    if one.why not in (Why.LIMIT, Why.INTERVAL):
+        said = f"{where}{one.reason}"
+    if one.missed > 1:
+        said += f"; in {one.missed - 1} more workloads or levels, too"
+    if one.more_time is not None:
+        said += f"; {_more_time(one.more_time)}"
+    return TableCell(f"{one.outcome}: {said}", tone)
+
+
+def _measured(limit: LimitedValue | None) -> str:
+    """`front: response latency, p99 41 ms [38–45], limit 33 ms`."""
+    if limit is None:
+        return ""
+    topic = f"{limit.topic}: " if limit.topic else ""
+    value = fmt.metric(in_unit_of_limit(limit.value)).full
+    most = amount(limit.at_most, limit.metric)
+    return f"{topic}{GLOSSARY[limit.metric].title} {value}, limit {most}"
 
 
 def _more_time(more: MoreTime) -> str:
