@@ -94,7 +94,11 @@ def test_a_twin_loads_with_every_topic_at_its_rate_and_size(traffic):
 
 def test_what_nobody_knows_is_marked_and_what_every_node_has_is_left_out(traffic):
     _, text = suite_of(make_twin(traffic, ()))
-    assert "depth: 10}  # assumed" in text and "# proposed" in text
+    assert (
+        "depth: 10}  # assumed" in text
+        and "the depth of 6 of 6 topics" in text
+        and "# proposed" in text
+    )
     assert "Left out, since every node has its own: /rosout." in text
     assert "topic: rosout" not in text
     assert (

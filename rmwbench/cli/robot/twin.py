@@ -23,6 +23,8 @@ ENDING = (
     "topics are named; 2: it could not be made or played."
 )
 ANONYMOUS = "a robot"
+STEP = 0.002
+"""Of a bag, between two drawings of the progress."""
 
 
 def register(app: typer.Typer) -> None:
@@ -109,7 +111,15 @@ def _read(path: Path) -> "Traffic":
     columns = (BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
     with Progress("reading", *columns, console=stderr_console(), transient=True) as meter:
         task = meter.add_task("", total=1.0)
-        return read_traffic(path, lambda share: meter.update(task, completed=share))
+        drawn = 0.0
+
+        def progress(share: float) -> None:
+            nonlocal drawn
+            if share >= drawn + STEP:
+                drawn = share
+                meter.update(task, completed=share)
+
+        return read_traffic(path, progress)
 
 
 def _style(options: TwinOptions) -> "SuiteStyle":

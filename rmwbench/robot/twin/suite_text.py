@@ -72,7 +72,7 @@ def suite_text(twin: Twin, style: SuiteStyle) -> str:
         "workloads:",
         f"  - name: {WORKLOAD}",
         "    title: as recorded",
-        f"    qos: {_qos(Qos(), whole=True)}  # assumed: no bag knows a depth",
+        f"    qos: {_qos(Qos(), whole=True)}  # assumed where a line says nothing else",
         *_focus(twin, judged),
         "    nodes:",
         *_nodes(twin, steady_s),
@@ -130,16 +130,13 @@ def _header(twin: Twin, style: SuiteStyle) -> Iterator[str]:
 
 
 def _assumed(twin: Twin) -> Iterator[str]:
+    known = [any(one.depth for one in topic.traffic.offers) for topic in twin.topics]
+    depth = "" if all(known) else f"; the depth of {known.count(False)} of {len(known)} topics"
     if all(node.assumed for node in twin.nodes):
-        yield (
-            "Assumed: which node sends what, and that each topic is read once (`--graph FILE` knows "
-            "both), depths, and that a callback takes no time (`hold_ms`)."
-        )
+        who = "which node sends what, and that each topic is read once (`--graph FILE` knows both)"
     else:
-        yield (
-            "Assumed: that each node is a process of its own, and that a callback takes no time "
-            "(`hold_ms`); depths where the graph has none."
-        )
+        who = "that each node is a process of its own"
+    yield f"Assumed: {who}{depth}; that a callback takes no time (`hold_ms`)."
     if any(topic.traffic.sizes is None for topic in twin.topics):
         yield (
             "Sizes are not in metadata.yaml: every message is assumed to have 1 kB, and rates are "
