@@ -207,3 +207,11 @@ def test_an_arm_that_the_short_version_has_not_is_cut_from_the_whole(planner):
     request, found = within(made, 20, arms=("b",))
     assert (request.shortened, found.version) == (False, "whole")
     assert len(request.comparisons) == 2
+
+
+def test_a_loan_saves_one_pass():
+    large = at(load("galactic-2020/pubsub"), "Array8m")
+    loaned = replace(large, arm=large.arm.model_copy(update={"loan": True}))
+    assert sum(passes_per_s(large).values()) == pytest.approx(
+        1.5 * sum(passes_per_s(loaned).values())
+    )

@@ -6,6 +6,7 @@ import pytest
 
 from rmwbench.cluster import cluster_machine as on_machine
 from rmwbench.cluster.fleet import Fleet, Remote
+from rmwbench.errors import UserError
 from rmwbench.lab import machine
 
 CARD = machine.describe()
@@ -91,3 +92,19 @@ def test_a_machine_that_fails_its_check_is_left_out(fleet):
     fleet.machines = [remote("a"), remote("b")]
     fleet._keep({"a": None, "b": "no\n  library"})
     assert [one.name for one in fleet.machines] == ["a"] and fleet.left_out == [("b", "no library")]
+
+
+def test_where_niceness_cannot_be_put_back_the_machine_says_so(monkeypatch):
+    def refuse(*_):
+        raise PermissionError
+
+    monkeypatch.setenv("RAY_RAYLET_PID", "1")
+    monkeypatch.setattr(on_machine.os, "setpriority", refuse)
+    monkeypatch.setattr(on_machine.Path, "write_text", refuse)
+    assert "RAY_worker_niceness=0" in on_machine._as_a_shell_would()
+
+
+def test_where_no_machine_is_left_every_reason_is_told(fleet):
+    with pytest.raises(UserError, match="no machine of this cluster") as raised:
+        fleet._choose([remote("b")], remote("x", kernel="5.0").card["machine"])
+    assert "b: unlike the others: kernel" in raised.value.actual

@@ -92,3 +92,30 @@ def test_in_the_window_nobody_waits_for_a_worker_that_hangs(tmp_path):
 
 def test_a_process_of_another_machine_is_not_taken_for_ours():
     assert is_own(os.getpid()) and not is_own(None) and not is_own(2**22 + 1)
+
+
+def test_a_host_whose_workers_are_gone_keeps_the_readings_it_has(tmp_path):
+    with crew(tmp_path, AHEAD_S) as found:
+        clocks = HostClocks(found, {"w": "base"})
+        clocks.begin()
+        found.workers["w"].request("exit", {})
+        found.wait(lambda: found.workers["w"].ended, 5, "end")
+        clocks.read()
+        clocks.read_in_window()
+        assert len(list(clocks.rows())) == 1
+        (row,) = clocks.rows()
+        assert abs(row["offset_ns"] - AHEAD_S * 10**9) <= row["bound_ns"]
+
+
+def test_our_own_clock_is_looked_up_and_nobody_is_asked(tmp_path):
+    with crew(tmp_path, 0, "hang", "clock") as found:
+        clocks = HostClocks(found, {"w": "local"})
+        clocks.begin()
+        clocks.read()
+        clocks.read_in_window()
+        assert (
+            clocks.foreign == ()
+            and not list(clocks.rows())
+            and clocks.of("w").from_reference(5) == 5
+        )
+        assert not found.workers["w"].pending

@@ -1,6 +1,7 @@
 """The machine card and the probes: absent is None, and shares add up."""
 
 import json
+import os
 import time
 
 import pytest
@@ -13,6 +14,8 @@ from rmwbench.lab.machine.probe import (
     attributed_probes,
     awake_as_idle,
     edge_probes,
+    read_clocks,
+    read_edge,
     read_ticks,
     window_probes,
 )
@@ -139,3 +142,11 @@ def test_a_campaigns_card_is_made_in_a_moment():
     found = machine.describe()
     assert time.monotonic() - begun < 2
     assert all(isinstance(text, str) and text for text in found["warnings"])
+
+
+def test_both_clocks_are_read_at_one_moment():
+    begin = read_clocks()
+    end = read_clocks()
+    assert end[0] > begin[0] and abs((end[0] - begin[0]) - (end[1] - begin[1])) < 20_000_000
+    edge = read_edge()
+    assert edge.ticks.total > 0 and edge.processors == len(os.sched_getaffinity(0))

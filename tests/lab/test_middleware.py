@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build, find, workspace
+from rmwbench.lab.middleware import build, catalogue, find, workspace
 from rmwbench.lab.middleware.catalogue import Recipe
+from rmwbench.lab.middleware.status import status
 from rmwbench.lab.middleware.worker_likeness import unlike
 from tests.lab import fake_worker
 
@@ -292,3 +293,63 @@ def test_what_is_described_otherwise_is_named():
     assert unlike(same, dict(same)) is None
     assert unlike(same, {**same, "version": "1.1"}) == "version 1.1 instead of 1.0"
     assert unlike(same, {"version": "1.0"}) == "modes None instead of {'a': 'yes'}"
+
+
+def test_all_that_is_missing_is_one_command(monkeypatch):
+    monkeypatch.setattr(catalogue, "_installed", lambda package: False)
+    with pytest.raises(UserError) as error:
+        build.check([recipe(apt=("a", "b")), recipe(middleware="n", apt=("b", "c"))])
+    assert error.value.fix.endswith("apt-get install -y --no-install-recommends a b c")
+    assert "m needs a, b; n needs b, c" in error.value.actual
+
+
+def test_without_rust_the_reason_is_rust(monkeypatch, tmp_path):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    with pytest.raises(UserError, match="Rust toolchain"):
+        build.check([recipe()])
+    entry = status("m", recipe(), None)
+    assert entry["reason"] == "there is no Rust toolchain" and Path(entry["command"]).is_file()
+    cargo = tmp_path / "rmwbench" / "rust" / "cargo" / "bin" / "cargo"
+    cargo.parent.mkdir(parents=True)
+    script(cargo, "")
+    # what setup/rust puts there is used, with the PATH as it was
+    assert workspace.cargo() == str(cargo)
+    assert status("m", recipe(), None)["reason"] == "not built yet"
+
+
+@pytest.mark.parametrize(
+    ("document", "complaint"),
+    [
+        (
+            {"protocol": 1, "middlewares": [], "reason": "no ROS 2 is sourced"},
+            "no ROS 2 is sourced",
+        ),
+        ({"protocol": 1, "middlewares": []}, "it has no middleware here"),
+        ({"protocol": 1, "middlewares": [{"middleware": "ros/x"}]}, "KeyError"),
+        ({"protocol": 1, "middlewares": 3}, "TypeError"),
+        (
+            fake_worker.DESCRIBE | {"middleware": "ros", "environment": {"A": 1}},
+            "environment has values that are not texts",
+        ),
+        (
+            fake_worker.DESCRIBE | {"middleware": "ros", "inherit": [1]},
+            "inherit names no variables",
+        ),
+        (
+            fake_worker.DESCRIBE | {"middleware": "ros", "modes": {"transport": ["udp"]}},
+            "modes has values",
+        ),
+        (
+            {
+                "protocol": 2,
+                "middlewares": [{**fake_worker.DESCRIBE, "middleware": "ros/x", "protocol": 2}],
+            },
+            "protocol 2",
+        ),
+    ],
+)
+def test_a_strange_description_is_told_and_not_believed(workers, document, complaint):
+    describing(workers / "rmwbench-ros", document)
+    found = find.find_workers()
+    assert list(found) == ["ros"] and complaint in found["ros"].problem

@@ -383,3 +383,30 @@ def test_what_is_not_signed_is_refused_by_the_real_apt(tmp_path, monkeypatch):
     monkeypatch.setattr(apt, "archives", lambda: [f"file:{tmp_path}/debian"])
     with pytest.raises(UserError, match="is not signed"):
         apt.AptArchive(tmp_path / "home").update()
+
+
+def test_the_list_has_both_versions(machine, capsys):
+    worker_in(machine.directory / "target" / "release", "2.9.1")
+    worker_in(workspace.newest_directory() / "release", "3.3.0")
+    assert exit_code("middlewares", "--json") == 0
+    entries = json.loads(capsys.readouterr().out)["middlewares"]
+    found = {entry["middleware"]: entry for entry in entries if entry["built"]}
+    assert {name: entry["version"] for name, entry in found.items()} == {
+        "fastdds": "3.3.0",
+        "fastdds-2.9": "2.9.1",
+    }
+    assert found["fastdds-2.9"]["summary"] == found["fastdds"]["summary"] != ""
+
+
+@pytest.mark.parametrize("lack", [no_network, no_keyring, no_sources_to_get])
+def test_in_part_what_keeps_it_from_being_built_is_told_and_the_systems_is_built(
+    machine, monkeypatch, capsys, lack
+):
+    lack(machine)
+    asked = []
+    monkeypatch.setattr(build, "choose", lambda names: [recipe()])
+    monkeypatch.setattr(build, "check", lambda chosen: None)
+    monkeypatch.setattr(build, "build", lambda chosen, say: asked.extend(chosen) or [])
+    exit_code("middlewares", "build", "fastdds", "--newest", "--partly")
+    assert asked == [recipe()]
+    assert "fastdds: without its newest version: " in capsys.readouterr().out

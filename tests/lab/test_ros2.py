@@ -3,13 +3,14 @@ of its own."""
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
 from rmwbench.errors import UserError
-from rmwbench.lab.middleware import build, ros2
+from rmwbench.lab.middleware import build, ros2, workspace
 from rmwbench.lab.middleware.find import find_workers, require_workers
 
 
@@ -133,3 +134,36 @@ def test_what_another_clone_configured_is_made_anew(tmp_path):
     moved = tmp_path / "moved"
     tree.rename(moved)
     assert not ros2.is_configured_from(source, moved)
+
+
+def test_the_first_step_that_fails_is_named_and_the_last(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    monkeypatch.setenv("CMAKE_PREFIX_PATH", f"/fastcdr{os.pathsep}{tmp_path / 'jazzy'}")
+    commands, paths = [], []
+
+    def run(command, *, env, **_):
+        commands.append(command)
+        paths.append(env["CMAKE_PREFIX_PATH"].split(os.pathsep))
+        return subprocess.CompletedProcess(command, 3 if command[0] == "cmake" else 0, stdout="")
+
+    monkeypatch.setattr(ros2.subprocess, "run", run)
+    monkeypatch.setattr(workspace, "target_directory", lambda: target)
+    problem = ros2.build()
+    steps = [command for command in commands if "-c" not in command]
+    assert [command[0] for command in steps] == ["cargo", "cmake"]
+    assert any(part.startswith("-DPython3_EXECUTABLE=/") for part in steps[1])
+    assert "rmwbench_msgs" in problem and "status 3" in problem
+    assert str(tmp_path / "jazzy") not in problem, "its prefixes are many, and in the environment"
+    ours, *others = paths[-1]
+    assert ours.startswith(str(target)) and others == [str(tmp_path / "jazzy"), "/fastcdr"]
+
+
+def test_what_the_generators_lack_is_said_with_what_to_install(target, tmp_path, monkeypatch):
+    install(tmp_path / "jazzy", "28.1.0", monkeypatch)
+    pythons(tmp_path, monkeypatch, pyenv="em", system="numpy lark")
+    monkeypatch.setattr(ros2.shutil, "which", lambda name: f"/usr/bin/{name}")
+    with pytest.raises(UserError) as caught:
+        ros2.check()
+    said = caught.value.render()
+    assert f"{tmp_path}/system/python3 lacks em, catkin_pkg" in said
+    assert "apt-get install -y python3-empy python3-catkin-pkg-modules\n" in said + "\n"

@@ -96,3 +96,16 @@ def test_how_far_it_is_is_said_between_two_workers(tmp_path, monkeypatch):
     environment = with_cargo(tmp_path, f"[ $1 = tree ] && exit 101\n{printed}")
     together.build(programs, tmp_path, environment, said.append)
     assert said[4].startswith("crates compiled: 1; about ")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        artifact("zenoh", "custom-build"),
+        '{"reason": "build-finished", "success": true}',
+        "[1]",
+        "warning: half a line of something else",
+    ],
+)
+def test_other_lines_are_no_artifacts(line):
+    assert together.artifact_of(line) is None

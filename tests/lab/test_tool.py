@@ -2,6 +2,7 @@
 processes of a Crew that are not workers."""
 
 import contextlib
+import os
 import time
 
 import pytest
@@ -93,3 +94,27 @@ def test_a_daemon_must_say_who_it_is(tmp_path):
             WorkerFailed, match="daemon router: says that it is the daemon 'somebody else'"
         ):
             crew.wait_hello(10)
+
+
+def test_without_a_toolchain_it_says_why_no_place_is_known(tmp_path, monkeypatch):
+    """As for a user for whom rustup has no toolchain: there is a rustc, and it ends with an error."""
+    rustc = tmp_path / "rustc"
+    rustc.write_text("#!/bin/sh\necho 'no default is configured' >&2\nexit 1\n")
+    rustc.chmod(0o755)
+    for name in ("RMWBENCH_WORKERS", "RMWBENCH_TARGET_DIR"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    monkeypatch.setattr(tool, "_places", tool._places.__wrapped__)
+    with pytest.raises(UserError, match=r"(?s)cannot tell where cargo builds.*no default.*rust"):
+        tool.find("sampler")
+
+
+def test_a_tool_that_changes_is_asked_again(workers):
+    assert tool.find("sampler").description["protocol"] == 1
+    path = workers / "rmwbench-sampler"
+    path.unlink()
+    path.write_text('#!/bin/sh\necho \'{"tool": "other", "protocol": 1}\'\n')
+    path.chmod(0o755)
+    with pytest.raises(UserError, match="not the sampler that fits"):
+        tool.find("sampler")

@@ -187,3 +187,9 @@ def test_a_difference_of_fractions_is_in_percentage_points():
 )
 def test_minutes(value, text):
     assert fmt.minutes(value) == text
+
+
+def test_what_did_not_happen_is_not_explained_by_lost_messages():
+    """Nobody recovered: `time to recover` read `lost messages reach this quantile`."""
+    never = fmt.metric(Estimate(unit="ns", value=math.inf, count=3, trials=3))
+    assert never.basis.startswith("in half of the trials or more it did not happen")
