@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.aggregate import MeasuredTrial
 from rmwbench.analysis.metrics.comparisons import Comparison
 from rmwbench.analysis.metrics.glossary import GLOSSARY
 from rmwbench.analysis.metrics.topic_metrics import noun, unit
-from rmwbench.analysis.stats.resolution import Bar, resolvable_ratio
+from rmwbench.analysis.stats.resolution import Threshold, resolvable_ratio
 from rmwbench.analysis.stats.resolution import comparisons as tests_at_once
 from rmwbench.analysis.verdicts import best, gains, sequential
 from rmwbench.analysis.verdicts.failed_arms import counted
@@ -328,7 +328,7 @@ def _resolution(
         blocks,
         comparisons,
         sd * math.sqrt(alike.variance_factor(blocks)),
-        Bar(alpha=rules.alpha, margin=rules.least(), shared_freedom=freedom - (blocks - 1)),
+        Threshold(alpha=rules.alpha, margin=rules.least(), shared_freedom=freedom - (blocks - 1)),
     )
     found = (
         f"a difference of {fmt.significant(ratio)}× is found with 95 % certainty "

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from rmwbench.analysis.stats.resolution import (
-    Bar,
+    Threshold,
     blocks_for,
     blocks_for_equivalence,
     comparisons,
@@ -21,25 +21,27 @@ from rmwbench.analysis.stats.resolution import (
     ("blocks", "tests", "sd"), [(5, 2, 0.1), (6, 42, 0.6), (12, 126, 0.3), (150, 42, 0.6)]
 )
 def test_power_is_that_of_the_noncentral_t(blocks, tests, sd):
-    ratio = resolvable_ratio(blocks, tests, sd, Bar(margin=0))
+    ratio = resolvable_ratio(blocks, tests, sd, Threshold(margin=0))
     critical = stats.t.ppf(1 - 0.05 / tests, blocks - 1)
     exact = 1 - stats.nct.cdf(critical, blocks - 1, math.log(ratio) * math.sqrt(blocks) / sd)
     assert exact == pytest.approx(0.95, abs=0.002)
-    assert power_worse(ratio, blocks, sd, tests, Bar(margin=0)) == pytest.approx(0.95, abs=1e-4)
+    assert power_worse(ratio, blocks, sd, tests, Threshold(margin=0)) == pytest.approx(
+        0.95, abs=1e-4
+    )
 
 
 def test_the_estimate_must_clear_the_margin_too():
     """With next to no noise, the smallest ratio found is the margin plus what the estimate's own
     noise needs."""
-    assert resolvable_ratio(6, 2, 0.001, Bar(margin=0.05)) == pytest.approx(
+    assert resolvable_ratio(6, 2, 0.001, Threshold(margin=0.05)) == pytest.approx(
         1.05 * math.exp(1.645 * 0.001 / 6**0.5), rel=1e-4
     )
-    assert power_worse(1.05, 6, 0.001, 2, Bar(margin=0.05)) == pytest.approx(0.5, abs=0.01)
+    assert power_worse(1.05, 6, 0.001, 2, Threshold(margin=0.05)) == pytest.approx(0.5, abs=0.01)
 
 
 def test_the_interval_must_clear_the_floor():
-    assert resolvable_ratio(8, 6, 0.1, Bar(aa_floor=0.1, margin=0.1)) == pytest.approx(
-        1.1 * resolvable_ratio(8, 6, 0.1, Bar(margin=0)), rel=1e-6
+    assert resolvable_ratio(8, 6, 0.1, Threshold(aa_floor=0.1, margin=0.1)) == pytest.approx(
+        1.1 * resolvable_ratio(8, 6, 0.1, Threshold(margin=0)), rel=1e-6
     )
 
 
@@ -47,7 +49,7 @@ def test_more_blocks_resolve_more_and_more_comparisons_less():
     assert resolvable_ratio(20, 7, 0.3) < resolvable_ratio(6, 7, 0.3) < resolvable_ratio(6, 20, 0.3)
     assert resolvable_ratio(1, 1, 0.1) == math.inf
     assert resolvable_ratio(2, 1000, 5.0) == math.inf
-    assert resolvable_ratio(6, 7, 0.3, Bar(alpha=0.0)) == math.inf
+    assert resolvable_ratio(6, 7, 0.3, Threshold(alpha=0.0)) == math.inf
 
 
 @pytest.mark.parametrize("sd", [0.01, 0.1, 0.5, 2.0])

@@ -6,7 +6,7 @@ import math
 import numpy as np
 import pytest
 
-from rmwbench.analysis.stats.resolution import Bar, comparisons, resolvable_ratio
+from rmwbench.analysis.stats.resolution import Threshold, comparisons, resolvable_ratio
 from rmwbench.analysis.verdicts import best, sequential
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness
 from rmwbench.analysis.verdicts.variances import NOTHING
@@ -32,7 +32,10 @@ def resolved(found, alike=NONE):
 
 def promise(found, blocks, **more):
     return resolvable_ratio(
-        blocks, comparisons(len(found), len(found)), best.spread(found), Bar(margin=0.05, **more)
+        blocks,
+        comparisons(len(found), len(found)),
+        best.spread(found),
+        Threshold(margin=0.05, **more),
     )
 
 

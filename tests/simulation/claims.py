@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from rmwbench.analysis.stats.resolution import (
-    Bar,
+    Threshold,
     blocks_for,
     comparisons,
     resolvable_ratio,
@@ -366,7 +366,9 @@ def saved_by_looks(scale: float = 1.0) -> Iterator[Saved]:
     """Two arms, one slower by the ratio that the last look finds with 95 % power, or by more; and
     A/A."""
     looks = sequential.looks(5, 20)
-    last = resolvable_ratio(20, comparisons(2, 2), 0.2, Bar(alpha=sequential.alpha_at(looks, 20)))
+    last = resolvable_ratio(
+        20, comparisons(2, 2), 0.2, Threshold(alpha=sequential.alpha_at(looks, 20))
+    )
     for seed, ratio in enumerate((1.0, last, last**1.5, last**2, last**3)):
         rng = np.random.default_rng(4000 + seed)
         report = Report("", [1, ratio], 1, looks[-1], 0.2)

@@ -23,7 +23,7 @@ _LARGEST_LOG = 700.0
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bar:
+class Threshold:
     """What a claim has to clear, and the degrees of freedom that it has besides its own blocks."""
 
     alpha: float = 0.05
@@ -32,7 +32,7 @@ class Bar:
     shared_freedom: float = 0.0
 
 
-_USUAL = Bar()
+_USUAL = Threshold()
 
 
 def comparisons(contenders: int, in_report: int, *, lossy: bool = False) -> int:
@@ -43,7 +43,9 @@ def comparisons(contenders: int, in_report: int, *, lossy: bool = False) -> int:
     return max(contenders - 1, 1) * max(in_report, contenders, 1) * (2 if lossy else 1)
 
 
-def power_worse(ratio: float, blocks: int, sd: float, comparisons: int, bar: Bar = _USUAL) -> float:
+def power_worse(
+    ratio: float, blocks: int, sd: float, comparisons: int, threshold: Threshold = _USUAL
+) -> float:
     """Probability that one rival alone convicts an arm whose true ratio to it is `ratio`.
 
     The estimate is normal with sd/√n and independent of the estimated spread s (n − 1 degrees of
@@ -52,15 +54,15 @@ def power_worse(ratio: float, blocks: int, sd: float, comparisons: int, bar: Bar
     """
     if blocks < 2:
         return 0.0
-    freedom = blocks - 1 + bar.shared_freedom
+    freedom = blocks - 1 + threshold.shared_freedom
     error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    t = _t(freedom, bar.alpha / comparisons)
-    least = np.maximum(math.log1p(bar.margin), math.log1p(bar.aa_floor) + t * s * error)
+    t = _t(freedom, threshold.alpha / comparisons)
+    least = np.maximum(math.log1p(threshold.margin), math.log1p(threshold.aa_floor) + t * s * error)
     return _above(math.log(ratio) - least, error)
 
 
 def power_equivalent(
-    ratio: float, blocks: int, sd: float, comparisons: int, bar: Bar = _USUAL
+    ratio: float, blocks: int, sd: float, comparisons: int, threshold: Threshold = _USUAL
 ) -> float:
     """Probability that an arm whose true ratio to one rival is `ratio` is shown not to be slower by
     more than the margin; `comparisons` here are the contenders of the report (no rivals: it must
@@ -68,13 +70,15 @@ def power_equivalent(
     """
     if blocks < 2:
         return 0.0
-    freedom = blocks - 1 + bar.shared_freedom
+    freedom = blocks - 1 + threshold.shared_freedom
     error, s = sd / math.sqrt(blocks), _spreads(round(freedom, 1))
-    t = _t(freedom, bar.alpha / comparisons)
-    return _above(math.log1p(bar.margin) - t * s * error - math.log(ratio), error)
+    t = _t(freedom, threshold.alpha / comparisons)
+    return _above(math.log1p(threshold.margin) - t * s * error - math.log(ratio), error)
 
 
-def resolvable_ratio(blocks: int, comparisons: int, sd: float, bar: Bar = _USUAL) -> float:
+def resolvable_ratio(
+    blocks: int, comparisons: int, sd: float, threshold: Threshold = _USUAL
+) -> float:
     """The smallest true ratio that is declared with probability POWER. `sd`: of the log-ratio from
     block to block, known. 6 blocks, 42 comparisons (7 contenders alone): 1.43 at sd 0.1, 8.7 at sd
     0.6. Infinite below two blocks.
@@ -83,9 +87,9 @@ def resolvable_ratio(blocks: int, comparisons: int, sd: float, bar: Bar = _USUAL
         return math.inf
 
     def found(log: float) -> float:
-        return power_worse(math.exp(log), blocks, sd, comparisons, bar)
+        return power_worse(math.exp(log), blocks, sd, comparisons, threshold)
 
-    if not bar.alpha > 0 or found(_LARGEST_LOG) < POWER:
+    if not threshold.alpha > 0 or found(_LARGEST_LOG) < POWER:
         return math.inf
     low, high = 0.0, _LARGEST_LOG
     while high - low > 1e-9 + 1e-7 * high:
@@ -95,7 +99,7 @@ def resolvable_ratio(blocks: int, comparisons: int, sd: float, bar: Bar = _USUAL
 
 
 def blocks_for(
-    ratio: float, sd: float, comparisons: int, bar: Bar = _USUAL, *, least: int = 2
+    ratio: float, sd: float, comparisons: int, threshold: Threshold = _USUAL, *, least: int = 2
 ) -> int | None:
     """The smallest number of blocks that declares a true `ratio` with probability POWER; None where
     none of a realistic size does (the ratio is at the margin).
@@ -103,28 +107,31 @@ def blocks_for(
     `sd` is taken as known. Where it was estimated, give `sd_upper` of it: then the power holds on
     average over pilots too.
     """
-    if math.log(ratio) <= math.log1p(max(bar.margin, bar.aa_floor)) or not bar.alpha > 0:
+    if (
+        math.log(ratio) <= math.log1p(max(threshold.margin, threshold.aa_floor))
+        or not threshold.alpha > 0
+    ):
         return None
     return _smallest(
-        lambda n: power_worse(ratio, n, sd, comparisons, bar) >= POWER,
+        lambda n: power_worse(ratio, n, sd, comparisons, threshold) >= POWER,
         least,
         max(
-            _guess(math.log(ratio / (1 + bar.aa_floor)), sd, bar.alpha / comparisons),
-            _guess(math.log(ratio / (1 + bar.margin)), sd, 0.5),
+            _guess(math.log(ratio / (1 + threshold.aa_floor)), sd, threshold.alpha / comparisons),
+            _guess(math.log(ratio / (1 + threshold.margin)), sd, 0.5),
         ),
     )
 
 
 def blocks_for_equivalence(
-    ratio: float, sd: float, comparisons: int, bar: Bar = _USUAL, *, least: int = 2
+    ratio: float, sd: float, comparisons: int, threshold: Threshold = _USUAL, *, least: int = 2
 ) -> int | None:
     """As `blocks_for`, for showing that a true ratio below the margin is below it."""
-    if math.log(ratio) >= math.log1p(bar.margin) or not bar.alpha > 0:
+    if math.log(ratio) >= math.log1p(threshold.margin) or not threshold.alpha > 0:
         return None
     return _smallest(
-        lambda n: power_equivalent(ratio, n, sd, comparisons, bar) >= POWER,
+        lambda n: power_equivalent(ratio, n, sd, comparisons, threshold) >= POWER,
         least,
-        _guess(math.log((1 + bar.margin) / ratio), sd, bar.alpha / comparisons),
+        _guess(math.log((1 + threshold.margin) / ratio), sd, threshold.alpha / comparisons),
     )
 
 

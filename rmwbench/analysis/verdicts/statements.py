@@ -25,7 +25,12 @@ from rmwbench.analysis.metrics.aggregate import judged_loss
 from rmwbench.analysis.metrics.comparisons import PRIMARY
 from rmwbench.analysis.metrics.glossary import Better, Metric
 from rmwbench.analysis.metrics.glossary.losses import FAILED_TRIALS
-from rmwbench.analysis.stats.resolution import Bar, blocks_for, blocks_for_equivalence, sd_upper
+from rmwbench.analysis.stats.resolution import (
+    Threshold,
+    blocks_for,
+    blocks_for_equivalence,
+    sd_upper,
+)
 from rmwbench.analysis.verdicts.likeness import NONE, Likeness, likeness
 from rmwbench.analysis.verdicts.ratio import (
     NOT_INTERLEAVED,
@@ -464,12 +469,12 @@ def _needed(e: _Test, beyond: bool, different: int, equal: int, rules: Rules) ->
     sd = e.error * math.sqrt(e.trials)
     upper = sd_upper(sd, e.freedom) if sd > 0 else 0.0
     ratio_now, least = math.exp(min(abs(e.mean), 700.0)), e.trials + 1
-    bar = Bar(alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor)
+    threshold = Threshold(alpha=rules.alpha, margin=rules.margin, aa_floor=rules.aa_floor)
     if beyond:
-        return blocks_for(ratio_now, upper, different, bar, least=least)
+        return blocks_for(ratio_now, upper, different, threshold, least=least)
     if rules.aa_floor > rules.margin:
         return None
-    return blocks_for_equivalence(ratio_now, upper, equal, bar, least=least)
+    return blocks_for_equivalence(ratio_now, upper, equal, threshold, least=least)
 
 
 def _fraction_answer(

@@ -11,7 +11,7 @@ from rmwbench.analysis.metrics.glossary import Fate
 from rmwbench.analysis.stats.missing import complete
 from rmwbench.analysis.stats.resolution import (
     POWER,
-    Bar,
+    Threshold,
     blocks_for,
     blocks_for_equivalence,
     power_equivalent,
@@ -308,8 +308,8 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
         tests, power, smallest = j.multiplier_equivalent, power_equivalent, blocks_for_equivalence
     ratio = math.exp(mean)
 
-    def bar(alpha: float) -> Bar:
-        return Bar(
+    def threshold(alpha: float) -> Threshold:
+        return Threshold(
             alpha=alpha,
             margin=rules.margin,
             aa_floor=rules.aa_floor,
@@ -317,11 +317,12 @@ def _minutes(j: TestedArm, leader: TestedArm, rules: Rules) -> tuple[float | Non
         )
 
     blocks = next(
-        (b for b, alpha in rules.ahead if power(ratio, b, sd, tests, bar(alpha)) >= POWER), None
+        (b for b, alpha in rules.ahead if power(ratio, b, sd, tests, threshold(alpha)) >= POWER),
+        None,
     )
     if blocks is None:
         alpha = rules.alpha if rules.campaign_alpha is None else rules.campaign_alpha
-        blocks = smallest(ratio, sd, tests, bar(alpha), least=n + 1)
+        blocks = smallest(ratio, sd, tests, threshold(alpha), least=n + 1)
     if blocks is None:
         return (
             None,

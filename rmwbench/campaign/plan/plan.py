@@ -433,7 +433,7 @@ def _comparison(
     resolvable = tuple(
         (
             sd,
-            resolution.resolvable_ratio(looks[-1], tests, sd, resolution.Bar(alpha=alpha))
+            resolution.resolvable_ratio(looks[-1], tests, sd, resolution.Threshold(alpha=alpha))
             if decidable
             else math.inf,
         )
