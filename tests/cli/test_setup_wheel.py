@@ -4,12 +4,15 @@ which may be of another kind of machine than this one."""
 import importlib.util
 import json
 import platform
+import re
 import struct
 import sys
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+
+from rmwbench.lab.middleware import ros2
 
 ROOT = Path(__file__).resolve().parents[2]
 OBJDUMP = """cat <<'END'
@@ -107,3 +110,11 @@ def test_a_kind_that_no_wheel_is_made_for_is_refused(hook, built):
         elf(path, 243)
     with pytest.raises(SystemExit, match="another kind of machine\n  expected: x86_64 or aarch64"):
         build(hook)
+
+
+def test_what_the_worker_on_rclcpp_is_built_from_is_inside(hook, built):
+    brought = [Path(path) for path in build(hook)["force_include"].values()]
+    inside = {path.relative_to("rmwbench/ros2") for path in brought if "ros2" in path.parts}
+    cmake = (ROOT / "ros2" / ros2.PACKAGES[1] / "CMakeLists.txt").read_text()
+    named = {Path("native", path) for path in re.findall(r"\$\{RMWBENCH_NATIVE\}/([\w./]+)", cmake)}
+    assert len(named) >= 3 and inside == {*map(Path, ros2.PACKAGES), *named}
