@@ -61,6 +61,14 @@ def test_two_hosts_with_a_file_each(tmp_path):
     assert statuses(tmp_path) == ["done"]
 
 
+def test_a_router_is_started_from_its_own_file(tmp_path):
+    """It listens where that says, which is where the session's file connects to."""
+    needed("session.zenoh.json5")
+    more = f", daemon: {{profile: {FILES / 'router.zenoh.json5'}}}"
+    assert run(tmp_path, suite("session.zenoh.json5", more=more)) == 0
+    assert statuses(tmp_path) == ["done"]
+
+
 @pytest.mark.parametrize("hosts", ["", TWO_HOSTS])
 def test_a_discovery_server_serves_where_the_file_says(tmp_path, hosts):
     name, middleware = "server.fastdds.xml", "fastdds-2.9"

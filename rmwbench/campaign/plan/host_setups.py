@@ -117,8 +117,11 @@ def _addresses(cell: Cell) -> dict[str, list[Address]]:
     }
     needs = [needs_of(side) for side in cell.sides.values()]
     taken = {one for owned in found.values() for one in owned}
-    servers = reachable(server.address for one in needs for server in one.servers)
-    found[cell.daemons_host] += [one for one in servers if one not in taken]
+    servers = list(reachable(server.address for one in needs for server in one.servers))
+    for side in cell.sides.values():
+        if side.daemon is not None:
+            servers += needs_of_profile(side.middleware, side.daemon.profile).own
+    found[cell.daemons_host] += [one for one in _once(servers) if one not in taken]
     taken |= {*servers}
     peers = _once(one for each in needs for one in each.peers if one not in taken)
     _deal(cell.hosts, found, peers)

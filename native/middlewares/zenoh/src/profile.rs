@@ -69,9 +69,12 @@ pub fn prepare(asked: &SessionConfig) -> Result<Prepared, Error> {
 }
 
 /// What the router of a host opens with: the workers' configuration, listening where they connect
-/// to.
+/// to, or a router's own file as it is.
 pub fn prepare_router(asked: &SessionConfig) -> Result<Prepared, Error> {
     let mut prepared = build(asked, false)?;
+    if prepared.config.get_json("mode").is_ok_and(|mode| mode == "\"router\"") {
+        return Ok(prepared);
+    }
     // Whatever its clients come by; where a mode names the link, by that alone.
     let mut listen = endpoints(&prepared.config, "connect");
     let links =
