@@ -68,5 +68,5 @@ def test_as_json_it_is_one_document(capsys):
 
 
 def test_the_shell_completes_candidates_and_sets():
-    assert complete_candidate("ros") == ["ros2"]
+    assert complete_candidate("ros") == ["ros2", "ros2_tuned"]
     assert "rclcpp/zenoh" in complete_candidate("rclcpp/")
