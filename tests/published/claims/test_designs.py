@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from rmwbench.published.claims.by_suite import by_suite
 from rmwbench.published.claims.campaign.claims_plan import undecidable
 from rmwbench.published.claims.claims_file import Conditions
 from rmwbench.published.claims.claims_ledger import ledger
@@ -120,3 +121,14 @@ def test_a_shipped_bar_that_is_too_fine_says_what_it_takes():
         assert takes in undecidable([source])[name]
     never = {name for name, claim in states.items() if claim.state == "undecidable"}
     assert undecidable([source]).keys() == never, "and nothing else is not tried"
+
+
+def test_short_trials_are_not_conditions_of_the_original():
+    chain = FILES["hop-chain-2026"].model_copy(update={"lasts_s": {"hop-chain-2026/chain": 60.0}})
+    for seconds, as_long in ((1.1, 0), (60.0, 1)):
+        made = campaign(("imu", arm("rclcpp/cyclonedds", FAST)), suite="chain")
+        ran = replace(
+            made, workloads=tuple(replace(one, steady_s=seconds) for one in made.workloads)
+        )
+        (row,) = by_suite([chain], ledger([chain]), {chain.claims: [ran]})
+        assert (row.measured_original, row.as_long) == (1, as_long)

@@ -9,6 +9,8 @@ import pytest
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
 from rmwbench.published.claims.amounts import title_of
+from rmwbench.published.claims.claim_items import item
+from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
 from rmwbench.published.claims.judging.judge import today
 from rmwbench.published.claims.summary import measured, text
@@ -130,3 +132,23 @@ def test_a_percentile_gets_the_messages_of_its_topic():
     assert 1000 <= LEAST_BLOCKS * 30 * more["whole"] < 1200
     slowest = longer_of(None)
     assert slowest["whole"] > 2.9 * more["whole"], "of all topics the one at 10 Hz has the fewest"
+
+
+def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
+    def shows(**test):
+        made = ledger([asked(**test)], [shown]).sources[0]
+        return item(made, made.claims[0], lambda *where: "#there")["today"][0]
+
+    found = shows(right="zenoh", topic="front")
+    assert [(x["arm"], x["workload"], x["href"]) for x in found["evidence"]] == [
+        ("cyclonedds", "whole · front", None),
+        ("zenoh", "whole · front", None),
+    ]
+    assert (
+        found["trials"][0]["heads"] == ["cyclonedds", "zenoh"]
+        and len(found["trials"][0]["rows"]) == 8
+    )
+    two = shows(right="cyclone", topic="imu", right_topic="front")
+    assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
+    whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
+    assert {x["href"] for x in whole["evidence"]} == {"#there"} and whole["trials"] == []
