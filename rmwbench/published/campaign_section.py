@@ -34,11 +34,12 @@ def evaluated(shown: SuiteAnswer) -> Evaluated:
 
 def _reported(campaign: MeasuredCampaign) -> str:
     """The line of the report that the campaign's own suite is about."""
-    if campaign.directory is None:
-        return ""
+    directory = campaign.directory
+    if directory is None or not Path(directory, "campaign.json").is_file():
+        return ""  # a document alone
     from rmwbench.bundle import Bundle
 
-    text = Bundle(Path(campaign.directory)).campaign.suite.text or ""
+    text = Bundle(Path(directory)).campaign.suite.text or ""
     if "\nreported:" not in text:
         return ""
     from rmwbench.published.reports.judged_report import judged
