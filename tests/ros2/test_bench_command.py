@@ -26,7 +26,8 @@ def bench(monkeypatch):
     monkeypatch.setitem(sys.modules, "ros2cli", types.ModuleType("ros2cli"))
     monkeypatch.setitem(sys.modules, "ros2cli.command", stub)
     monkeypatch.syspath_prepend(PACKAGE)
-    monkeypatch.delenv("RMWBENCH_COMMAND", raising=False)
+    monkeypatch.setenv("RMWBENCH_COMMAND", "")  # so that what the command sets is undone
+    monkeypatch.delenv("RMWBENCH_COMMAND")
     return import_module("ros2bench.command.bench")
 
 
@@ -56,7 +57,6 @@ def test_every_word_is_handed_on(bench, monkeypatch, words):
     executed, _ = called(bench, monkeypatch, words)
     assert executed == [[sys.executable, "-m", "rmwbench", *words]]
     assert os.environ["RMWBENCH_COMMAND"] == "ros2 bench"
-    monkeypatch.delenv("RMWBENCH_COMMAND")
 
 
 def test_a_program_on_the_path_will_do(bench, monkeypatch):
@@ -64,7 +64,6 @@ def test_a_program_on_the_path_will_do(bench, monkeypatch):
     monkeypatch.setattr(bench.shutil, "which", lambda name: "/venv/bin/rmwbench")
     executed, _ = called(bench, monkeypatch, ["doctor"])
     assert executed == [["/venv/bin/rmwbench", "doctor"]]
-    monkeypatch.delenv("RMWBENCH_COMMAND")
 
 
 def test_without_rmwbench_one_sentence_says_how_to_get_it(bench, monkeypatch, capsys):
