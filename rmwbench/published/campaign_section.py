@@ -44,7 +44,7 @@ def _reported(campaign: MeasuredCampaign) -> str:
         return ""
     from rmwbench.published.reports.judged_report import judged
     from rmwbench.published.reports.public_report import report_of
-    from rmwbench.published.reports.report_page import line
+    from rmwbench.published.reports.reports_page import line
 
     report = report_of(text, suites_directory())
     return "" if report is None else line(judged(report, [campaign]))

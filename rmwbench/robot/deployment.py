@@ -17,7 +17,7 @@ from rmwbench.campaign.plan.rehearse import in_force
 from rmwbench.errors import UserError, did_you_mean
 from rmwbench.lab.machine.checks.network_rules import IMAGES_LOST
 from rmwbench.lab.middleware import Worker
-from rmwbench.lab.profile_file.readers import family
+from rmwbench.lab.profile_file.formats import family
 from rmwbench.suite.arm import Arm
 from rmwbench.suite.file.candidates_file import known_candidates
 

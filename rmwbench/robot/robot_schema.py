@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from rmwbench.results.answer_schema import main
-from rmwbench.robot.check.check_model import Checked
+from rmwbench.robot.check.check_model import RobotCheck
 
-DOCUMENTS: Mapping[str, Any] = {"check": Checked}
+DOCUMENTS: Mapping[str, Any] = {"check": RobotCheck}
 
 if __name__ == "__main__":
     main(DOCUMENTS)

@@ -14,7 +14,7 @@ from rmwbench.published.campaign_section import evaluated
 from rmwbench.published.reports.judged_report import judged, kept
 from rmwbench.published.reports.measure import measure
 from rmwbench.published.reports.public_report import shipped_reports
-from rmwbench.published.reports.report_page import line
+from rmwbench.published.reports.reports_page import line
 from rmwbench.results.show import summarise
 from rmwbench.suite.file.load import parse
 from rmwbench.suite.file.places import suite_file

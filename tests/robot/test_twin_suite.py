@@ -7,9 +7,9 @@ import pytest
 
 from rmwbench.robot.twin.graph import read_graph
 from rmwbench.robot.twin.message import message_for
-from rmwbench.robot.twin.model import anonymous, make_twin
 from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
 from rmwbench.robot.twin.traffic import read_traffic
+from rmwbench.robot.twin.twin_model import anonymous, make_twin
 from rmwbench.suite.file.candidate_list import Choice
 from rmwbench.suite.file.load import parse
 from tests.support import robot_bag

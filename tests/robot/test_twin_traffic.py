@@ -11,8 +11,8 @@ import zstandard
 from mcap.writer import CompressionType
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.together import distance_ns
-from rmwbench.robot.twin.traffic import Traffic, read_traffic
+from rmwbench.robot.twin.topic_phase import distance_ns
+from rmwbench.robot.twin.traffic import BagTraffic, read_traffic
 from tests.support import robot_bag
 from tests.support.robot_bag import Planted
 
@@ -20,7 +20,7 @@ S = 1e9
 RNG = np.random.default_rng(3)
 
 
-def read(path: Path) -> Traffic:
+def read(path: Path) -> BagTraffic:
     return read_traffic(path, lambda share: None)
 
 
@@ -272,10 +272,10 @@ def test_metadata_that_name_an_unknown_compression_say_so(tmp_path):
 
 def test_memory_does_not_grow_with_the_bag(tmp_path):
     """What is held of a topic after a hundred times as many messages."""
-    from rmwbench.robot.twin.stream import Message, Topic
+    from rmwbench.robot.twin.stream import BagTopic, Message
     from rmwbench.robot.twin.traffic import KEPT_TIMES, traffic
 
-    topic = Topic(name="/t", type="t")
+    topic = BagTopic(name="/t", type="t")
     found = traffic(
         Message(topic, robot_bag.BEGAN_NS + n * 10**6, None, 100) for n in range(200_000)
     )

@@ -14,8 +14,8 @@ from typing import TypeVar
 
 from rmwbench.lab.network import addresses
 from rmwbench.lab.profile_file.file_needs import NOTHING, Address, FileNeeds, Unreadable, reachable
+from rmwbench.lab.profile_file.formats import file_needs
 from rmwbench.lab.profile_file.host_setup import OWN_DEVICES, HostSetup
-from rmwbench.lab.profile_file.readers import file_needs
 from rmwbench.suite.cells import Cell
 from rmwbench.suite.side import Profile, Side
 

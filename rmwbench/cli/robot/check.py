@@ -13,7 +13,7 @@ from rmwbench.cli.page_files import Out, page, say_written
 
 if TYPE_CHECKING:
     from rmwbench.bundle import Bundle
-    from rmwbench.robot.check.check_model import Checked
+    from rmwbench.robot.check.check_model import RobotCheck
 
 
 def register(app: typer.Typer) -> None:
@@ -94,7 +94,7 @@ def _run(options: CheckOptions) -> "Bundle":
     return Bundle(directory)
 
 
-def _show(found: "Checked", path: Path | None, *, as_json: bool) -> None:
+def _show(found: "RobotCheck", path: Path | None, *, as_json: bool) -> None:
     from rmwbench.results.model import document
     from rmwbench.robot.check.check_view import view
 

@@ -13,10 +13,10 @@ from rmwbench.cli.console import say, stderr_console, stdout_console
 from rmwbench.cli.options import complete_candidate, parse_duration_s, taking
 
 if TYPE_CHECKING:
-    from rmwbench.robot.twin.likeness import Likeness
-    from rmwbench.robot.twin.model import Twin
     from rmwbench.robot.twin.suite_text import SuiteStyle
-    from rmwbench.robot.twin.traffic import Traffic
+    from rmwbench.robot.twin.traffic import BagTraffic
+    from rmwbench.robot.twin.twin_likeness import TwinLikeness
+    from rmwbench.robot.twin.twin_model import Twin
 
 ENDING = (
     "Exit code 0: written, and like its source where that was asked; 1: it is not like it, and the "
@@ -85,8 +85,8 @@ class TwinOptions:
 
 def twin(options: TwinOptions) -> None:
     from rmwbench.robot.twin.graph import read_graph
-    from rmwbench.robot.twin.likeness import likeness
-    from rmwbench.robot.twin.model import anonymous, make_twin
+    from rmwbench.robot.twin.twin_likeness import likeness
+    from rmwbench.robot.twin.twin_model import anonymous, make_twin
 
     lasting_s = parse_duration_s(options.lasting)
     graph = read_graph(options.graph) if options.graph else ()
@@ -102,7 +102,7 @@ def twin(options: TwinOptions) -> None:
         _end_with(_played(options, made, lasting_s), options.bag.name, f"played by {options.by}")
 
 
-def _read(path: Path) -> "Traffic":
+def _read(path: Path) -> "BagTraffic":
     """With a line of progress on a terminal."""
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TimeRemainingColumn
 
@@ -154,10 +154,10 @@ def _write(options: TwinOptions, made: "Twin") -> None:
     say(f"next: rmwbench plan {options.out}")
 
 
-def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "Likeness":
+def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "TwinLikeness":
     from rmwbench.bundle.newest import CAMPAIGNS
-    from rmwbench.robot.twin.likeness import likeness
     from rmwbench.robot.twin.play import ONE_BLOCK, play
+    from rmwbench.robot.twin.twin_likeness import likeness
 
     style = replace(
         _style(options),
@@ -170,7 +170,7 @@ def _played(options: TwinOptions, made: "Twin", lasting_s: float) -> "Likeness":
     return likeness(made.read_traffic, play(made, style, directory, stderr_console()))
 
 
-def _end_with(found: "Likeness", source: str, other: str) -> NoReturn:
+def _end_with(found: "TwinLikeness", source: str, other: str) -> NoReturn:
     from rmwbench.report.render.terminal import print_view
     from rmwbench.robot.twin.likeness_view import view
 

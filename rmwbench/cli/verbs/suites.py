@@ -123,7 +123,7 @@ def _reports(options: SuitesOptions, names: list[str]) -> None:
     from rmwbench.cli.published.forms import deliver
     from rmwbench.published.reports.judged_report import judged
     from rmwbench.published.reports.public_report import shipped_reports
-    from rmwbench.published.reports.report_page import document, view
+    from rmwbench.published.reports.reports_page import document, view
 
     reports = [one for one in shipped_reports() if one.suite in names]
     if options.save is not None and options.measure is None:

@@ -82,7 +82,5 @@ def _report(name: str, suite: Suite) -> PublicReport | None:
 
 
 def _layer(middleware: str) -> Layer:
-    first = middleware.partition("/")[0]
-    if first == "rclcpp" or first == "rclpy" or first == "floor":
-        return first
-    return "native"
+    layers: dict[str, Layer] = {"rclcpp": "rclcpp", "rclpy": "rclpy", "floor": "floor"}
+    return layers.get(middleware.partition("/")[0], "native")

@@ -63,8 +63,8 @@ def medians(
     """One, or one for each topic that is judged by itself."""
     if not arm.trials:
         return ()
-    topics = [topic.name for topic in arm.topics] or [None]
-    return tuple(_median(arm, topic, typical, verdicts) for topic in topics)
+    topics: list[str | None] = [topic.name for topic in arm.topics]
+    return tuple(_median(arm, topic, typical, verdicts) for topic in topics or [None])
 
 
 def _median(

@@ -45,7 +45,7 @@ class _Seen:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _AskedGain:
     seen: _Seen
     arm: ArmReport
     statement: Statement
@@ -112,7 +112,7 @@ def _slower_when_rare(levels: Sequence[Levels]) -> Iterator[tuple[str, str]]:
                 yield one.comparisons[one.levels.index(slow)], one.arm
 
 
-def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_Asked]:
+def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_AskedGain]:
     """What the arm that has the remedy gained, in delivery and in the primary metric."""
     remedy, topic = seen.remedy, seen.topic
     other = next((arm for arm in arms if remedy is not None and arm.name == remedy.arm), None)
@@ -123,7 +123,7 @@ def _asked(seen: _Seen, arms: Sequence[ArmReport]) -> Iterator[_Asked]:
         of = topic if metric in POOLED else None
         left, right = (side.in_blocks(metric, of) for side in sides)
         bounds = other.clock_bounds(metric, of), seen.arm.clock_bounds(metric, of)
-        yield _Asked(
+        yield _AskedGain(
             seen,
             other,
             Statement(

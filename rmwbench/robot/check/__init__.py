@@ -2,6 +2,6 @@
 is judged by the limits as `rmwbench show` does, and what changed since the last check of this
 suite on this machine is what `rmwbench compare` says of the two campaigns.
 
-Input: a campaign, and the one of the last check; output: `check_model.Checked` and its view. It
+Input: a campaign, and the one of the last check; output: `check_model.RobotCheck` and its view. It
 computes nothing of its own but what more time would buy.
 """

@@ -15,7 +15,7 @@ from rmwbench.results.compare.compare_model import Compared
 from rmwbench.results.selection import select
 from rmwbench.results.show import summarise
 from rmwbench.results.shown import ArmInCondition, LimitedValue
-from rmwbench.robot.check.check_model import Checked, CheckedCandidate, MoreTime
+from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 
 EXIT_CODES: Mapping[Outcome, Literal[0, 1, 2]] = {Outcome.MEETS: 0, Outcome.MISSES: 1}
 ORDER = (Outcome.MEETS, Outcome.OPEN, Outcome.UNKNOWN, Outcome.MISSES)
@@ -24,7 +24,7 @@ SETTLED_BY_TIME = (Why.INTERVAL, Why.TOO_FEW_BLOCKS)
 MOST_BLOCKS = 1_000
 
 
-def checked(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> Checked:
+def checked(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> RobotCheck:
     """`earlier`: the campaign of the last check, None where there was none. `use`: the candidates
     that the exit code is about, the suite's first where none is named. Raises UserError for a
     broken bundle, and for a candidate that it has not."""
@@ -32,7 +32,7 @@ def checked(bundle: Bundle, earlier: Bundle | None, use: Sequence[str] = ()) -> 
     candidates = _judged(bundle)
     since, not_compared = _since(bundle, earlier)
     outcome = _together(candidates, in_use)
-    return Checked(
+    return RobotCheck(
         suite=bundle.campaign.suite.name or "",
         directory=str(bundle.directory),
         created_utc=bundle.campaign.created_utc,

@@ -37,7 +37,7 @@ class CheckedCandidate:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Checked:
+class RobotCheck:
     """`directory`: the campaign; `created_utc`: when it began. `candidates`: best first, empty
     without limits. `in_use`: those that the exit code is about, and `outcome` theirs together, None
     without limits. `since` is None where this is the first check or the last one cannot be compared,

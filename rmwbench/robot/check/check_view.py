@@ -13,7 +13,7 @@ from rmwbench.results.answer.facts import names
 from rmwbench.results.compare.compare_model import Compared, Difference
 from rmwbench.results.shown import LimitedValue
 from rmwbench.results.workload.outcomes import amount, in_unit_of_limit
-from rmwbench.robot.check.check_model import Checked, CheckedCandidate, MoreTime
+from rmwbench.robot.check.check_model import CheckedCandidate, MoreTime, RobotCheck
 from rmwbench.words import numbers as fmt
 
 MOST = 12
@@ -35,7 +35,7 @@ DECIDES: Mapping[Outcome, str] = {
 }
 
 
-def view(found: Checked) -> View:
+def view(found: RobotCheck) -> View:
     sections = [_since(found)]
     if found.since is not None:
         of_change = comparison_view.view(found.since)
@@ -49,7 +49,7 @@ def view(found: Checked) -> View:
     )
 
 
-def _candidates(found: Checked) -> Iterator[Block]:
+def _candidates(found: RobotCheck) -> Iterator[Block]:
     if found.outcome is None:
         yield Text(NO_LIMITS, "warning")
         return
@@ -98,7 +98,7 @@ def _more_time(more: MoreTime) -> str:
     return f"about {fmt.counted(more.blocks, 'block')}{length} would decide it"
 
 
-def _since(found: Checked) -> Section:
+def _since(found: RobotCheck) -> Section:
     since = found.since
     if since is None:
         told = f"This is the first check of {found.suite} on this machine."
@@ -149,7 +149,7 @@ def _side(text: str | None) -> str:
     return "absent" if text is None else text if len(text) <= 60 else text[:57] + "…"
 
 
-def _rest(found: Checked) -> str:
+def _rest(found: RobotCheck) -> str:
     told = f"Everything that was measured: `rmwbench show {found.directory}`"
     if found.since is not None:
         told += f"; all differences: `rmwbench compare {found.since.a.directory} {found.directory}`"

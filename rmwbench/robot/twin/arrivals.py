@@ -44,7 +44,7 @@ class Gaps:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arrivals:
+class FittedArrivals:
     """`period_ns`: between messages, or between bursts; None where neither is regular. `jitter_ns`:
     the standard deviation of each message's time around its period, if they are independent.
     `per_burst`: messages of a burst. `missing_share`: of the periods, those without a message."""
@@ -58,22 +58,24 @@ class Arrivals:
     gaps: Gaps | None = None
 
 
-def fit(intervals: Histogram, span_ns: float, *, latched: bool, publishers: int = 1) -> Arrivals:
+def fit(
+    intervals: Histogram, span_ns: float, *, latched: bool, publishers: int = 1
+) -> FittedArrivals:
     """`span_ns`: of the whole bag. `latched`: the topic is transient-local."""
     count = len(intervals.counts) and intervals.count
     if count < FEWEST:
         kind: Kind = "once" if latched or not count else "on_change"
-        return Arrivals(kind=kind, rate_hz=(count + 1) / max(span_ns, 1) * 1e9)
+        return FittedArrivals(kind=kind, rate_hz=(count + 1) / max(span_ns, 1) * 1e9)
     mean_ns = intervals.mean
     if publishers > 1:
-        return Arrivals(kind="mixed", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
+        return FittedArrivals(kind="mixed", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
     if intervals.share(0, SHORT * mean_ns) >= SHORT_SHARE:
         return _bursts(intervals, SHORT * mean_ns)
     period_ns = _period(intervals, 0.0)
     near = [_belonging(intervals, k * period_ns, period_ns) for k in range(1, MULTIPLES + 1)]
     if sum(near) >= PERIODIC_SHARE and near[0] >= FIRST_SHARE:
         return _periodic(intervals, period_ns)
-    return Arrivals(kind="on_change", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
+    return FittedArrivals(kind="on_change", rate_hz=1e9 / mean_ns, gaps=_gaps(intervals, None))
 
 
 def _belonging(intervals: Histogram, centre_ns: float, period_ns: float) -> float:
@@ -98,13 +100,13 @@ def _period(intervals: Histogram, above_ns: float) -> float:
     return period
 
 
-def _periodic(intervals: Histogram, period_ns: float) -> Arrivals:
+def _periodic(intervals: Histogram, period_ns: float) -> FittedArrivals:
     near = intervals.within(0.5 * period_ns, LONG * period_ns)
     means, counts = intervals.means[near], intervals.counts[near]
     scatter_ns = float(np.sqrt((counts * (means - period_ns) ** 2).sum() / counts.sum()))
     spanned = np.maximum(np.round(intervals.means / period_ns), 1)
     periods = float((spanned * intervals.counts).sum())
-    return Arrivals(
+    return FittedArrivals(
         kind="periodic",
         rate_hz=1e9 / period_ns,
         period_ns=period_ns,
@@ -114,7 +116,7 @@ def _periodic(intervals: Histogram, period_ns: float) -> Arrivals:
     )
 
 
-def _bursts(intervals: Histogram, short_ns: float) -> Arrivals:
+def _bursts(intervals: Histogram, short_ns: float) -> FittedArrivals:
     """Bursts begin after each interval that is not short; from one begin to the next it takes that
     interval and the short ones of a burst."""
     long = intervals.means >= short_ns
@@ -123,7 +125,7 @@ def _bursts(intervals: Histogram, short_ns: float) -> Arrivals:
     short_sum_ns = float((intervals.means[~long] * intervals.counts[~long]).sum())
     per_burst = (bursts + short_count + 1) / (bursts + 1)
     period_ns = _period(intervals, short_ns) + short_sum_ns / max(bursts, 1)
-    return Arrivals(
+    return FittedArrivals(
         kind="burst",
         rate_hz=1e9 / period_ns * per_burst,
         period_ns=period_ns,

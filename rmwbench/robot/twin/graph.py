@@ -9,7 +9,7 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
-from rmwbench.robot.twin.offer import Offer, load_yaml, offer
+from rmwbench.robot.twin.qos_offer import QosOffer, load_yaml, offer
 
 MOST_BYTES = 64 << 20
 END = "---"
@@ -19,9 +19,9 @@ OF_TOOLS = ("rosbag2_recorder", "ros2cli")
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class GraphEndpoint:
     topic: str
-    qos: Offer
+    qos: QosOffer
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,8 +29,8 @@ class GraphNode:
     """`name` with its namespace."""
 
     name: str
-    publishers: tuple[Endpoint, ...]
-    subscriptions: tuple[Endpoint, ...]
+    publishers: tuple[GraphEndpoint, ...]
+    subscriptions: tuple[GraphEndpoint, ...]
 
     @property
     def is_tool(self) -> bool:
@@ -64,5 +64,5 @@ def _node(node: Mapping[str, Any]) -> GraphNode:
     )
 
 
-def _endpoint(topic: Mapping[str, Any]) -> Endpoint:
-    return Endpoint(str(topic["name"]), offer(topic.get("qos") or {}))
+def _endpoint(topic: Mapping[str, Any]) -> GraphEndpoint:
+    return GraphEndpoint(str(topic["name"]), offer(topic.get("qos") or {}))

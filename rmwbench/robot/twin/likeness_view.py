@@ -1,7 +1,7 @@
 """What is shown of a likeness: a line per topic, and in one sentence whether it is a twin."""
 
 from rmwbench.report.view import Table, TableColumn, TableRow, Text, View, panel
-from rmwbench.robot.twin.likeness import Compared, Likeness, TopicLikeness
+from rmwbench.robot.twin.twin_likeness import TopicDifference, TwinLikeness, TwinTopicLikeness
 from rmwbench.words import numbers as fmt
 
 COLUMNS = (
@@ -12,19 +12,19 @@ COLUMNS = (
 )
 
 
-def view(found: Likeness, source: str, other: str) -> View:
+def view(found: TwinLikeness, source: str, other: str) -> View:
     rows = [_row(one) for one in found.topics]
     table = Table(COLUMNS, rows)
     return View(
         title=f"{other}, compared with {source}",
         sections=[
-            panel("Topic by topic", ["Values are those of the source, then the other's."], table)
+            panel("BagTopic by topic", ["Values are those of the source, then the other's."], table)
         ],
         answer=[Text(sentence(found), "good" if found.alike else "bad")],
     )
 
 
-def sentence(found: Likeness) -> str:
+def sentence(found: TwinLikeness) -> str:
     judged, unlike = len(found.judged), found.unlike
     beside = len(found.topics) - judged
     apart = f"; {fmt.counted(beside, 'topic')} with too few messages to judge" if beside else ""
@@ -36,7 +36,7 @@ def sentence(found: Likeness) -> str:
     return f"Not a twin in {len(unlike)} of {fmt.counted(judged, 'topic')}: {named}{apart}."
 
 
-def _row(one: TopicLikeness) -> TableRow:
+def _row(one: TwinTopicLikeness) -> TableRow:
     by_name = {part.what: part for part in one.compared}
     said = one.why_not or ("yes" if one.alike else _differs(one))
     values = [_values(by_name[name]) if name in by_name else "–" for name in ("rate", "size")]
@@ -44,7 +44,7 @@ def _row(one: TopicLikeness) -> TableRow:
     return TableRow([one.topic, *values, said], tone=tone)  # type: ignore[arg-type]
 
 
-def _differs(one: TopicLikeness) -> str:
+def _differs(one: TwinTopicLikeness) -> str:
     if one.missing:
         return "nothing of it arrived"
     if one.kinds is not None:
@@ -56,7 +56,7 @@ def _kind(kind: str) -> str:
     return kind.replace("_", " ")
 
 
-def _values(part: Compared) -> str:
+def _values(part: TopicDifference) -> str:
     return f"{_value(part.source, part.unit)} → {_value(part.twin, part.unit)}"
 
 

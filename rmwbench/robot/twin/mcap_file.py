@@ -16,8 +16,8 @@ from mcap.stream_reader import StreamReader
 
 from rmwbench.errors import UserError
 from rmwbench.robot.twin import compression
-from rmwbench.robot.twin.offer import offers
-from rmwbench.robot.twin.stream import Message, Topic
+from rmwbench.robot.twin.qos_offer import offers
+from rmwbench.robot.twin.stream import BagTopic, Message
 
 _MESSAGE = struct.Struct("<HIQQ")
 """Channel, sequence number, log time, publish time; the data follow."""
@@ -59,13 +59,13 @@ class _Topics:
 
     def __init__(self) -> None:
         self._types: dict[int, str] = {}
-        self._topics: dict[int, Topic] = {}
+        self._topics: dict[int, BagTopic] = {}
 
     def learn(self, record: McapRecord) -> None:
         if isinstance(record, Schema):
             self._types[record.id] = record.name
         elif isinstance(record, Channel) and record.id not in self._topics:
-            self._topics[record.id] = Topic(
+            self._topics[record.id] = BagTopic(
                 name=record.topic,
                 type=self._types.get(record.schema_id, "unknown"),
                 offers=offers(record.metadata.get("offered_qos_profiles")),
@@ -76,7 +76,7 @@ class _Topics:
         kind = Schema if opcode == Opcode.SCHEMA else Channel
         self.learn(kind.read(ReadDataStream(io.BytesIO(data))))
 
-    def named(self, channel: int) -> Topic:
+    def named(self, channel: int) -> BagTopic:
         if channel not in self._topics:
             raise ValueError(f"a message of channel {channel}, which the file does not name")
         return self._topics[channel]

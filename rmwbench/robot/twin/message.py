@@ -1,5 +1,5 @@
 """The message type of a suite that stands for a recorded one: the same ROS type where the suite has
-it at this size, bytes otherwise. Compared are sizes on the wire, with all that is around the
+it at this size, bytes otherwise. TopicDifference are sizes on the wire, with all that is around the
 payload."""
 
 import math

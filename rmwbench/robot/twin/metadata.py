@@ -8,8 +8,8 @@ from typing import Any
 
 from rmwbench.errors import UserError
 from rmwbench.input_file import read_text
-from rmwbench.robot.twin.offer import load_yaml, offers
-from rmwbench.robot.twin.stream import Topic
+from rmwbench.robot.twin.qos_offer import load_yaml, offers
+from rmwbench.robot.twin.stream import BagTopic
 
 NAME = "metadata.yaml"
 ROOT = "rosbag2_bagfile_information"
@@ -21,7 +21,7 @@ class BagMetadata:
     """`counts`: messages of each topic. `files`: paths as the bag names them."""
 
     files: tuple[str, ...]
-    topics: tuple[Topic, ...]
+    topics: tuple[BagTopic, ...]
     counts: Mapping[str, int]
     duration_ns: int
     began_ns: int
@@ -50,7 +50,7 @@ def _metadata(info: Mapping[str, Any]) -> BagMetadata:
     return BagMetadata(
         files=tuple(map(str, info.get("relative_file_paths") or ())),
         topics=tuple(
-            Topic(
+            BagTopic(
                 name=str(topic["name"]),
                 type=str(topic["type"]),
                 offers=offers(topic.get("offered_qos_profiles")),

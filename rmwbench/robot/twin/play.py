@@ -12,15 +12,15 @@ from rmwbench.bundle import Bundle
 from rmwbench.campaign.plan.request import Request
 from rmwbench.campaign.start import new_campaign
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.model import Twin, TwinTopic
-from rmwbench.robot.twin.stream import Message, Topic
+from rmwbench.robot.twin.stream import BagTopic, Message
 from rmwbench.robot.twin.suite_text import SuiteStyle, suite_text
-from rmwbench.robot.twin.traffic import Traffic, traffic
+from rmwbench.robot.twin.traffic import BagTraffic, traffic
+from rmwbench.robot.twin.twin_model import Twin, TwinTopic
 
 ONE_BLOCK = "{planned: 1, minimum: 1}"
 
 
-def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> Traffic:
+def play(twin: Twin, style: SuiteStyle, directory: Path, console: Console) -> BagTraffic:
     """What was received. `style` names the one arm and the length. Raises UserError where it cannot
     be played, or the trial did not become valid."""
     with tempfile.NamedTemporaryFile("w", suffix=".yaml", prefix=f"{style.name}-") as suite:
@@ -64,7 +64,7 @@ def _of_topic(
     topic: TwinTopic, columns: dict[str, np.ndarray], published: "_PublishTimes"
 ) -> Iterator[Message]:
     source = topic.traffic
-    made = Topic(name=source.name, type=source.type, offers=source.offers)
+    made = BagTopic(name=source.name, type=source.type, offers=source.offers)
     around = topic.message.cdr_bytes - topic.message.payload_bytes
     sent = (
         published.of(columns["writer"], columns["seq"])

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from rmwbench.errors import UserError
 from rmwbench.robot.twin import compression
-from rmwbench.robot.twin.offer import offers
-from rmwbench.robot.twin.stream import Message, Topic
+from rmwbench.robot.twin.qos_offer import offers
+from rmwbench.robot.twin.stream import BagTopic, Message
 
 ROWS_PER_STEP = 5_000
 _ROWS = f"SELECT id, topic_id, timestamp, length(data), substr(data, 1, {compression.HEAD_BYTES}) FROM messages"
@@ -51,13 +51,13 @@ def _opened(path: Path) -> sqlite3.Connection:
     return database
 
 
-def _topics(database: sqlite3.Connection) -> dict[int, Topic]:
+def _topics(database: sqlite3.Connection) -> dict[int, BagTopic]:
     """Bags of Eloquent and before have no column of offers."""
     columns = {name for _, name, *_ in database.execute("PRAGMA table_info(topics)")}
     offered = "offered_qos_profiles" if "offered_qos_profiles" in columns else "''"
     rows = database.execute(f"SELECT id, name, type, {offered} FROM topics")
     return {
-        number: Topic(name=name, type=kind, offers=offers(written))
+        number: BagTopic(name=name, type=kind, offers=offers(written))
         for number, name, kind, written in rows
     }
 

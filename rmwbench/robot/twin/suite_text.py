@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.model import Twin, TwinNode, TwinTopic
+from rmwbench.robot.twin.twin_model import Twin, TwinNode, TwinTopic
 from rmwbench.suite.workload.arrival import (
     MOST_JITTER,
     Burst,

@@ -16,12 +16,12 @@ from typing import Literal
 import numpy as np
 
 from rmwbench.errors import UserError
-from rmwbench.robot.twin.arrivals import FEWEST, Arrivals, fit
-from rmwbench.robot.twin.bag import Progress, find_bag
+from rmwbench.robot.twin.arrivals import FEWEST, FittedArrivals, fit
+from rmwbench.robot.twin.bag_files import Progress, find_bag
 from rmwbench.robot.twin.histogram import Histogram
 from rmwbench.robot.twin.metadata import BagMetadata
-from rmwbench.robot.twin.offer import TRANSIENT_LOCAL, Offer
-from rmwbench.robot.twin.stream import Message, Topic
+from rmwbench.robot.twin.qos_offer import TRANSIENT_LOCAL, QosOffer
+from rmwbench.robot.twin.stream import BagTopic, Message
 
 Stamp = Literal["log_time", "publish_time"]
 
@@ -57,9 +57,9 @@ class TopicTraffic:
     name: str
     type: str
     messages: int
-    offers: tuple[Offer, ...]
+    offers: tuple[QosOffer, ...]
     sizes: Sizes | None
-    arrivals: Arrivals
+    arrivals: FittedArrivals
     stamp: Stamp
     times_ns: np.ndarray
 
@@ -80,7 +80,7 @@ class TopicTraffic:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Traffic:
+class BagTraffic:
     """`other_clock`: topics whose publish_time is of another clock; `simulated`: times are of a
     simulation; `silent`: topics without a message."""
 
@@ -103,7 +103,7 @@ class Traffic:
         return next((topic for topic in self.topics if topic.name == name), None)
 
 
-def read_traffic(path: Path, progress: Progress) -> Traffic:
+def read_traffic(path: Path, progress: Progress) -> BagTraffic:
     """Of a bag. Raises UserError where it is none, is damaged, or holds nothing."""
     bag = find_bag(path)
     try:
@@ -115,19 +115,19 @@ def read_traffic(path: Path, progress: Progress) -> Traffic:
         raise
 
 
-def is_latched(offers: Iterable[Offer]) -> bool:
+def is_latched(offers: Iterable[QosOffer]) -> bool:
     return any(one.durability == TRANSIENT_LOCAL for one in offers)
 
 
-def traffic(messages: Iterable[Message], listed: Iterable[Topic] = ()) -> Traffic:
+def traffic(messages: Iterable[Message], listed: Iterable[BagTopic] = ()) -> BagTraffic:
     """`listed`: topics as the metadata have them, which may know offers that the files do not.
     Raises UserError where there is no message."""
     offers = {topic.name: topic.offers for topic in listed}
-    seen: dict[str, _Collected] = {}
+    seen: dict[str, _TopicStamps] = {}
     for topic, log_ns, publish_ns, size in messages:
         collected = seen.get(topic.name)
         if collected is None:
-            collected = seen[topic.name] = _Collected(topic)
+            collected = seen[topic.name] = _TopicStamps(topic)
         collected.add(log_ns, publish_ns, size)
     if not seen:
         raise UserError("there is no message in this bag", expected="at least one message")
@@ -136,7 +136,7 @@ def traffic(messages: Iterable[Message], listed: Iterable[Topic] = ()) -> Traffi
     began_ns = min(one.log.first for one in seen.values())
     span_ns = max(one.log.last for one in seen.values()) - began_ns
     known = {name: one.topic.offers or offers.get(name, ()) for name, one in seen.items()}
-    return Traffic(
+    return BagTraffic(
         topics=tuple(one.result(known[name], span_ns) for name, one in seen.items()),
         began_ns=began_ns,
         duration_s=span_ns / 1e9,
@@ -147,7 +147,7 @@ def traffic(messages: Iterable[Message], listed: Iterable[Topic] = ()) -> Traffi
     )
 
 
-def metadata_traffic(metadata: BagMetadata) -> Traffic:
+def metadata_traffic(metadata: BagMetadata) -> BagTraffic:
     """What metadata.yaml alone tells: mean rates. Raises UserError where nothing was recorded."""
     seconds = metadata.duration_ns / 1e9
     there = [topic for topic in metadata.topics if metadata.counts[topic.name] > 0]
@@ -157,7 +157,7 @@ def metadata_traffic(metadata: BagMetadata) -> Traffic:
             expected="a duration, and a topic with a message",
             actual=f"{seconds:g} s, {len(there)} topics with a message",
         )
-    return Traffic(
+    return BagTraffic(
         topics=tuple(_counted(topic, metadata.counts[topic.name], seconds) for topic in there),
         began_ns=metadata.began_ns,
         duration_s=seconds,
@@ -165,10 +165,10 @@ def metadata_traffic(metadata: BagMetadata) -> Traffic:
     )
 
 
-def _counted(topic: Topic, count: int, seconds: float) -> TopicTraffic:
+def _counted(topic: BagTopic, count: int, seconds: float) -> TopicTraffic:
     once = count < FEWEST and is_latched(topic.offers)
     rate_hz = count / seconds
-    arrivals = Arrivals(
+    arrivals = FittedArrivals(
         kind="once" if once else "periodic",
         rate_hz=rate_hz,
         period_ns=None if once else 1e9 / rate_hz,
@@ -185,7 +185,7 @@ def _counted(topic: Topic, count: int, seconds: float) -> TopicTraffic:
     )
 
 
-class _Clock:
+class _TopicClock:
     """One of the two stamps of a topic."""
 
     def __init__(self) -> None:
@@ -210,11 +210,11 @@ class _Clock:
         return np.sort(np.concatenate(self._kept))
 
 
-class _Collected:
-    def __init__(self, topic: Topic) -> None:
+class _TopicStamps:
+    def __init__(self, topic: BagTopic) -> None:
         self.topic = topic
         self.messages = 0
-        self.log, self.publish = _Clock(), _Clock()
+        self.log, self.publish = _TopicClock(), _TopicClock()
         self._sizes = Histogram()
         self._copies = self._beyond = self._unstamped = 0
         self._lot = array("q"), array("q"), array("q")
@@ -250,7 +250,7 @@ class _Collected:
     def is_of_other_clock(self) -> bool:
         return self._has_senders_stamp and self._beyond > MOST_BEYOND * self.messages
 
-    def result(self, offers: tuple[Offer, ...], span_ns: int) -> TopicTraffic:
+    def result(self, offers: tuple[QosOffer, ...], span_ns: int) -> TopicTraffic:
         by_sender = self._has_senders_stamp and not self.is_of_other_clock
         clock = self.publish if by_sender else self.log
         sizes = self._sizes

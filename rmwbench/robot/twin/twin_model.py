@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from rmwbench.errors import UserError
 from rmwbench.robot.twin.graph import GraphNode
 from rmwbench.robot.twin.message import message_for
-from rmwbench.robot.twin.offer import BEST_EFFORT, KEEP_ALL, RELIABLE, TRANSIENT_LOCAL, Offer
-from rmwbench.robot.twin.together import groups
-from rmwbench.robot.twin.traffic import TopicTraffic, Traffic
+from rmwbench.robot.twin.qos_offer import BEST_EFFORT, KEEP_ALL, RELIABLE, TRANSIENT_LOCAL, QosOffer
+from rmwbench.robot.twin.topic_phase import groups
+from rmwbench.robot.twin.traffic import BagTraffic, TopicTraffic
 from rmwbench.suite.timeline import DRAIN_MOST_S
 from rmwbench.suite.workload.arrival import MAX_RATE_HZ
 from rmwbench.suite.workload.message_type import MessageType
@@ -44,7 +44,7 @@ class TwinTopic:
 
 
 @dataclass(frozen=True)
-class Reader:
+class TwinReader:
     topic: str
     qos: Qos
 
@@ -56,7 +56,7 @@ class TwinNode:
 
     name: str
     publishes: tuple[str, ...] = ()
-    reads: tuple[Reader, ...] = ()
+    reads: tuple[TwinReader, ...] = ()
     assumed: bool = True
 
 
@@ -66,7 +66,7 @@ class Twin:
 
     topics: tuple[TwinTopic, ...]
     nodes: tuple[TwinNode, ...]
-    traffic: Traffic
+    traffic: BagTraffic
     notes: tuple[str, ...]
 
     @property
@@ -74,7 +74,7 @@ class Twin:
         return frozenset(reader.topic for node in self.nodes for reader in node.reads)
 
     @property
-    def read_traffic(self) -> Traffic:
+    def read_traffic(self) -> BagTraffic:
         """Of the bag, what somebody reads here."""
         names = {topic.traffic.name for topic in self.topics if topic.name in self.read}
         kept = tuple(one for one in self.traffic.topics if one.name in names)
@@ -84,7 +84,7 @@ class Twin:
         return next(topic for topic in self.topics if topic.name == name)
 
 
-def make_twin(traffic: Traffic, graph: Sequence[GraphNode]) -> Twin:
+def make_twin(traffic: BagTraffic, graph: Sequence[GraphNode]) -> Twin:
     """Raises UserError where nothing of it can be sent."""
     sent = [one for one in traffic.topics if not _is_left_out(one.type)]
     if not sent:
@@ -185,7 +185,7 @@ def _phases(topics: Sequence[TopicTraffic]) -> dict[str, _Phase]:
 
 def _offered(topic: TopicTraffic) -> Qos:
     """The strictest that all its publishers offer, with what is not known assumed."""
-    offers = topic.offers or (Offer(),)
+    offers = topic.offers or (QosOffer(),)
     reliable = all(one.reliability != BEST_EFFORT for one in offers)
     durable = all(one.durability == TRANSIENT_LOCAL for one in offers)
     if any(one.history == KEEP_ALL for one in offers):
@@ -222,14 +222,14 @@ def _assumed_nodes(topics: Sequence[TwinTopic]) -> list[TwinNode]:
     nodes = []
     for owner, held in found.items():
         publishes = tuple(one.name for one in held for _ in range(one.traffic.publishers))
-        reads = tuple(Reader(one.name, one.qos) for one in held)
+        reads = tuple(TwinReader(one.name, one.qos) for one in held)
         nodes.append(TwinNode(name=owner, publishes=publishes))
         nodes.append(TwinNode(name=_free(f"{owner}_reader", found), reads=reads))
     return nodes
 
 
 def _namespaces(names: Sequence[str]) -> dict[str, str]:
-    """Topic -> the first part of its name that not all topics have."""
+    """BagTopic -> the first part of its name that not all topics have."""
     parts = [name.split("/") for name in names]
     common = 0
     while all(len(one) > common + 1 and one[common] == parts[0][common] for one in parts):
@@ -255,7 +255,7 @@ def _graph_nodes(
     for node in there:
         publishes = [topics[one.topic].name for one in node.publishers if one.topic in topics]
         reads = [
-            Reader(topics[one.topic].name, _asked(one.qos, topics[one.topic].qos))
+            TwinReader(topics[one.topic].name, _asked(one.qos, topics[one.topic].qos))
             for one in node.subscriptions
             if one.topic in topics
         ]
@@ -279,7 +279,7 @@ def _graph_nodes(
     return nodes, notes
 
 
-def _asked(asked: Offer, offered: Qos) -> Qos:
+def _asked(asked: QosOffer, offered: Qos) -> Qos:
     """What a subscription asks for; what is not known is as offered."""
     said = {
         "reliability": asked.reliability or offered.reliability,
@@ -290,7 +290,7 @@ def _asked(asked: Offer, offered: Qos) -> Qos:
     return Qos.model_validate(said | {"depth": kept})
 
 
-def _never_matches(reader: Reader, topics: Iterable[TwinTopic]) -> str | None:
+def _never_matches(reader: TwinReader, topics: Iterable[TwinTopic]) -> str | None:
     offered = next(one.qos for one in topics if one.name == reader.topic)
     return incompatibility(offered, reader.qos)
 
@@ -301,8 +301,8 @@ def _node_name(name: str) -> str:
 
 
 def anonymous(
-    traffic: Traffic, graph: Sequence[GraphNode]
-) -> tuple[Traffic, tuple[GraphNode, ...]]:
+    traffic: BagTraffic, graph: Sequence[GraphNode]
+) -> tuple[BagTraffic, tuple[GraphNode, ...]]:
     """Without the names of topics and nodes, and of types that are not of a package that everybody
     has."""
     ordered = sorted(traffic.topics, key=lambda one: (-one.bytes_per_s, one.name))

@@ -16,27 +16,27 @@ FEWEST = 16
 
 
 @dataclass(frozen=True)
-class Phase:
+class TopicPhase:
     """A topic of a group and when it is sent, in ns after the group's first."""
 
     topic: TopicTraffic
     after_ns: int
 
 
-Group = tuple[Phase, ...]
+Group = tuple[TopicPhase, ...]
 
 
 def groups(topics: Sequence[TopicTraffic]) -> list[Group]:
     """Of periodic topics: each is in one group, mostly by itself. Phases begin with 0."""
-    found: list[list[Phase]] = []
+    found: list[list[TopicPhase]] = []
     for topic in topics:
         for group in found:
             after_ns = distance_ns(group[0].topic, topic)
             if after_ns is not None:
-                group.append(Phase(topic, after_ns))
+                group.append(TopicPhase(topic, after_ns))
                 break
         else:
-            found.append([Phase(topic, 0)])
+            found.append([TopicPhase(topic, 0)])
     return [_from_zero(group) for group in found]
 
 
@@ -70,6 +70,6 @@ def _distances(ones: np.ndarray, others: np.ndarray) -> np.ndarray:
     return found
 
 
-def _from_zero(group: Sequence[Phase]) -> Group:
+def _from_zero(group: Sequence[TopicPhase]) -> Group:
     first = min(phase.after_ns for phase in group)
-    return tuple(Phase(phase.topic, phase.after_ns - first) for phase in group)
+    return tuple(TopicPhase(phase.topic, phase.after_ns - first) for phase in group)

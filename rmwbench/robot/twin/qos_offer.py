@@ -23,7 +23,7 @@ default, unknown, best available) says nothing."""
 
 
 @dataclass(frozen=True)
-class Offer:
+class QosOffer:
     """What a publisher offers or a subscription asks for; None where that is not known."""
 
     reliability: str | None = None
@@ -40,7 +40,7 @@ def load_yaml(text: str) -> Any:
         raise ValueError(" ".join(str(error).split())) from None
 
 
-def offers(written: Any) -> tuple[Offer, ...]:
+def offers(written: Any) -> tuple[QosOffer, ...]:
     """Those of `offered_qos_profiles`, one per publisher. Raises ValueError where it is neither
     empty nor a list of profiles."""
     if isinstance(written, str):
@@ -52,14 +52,14 @@ def offers(written: Any) -> tuple[Offer, ...]:
     return tuple(map(offer, written))
 
 
-def offer(profile: Any) -> Offer:
+def offer(profile: Any) -> QosOffer:
     """Raises ValueError where it is not a profile."""
     if not isinstance(profile, Mapping):
         raise ValueError("a quality of service is not a mapping")
     history = _word(profile.get("history"), _HISTORY)
     depth = profile.get("depth")
     known = history == KEEP_LAST and isinstance(depth, int) and depth > 0
-    return Offer(
+    return QosOffer(
         _word(profile.get("reliability"), _RELIABILITY),
         _word(profile.get("durability"), _DURABILITY),
         history,

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rmwbench.robot.twin.message import SMALLEST
-from rmwbench.robot.twin.traffic import TopicTraffic, Traffic
+from rmwbench.robot.twin.traffic import BagTraffic, TopicTraffic
 
 RATE = 0.02
 MEAN_RATE = 0.05
@@ -32,7 +32,7 @@ FEWEST_FOR_KIND = 60
 
 
 @dataclass(frozen=True, kw_only=True)
-class Compared:
+class TopicDifference:
     """One property of a topic in both; `off` is how far the second is from the first, in `unit` or
     as a share where that is empty, and `most` what is allowed."""
 
@@ -49,12 +49,12 @@ class Compared:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TopicLikeness:
+class TwinTopicLikeness:
     """`compared` is empty where it is not judged, `why_not` then says why; `missing`: it is in the
     source alone."""
 
     topic: str
-    compared: tuple[Compared, ...] = ()
+    compared: tuple[TopicDifference, ...] = ()
     kinds: tuple[str, str] | None = None
     why_not: str = ""
     missing: bool = False
@@ -65,15 +65,15 @@ class TopicLikeness:
 
 
 @dataclass(frozen=True)
-class Likeness:
-    topics: tuple[TopicLikeness, ...]
+class TwinLikeness:
+    topics: tuple[TwinTopicLikeness, ...]
 
     @property
-    def judged(self) -> tuple[TopicLikeness, ...]:
+    def judged(self) -> tuple[TwinTopicLikeness, ...]:
         return tuple(one for one in self.topics if not one.why_not)
 
     @property
-    def unlike(self) -> tuple[TopicLikeness, ...]:
+    def unlike(self) -> tuple[TwinTopicLikeness, ...]:
         return tuple(one for one in self.judged if not one.alike)
 
     @property
@@ -81,26 +81,28 @@ class Likeness:
         return bool(self.judged) and not self.unlike
 
 
-def likeness(source: Traffic, twin: Traffic) -> Likeness:
+def likeness(source: BagTraffic, twin: BagTraffic) -> TwinLikeness:
     """Of every topic of the source."""
-    return Likeness(tuple(_topic(one, twin.topic(one.name)) for one in source.topics))
+    return TwinLikeness(tuple(_topic(one, twin.topic(one.name)) for one in source.topics))
 
 
-def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TopicLikeness:
+def _topic(source: TopicTraffic, twin: TopicTraffic | None) -> TwinTopicLikeness:
     name = source.name
     if source.messages < FEWEST or source.sizes is None or source.arrivals.gaps is None:
-        return TopicLikeness(topic=name, why_not="too few messages in the source")
+        return TwinTopicLikeness(topic=name, why_not="too few messages in the source")
     if twin is None:
-        return TopicLikeness(topic=name, missing=True)
+        return TwinTopicLikeness(topic=name, missing=True)
     if twin.messages < FEWEST or twin.sizes is None:
-        return TopicLikeness(topic=name, why_not=f"{twin.messages} messages are too few to judge")
+        return TwinTopicLikeness(
+            topic=name, why_not=f"{twin.messages} messages are too few to judge"
+        )
     kinds = source.arrivals.kind, twin.arrivals.kind
     if kinds[0] != kinds[1] and min(source.messages, twin.messages) >= FEWEST_FOR_KIND:
-        return TopicLikeness(topic=name, kinds=kinds)
-    return TopicLikeness(topic=name, compared=(*_arrivals(source, twin), *_sizes(source, twin)))
+        return TwinTopicLikeness(topic=name, kinds=kinds)
+    return TwinTopicLikeness(topic=name, compared=(*_arrivals(source, twin), *_sizes(source, twin)))
 
 
-def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
+def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference]:
     one, other = source.arrivals, twin.arrivals
     error = ERRORS * math.sqrt(1 / source.messages + 1 / twin.messages)
     regular = one.period_ns is not None and other.period_ns is not None
@@ -110,7 +112,7 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
     elif one.period_ns is not None and regular:
         most_ns = max(JITTER * one.jitter_ns, JITTER_OF_PERIOD * one.period_ns, JITTER_NS)
         off_ns = abs(other.jitter_ns - one.jitter_ns)
-        yield Compared(
+        yield TopicDifference(
             what="jitter",
             source=one.jitter_ns,
             twin=other.jitter_ns,
@@ -118,7 +120,7 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
             off=off_ns,
             most=most_ns,
         )
-        yield Compared(
+        yield TopicDifference(
             what="missing messages",
             source=one.missing_share,
             twin=other.missing_share,
@@ -132,7 +134,7 @@ def _arrivals(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
         yield _share("95 % gap", one.gaps.p95_ns, other.gaps.p95_ns, "ns", most)
 
 
-def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
+def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[TopicDifference]:
     """A message of the suite has no fewer bytes than the smallest one."""
     one, other = source.sizes, twin.sizes
     assert one is not None and other is not None
@@ -146,6 +148,6 @@ def _sizes(source: TopicTraffic, twin: TopicTraffic) -> Iterator[Compared]:
         )
 
 
-def _share(what: str, source: float, twin: float, unit: str, most: float) -> Compared:
+def _share(what: str, source: float, twin: float, unit: str, most: float) -> TopicDifference:
     off = abs(twin / source - 1)
-    return Compared(what=what, source=source, twin=twin, unit=unit, off=off, most=most)
+    return TopicDifference(what=what, source=source, twin=twin, unit=unit, off=off, most=most)
