@@ -166,4 +166,4 @@ def test_what_the_generators_lack_is_said_with_what_to_install(target, tmp_path,
         ros2.check()
     said = caught.value.render()
     assert f"{tmp_path}/system/python3 lacks em, catkin_pkg" in said
-    assert "apt-get install -y python3-empy python3-catkin-pkg-modules\n" in said + "\n"
+    assert "apt-get install -y python3-empy python3-catkin-pkg\n" in said + "\n"

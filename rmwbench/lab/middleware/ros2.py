@@ -31,7 +31,7 @@ GENERATORS_NEED = {
     "numpy": "python3-numpy",
     "em": "python3-empy",
     "lark": "python3-lark",
-    "catkin_pkg": "python3-catkin-pkg-modules",
+    "catkin_pkg": "python3-catkin-pkg",
 }
 """What ROS 2's generators import, and the packages of Debian and Ubuntu that have it: what
 package.xml of rosidl_generator_py, rosidl_adapter, rosidl_parser and ament_cmake_core names."""
