@@ -1,4 +1,4 @@
-"""The examples of docs/suites.md are suites as they stand."""
+"""The whole suites of docs/suites.md are suites as they stand."""
 
 import re
 from pathlib import Path
@@ -9,7 +9,8 @@ from rmwbench.suite.cells import cells
 from rmwbench.suite.file.load import parse
 
 PAGE = (Path(__file__).parents[2] / "docs" / "suites.md").read_text(encoding="utf-8")
-EXAMPLES = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+EXAMPLES = re.findall(r"```yaml\n(suite: .*?)```", PAGE, re.DOTALL)
+"""Others are a part of a suite."""
 
 
 @pytest.mark.parametrize(
