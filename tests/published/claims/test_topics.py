@@ -8,7 +8,7 @@ import pytest
 
 from rmwbench.bundle import Bundle
 from rmwbench.published.campaign import Values, of_shown
-from rmwbench.published.claims.amounts import title_of
+from rmwbench.published.claims.amounts import interval, title_of
 from rmwbench.published.claims.claim_items import item
 from rmwbench.published.claims.claims_ledger import ledger
 from rmwbench.published.claims.derived_suite import LEAST_BLOCKS, longer, place_of
@@ -152,3 +152,9 @@ def test_a_report_has_no_trials_of_a_topic_so_the_claim_shows_them(shown):
     assert two["trials"][0]["heads"] == ["cyclonedds, whole · imu", "cyclonedds, whole · front"]
     whole = shows(right="zenoh", metric="undelivered", by="difference", level=0.0)
     assert {x["href"] for x in whole["evidence"]} == {"#there"} and whole["trials"] == []
+
+
+def test_too_few_blocks_have_a_value_without_an_interval():
+    inf = float("inf")
+    assert interval(1.0, -inf, inf, "fraction") == "100 %, without an interval"
+    assert interval(0.05, -inf, 0.1, "fraction") == "5 [-∞ to 10] %"
