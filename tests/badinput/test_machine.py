@@ -55,12 +55,12 @@ def test_a_machine_without_shared_memory_is_refused_with_the_command(user):
 
 @pytest.mark.long
 def test_a_disk_that_fills_up_costs_the_trial_under_way_and_nothing_else(user):
-    """Filled after two trials; with room again, the campaign goes on where it was."""
+    """Filled after two trials that are done; with room again, the campaign goes on where it was."""
     user.edit("{planned: 2, minimum: 2}", "{planned: 12, minimum: 2}")
     script = """
     mkdir -p small && mount -t tmpfs -o size=120m tmpfs small
     "$@" run mini.yaml --out small/out --no-report & run=$!
-    trials() { cat small/out/journal.jsonl 2>/dev/null | grep -c '"type": "trial"'; }
+    trials() { cat small/out/journal.jsonl 2>/dev/null | grep -c '"status": "done"'; }
     while kill -0 $run && [ "$(trials)" -lt 2 ]; do sleep 0.05; done
     dd if=/dev/zero of=small/ballast bs=64k 2>/dev/null || true
     wait $run && echo "ended well" || echo "ended with $?"

@@ -43,7 +43,8 @@ def hear_first_messages(outcome: TrialOutcome, crew: Crew) -> None:
     interval_s = timeouts.PROBE_INTERVAL_S
     while (silent := missing()) and time.monotonic() < deadline:
         takes_s = probes.send(crew, silent)
-        again = min(time.monotonic() + interval_s + 2 * takes_s, deadline)
+        # The last one has its time too: what is left of it would make the start late.
+        again = time.monotonic() + interval_s + 2 * takes_s
         interval_s = min(2 * interval_s, timeouts.PROBE_INTERVAL_MAX_S)
         while missing() and (rest_s := again - time.monotonic()) > 0:
             crew.turn(rest_s)
