@@ -19,6 +19,7 @@ HOST_RATE_BPS = 1e9
 PROBES_QUIET_S = 0.25
 
 START_LEAD_NS = 40_000_000  # a busy machine takes this long to tell two processes; late is void
+START_LEAD_NETWORK_NS = 30_000_000  # the link is told its changes first, which takes up to 14 ms
 START_LEAD_PER_PROCESS_NS = 2_000_000  # a hundred workers take a while to be told
 START_LEAD_MACHINES_NS = 400_000_000  # a WiFi between machines may hold a command up for as long
 # A drain of reliable endpoints ends when nothing came for the longest of these.

@@ -39,6 +39,7 @@ def run_window(
         if outcome.times.clocks is not None:
             outcome.times.clocks.read()
         least_ns = timeouts.START_LEAD_NS if cell.real is None else timeouts.START_LEAD_MACHINES_NS
+        least_ns += timeouts.START_LEAD_NETWORK_NS if network is not None else 0
         lead_ns = max(least_ns, timeouts.START_LEAD_PER_PROCESS_NS * len(cell.processes))
         start_ns = time.monotonic_ns() + lead_ns
         window = TrialWindow(start_ns, start_ns + timeline.warmup_ns, start_ns + timeline.end_ns)
