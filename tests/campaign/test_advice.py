@@ -21,10 +21,10 @@ SUITE = """
 suite: {name}
 title: a test
 blocks: {{planned: {blocks}, minimum: {blocks}}}
-timeline: {{warmup_s: 0.2, steady_s: {steady_s}, drain_s: {drain_s}, match_s: {match_s}}}
+timeline: {{warmup_s: 0.2, steady_s: {steady_s}, drain_s: 0.3, match_s: {match_s}}}
 arms: [{arm}]
 workloads:
-  - {{name: data, message: Bytes({bytes}), rate_hz: {rate_hz}, qos: {{reliability: {reliability}, depth: 10}}{more}}}
+  - {{name: data, message: Bytes({bytes}), rate_hz: {rate_hz}, qos: {{reliability: {reliability}, depth: 10}}}}
 """
 RMEM_MAX = Path("/proc/sys/net/core/rmem_max")
 
@@ -37,20 +37,27 @@ def answer(directory: Path) -> dict:
 
 def followed(tmp_path: Path, symptom: Symptom, **suite: object) -> dict[str, dict]:
     """Metric -> what the advised arm gained, after the command of the answer was run."""
-    asked = {"match_s": 5, "drain_s": 0.3, "more": "", **suite}
+    asked = {"match_s": 5, **suite}
     file = tmp_path / f"{asked['name']}.yaml"
     file.write_text(SUITE.format(**asked | {"blocks": 1}))
     first = rmwbench("run", f"./{asked['name']}.yaml", "-o", "first", "--no-report", cwd=tmp_path)
     assert first.returncode == 0, first.stderr
     advice = {one["symptom"]: one for one in answer(tmp_path / "first")["advice"]}
     command = shlex.split(advice[symptom.value]["command"])
-    file.write_text(SUITE.format(**{"blocks": 5, **asked}))
+    file.write_text(SUITE.format(**asked | {"blocks": 5}))
     second = rmwbench(*command[1:], "-o", "second", "--no-report", cwd=tmp_path)
     assert second.returncode == 0, second.stderr
     found = answer(tmp_path / "second")
     assert found["campaign"]["added"] == [advice[symptom.value]["arm"]]
     (tried,) = [one["tried"] for one in found["advice"] if one["symptom"] == symptom.value]
     return {one["metric"]: one["answer"] for one in tried}
+
+
+def delivers_more(tmp_path: Path, symptom: Symptom, **suite: object) -> None:
+    """Of large messages of best effort."""
+    sent = {"rate_hz": 20, "reliability": "best_effort", "steady_s": 1.1, "match_s": 1}
+    gained = followed(tmp_path, symptom, **suite, **sent)["undelivered"]
+    assert gained["verdict"] == "better" and gained["effect"]["high"] < -0.05
 
 
 def test_a_larger_segment_makes_images_ten_times_as_fast(tmp_path):
@@ -70,33 +77,17 @@ def test_a_larger_segment_makes_images_ten_times_as_fast(tmp_path):
 
 def test_a_larger_segment_loses_no_large_messages_of_best_effort(tmp_path):
     tools.worker("fastdds")
-    gained = followed(
-        tmp_path,
-        Symptom.SEGMENT_TOO_SMALL,
-        name="sizes",
-        arm="fastdds",
-        bytes=2_000_000,
-        rate_hz=20,
-        reliability="best_effort",
-        steady_s=1.1,
-        match_s=1,
-    )["undelivered"]
-    assert gained["verdict"] == "better" and gained["effect"]["high"] < -0.05
+    delivers_more(tmp_path, Symptom.SEGMENT_TOO_SMALL, name="sizes", arm="fastdds", bytes=2_000_000)
 
 
 def test_a_larger_receive_buffer_loses_less_of_a_point_cloud(tmp_path):
     tools.worker("cyclonedds")
     if int(RMEM_MAX.read_text()) < 4 << 20:
         pytest.skip("net.core.rmem_max is below 4 MiB, which no profile can ask beyond")
-    gained = followed(
+    delivers_more(
         tmp_path,
         Symptom.RECEIVE_BUFFER_FULL,
         name="second-reader",
         arm="cyclonedds",
         bytes=5_000_000,
-        rate_hz=20,
-        reliability="best_effort",
-        steady_s=1.1,
-        match_s=1,
-    )["undelivered"]
-    assert gained["verdict"] == "better" and gained["effect"]["high"] < -0.05
+    )

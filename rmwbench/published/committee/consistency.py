@@ -14,7 +14,7 @@ from itertools import pairwise
 
 from markdown_it import MarkdownIt
 
-from rmwbench.published.committee import need_conclusions, ran
+from rmwbench.published.committee import need_conclusions
 from rmwbench.published.committee.needs import NeedMark
 from rmwbench.published.committee.report_parts import SECURITY, Report, SectionPart
 from rmwbench.results.answer.facts import contenders
@@ -48,7 +48,6 @@ def check(report: Report, text: str) -> list[DocumentFault]:
     read = _ReadDocument(text)
     return [
         *_needs(report, read),
-        *_names(report),
         *_sums(report, read),
         *(one for part in report.measured for one in _section(part, read)),
     ]
@@ -58,12 +57,15 @@ def _needs(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
     columns = [one.candidate for one in need_conclusions.subjects(report.needs)]
     marks = {row[0]: row[1:] for row in read.table(need_conclusions.TITLE)}
     limits = read.table(need_conclusions.LIMITS_TITLE)
+    known = {arm.candidate for part in report.measured for arm in part.arms.values()}
     for sentence in need_conclusions.sentences(report.needs):
         title = sentence.title
         if f"{title}. {sentence.text}" not in read.plain:
             yield DocumentFault(Contradiction.MARK, title, "the document lacks its sentence")
         shown = dict(zip(columns, marks.get(title, ()), strict=False))
         for fact in sentence.facts:
+            if fact.candidate not in known:
+                yield DocumentFault(Contradiction.NAME, title, fact.candidate)
             # A tuned candidate stands in the column of its RMW.
             cell = shown.get(fact.candidate, " ".join(shown.values()))
             if fact.mark not in cell:
@@ -88,14 +90,6 @@ def _agree(mark: NeedMark, outcomes: set[str]) -> bool:
     return "meets" not in outcomes and ("misses" in outcomes) is (mark is NeedMark.MISSES)
 
 
-def _names(report: Report) -> Iterator[DocumentFault]:
-    known = {arm.candidate for part in report.measured for arm in part.arms.values()}
-    for sentence in need_conclusions.sentences(report.needs):
-        for fact in sentence.facts:
-            if fact.candidate not in known:
-                yield DocumentFault(Contradiction.NAME, sentence.title, fact.candidate)
-
-
 def _sums(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
     """The trials of the head are those of all sections; of a section, each total is its parts."""
     told = re.search(r"([\d\u202f ]+) trials? in (\d+) of (\d+) sections?", read.plain)
@@ -115,10 +109,8 @@ def _sums(report: Report, read: "_ReadDocument") -> Iterator[DocumentFault]:
 
 def _section(part: SectionPart, read: "_ReadDocument") -> Iterator[DocumentFault]:
     title = part.section.title
-    there = ran.words([one.workload for one in part.answer.workloads], part.not_run)
-    heading = f"{title} ({there})" if there else title
-    if heading not in read.headings:
-        yield DocumentFault(Contradiction.TITLE, title, f"no heading says `{heading}`")
+    if part.heading not in read.headings:
+        yield DocumentFault(Contradiction.TITLE, title, f"no heading says `{part.heading}`")
     for group in part.groups:
         names = {arm.arm for workload in group.shown.workloads for arm in contenders(workload)}
         secure = {bool(part.arms[name].modes.get(SECURITY)) for name in names if name in part.arms}

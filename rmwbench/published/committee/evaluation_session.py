@@ -86,8 +86,8 @@ class CommitteeSession:
         """What is said of a section's arms."""
         from rmwbench.suite.file.candidate_list import Choice  # with what reads suites
 
-        added = dict.fromkeys((*self.added, *section.added))
-        return Choice(tuple(self.candidates), tuple(added), tuple(self.without))
+        whole = Choice(tuple(self.candidates), tuple(self.added), tuple(self.without))
+        return whole.adding(section.added)
 
     def place(self, section: PlannedSection) -> Path:
         """Where its campaign is, or will be."""

@@ -56,12 +56,32 @@ class NeedSentence:
 
 @dataclass(frozen=True)
 class RmwColumn:
-    """A middleware of which a committee chooses: `candidate` as installed, and the `tuned` ones of
-    the same."""
+    """A middleware of which a committee chooses, by the name of its `candidate` as installed, or of
+    a tuned one where there is no other."""
 
     middleware: str
     candidate: str
-    tuned: tuple[str, ...]
+
+    def installed(self, need: NeedAnswer) -> NeedCandidate | None:
+        """What it has for the need as installed."""
+        return next((one for one in self._own(need) if one.as_installed), None)
+
+    def better(self, need: NeedAnswer) -> NeedCandidate | None:
+        """Of what is tuned the first that does most, where that is more than as installed."""
+        installed = self.installed(need)
+        least = _worth(need, installed) if installed else -1
+        found = [
+            one for one in self._own(need) if not one.as_installed and _worth(need, one) > least
+        ]
+        return max(found, key=lambda one: _worth(need, one), default=None)
+
+    def mark(self, need: NeedAnswer) -> NeedMark:
+        """As installed; unknown where it was not measured so."""
+        installed = self.installed(need)
+        return need.mark(installed.candidate) if installed else NeedMark.UNKNOWN
+
+    def _own(self, need: NeedAnswer) -> list[NeedCandidate]:
+        return [one for one in need.candidates if one.arm.middleware == self.middleware]
 
 
 def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
@@ -71,10 +91,9 @@ def subjects(needs: Sequence[NeedAnswer]) -> tuple[RmwColumn, ...]:
     columns = []
     for middleware in dict.fromkeys(one.arm.middleware for one in chosen):
         own = [one for one in chosen if one.arm.middleware == middleware]
-        installed = dict.fromkeys(one.candidate for one in own if one.as_installed)
-        tuned = dict.fromkeys(one.candidate for one in own if not one.as_installed)
-        name = min(installed or tuned, key=len)
-        columns.append(RmwColumn(middleware, name, tuple(tuned)))
+        installed = [one for one in own if one.as_installed]
+        name = min((one.candidate for one in installed or own), key=len)
+        columns.append(RmwColumn(middleware, name))
     return tuple(columns)
 
 
@@ -83,22 +102,11 @@ def sentences(needs: Sequence[NeedAnswer]) -> Iterator[NeedSentence]:
     for need in needs:
         said, facts = [], []
         for column in columns:
-            for one in _worth_naming(need, column):
+            for one in filter(None, (column.installed(need), column.better(need))):
                 said.append(_clause(need, one))
                 facts.append(NeedFact(need.need.need, one.candidate, need.mark(one.candidate)))
         text = " ".join(said) if said else f"Nothing is known: {need.why or 'nothing was judged'}."
         yield NeedSentence(need.need.title, text, tuple(facts))
-
-
-def _worth_naming(need: NeedAnswer, column: RmwColumn) -> Iterator[NeedCandidate]:
-    """As installed, and of what is tuned the first that does more."""
-    own = [one for one in need.candidates if one.arm.middleware == column.middleware]
-    installed = [one for one in own if one.as_installed]
-    yield from installed[:1]
-    least = _worth(need, installed[0]) if installed else -1
-    better = [one for one in own if not one.as_installed and _worth(need, one) > least]
-    if better:
-        yield max(better, key=lambda one: _worth(need, one))
 
 
 def _worth(need: NeedAnswer, one: NeedCandidate) -> int:
@@ -156,7 +164,7 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
     if not known:
         return
     met = {
-        column.candidate: [n for n in known if _mark(n, column) is NeedMark.MEETS]
+        column.candidate: [n for n in known if column.mark(n) is NeedMark.MEETS]
         for column in columns
     }
     counts = [f"{name} meets {len(found)}" for name, found in met.items()]
@@ -168,17 +176,14 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
         lost = [
             need
             for need in known
-            if _mark(need, column) is NeedMark.MISSES
-            and any(need in found for found in met.values())
+            if column.mark(need) is NeedMark.MISSES and any(need in found for found in met.values())
         ]
         if lost:
             gives_up.append(f"{column.candidate} misses {_listed(lost)}")
     if gives_up:
         yield f"Of what another meets as installed, {'; '.join(gives_up)}."
     nobody = [
-        need
-        for need in known
-        if all(_mark(need, column) is not NeedMark.MEETS for column in columns)
+        need for need in known if all(column.mark(need) is not NeedMark.MEETS for column in columns)
     ]
     if nobody:
         yield f"As installed, no candidate is shown to meet {_listed(nobody)}."
@@ -187,16 +192,6 @@ def default_sentences(needs: Sequence[NeedAnswer]) -> Iterator[str]:
 def _listed(needs: Sequence[NeedAnswer]) -> str:
     """`“cameras on one board”, “lidar and maps”`: titles have words of their own between them."""
     return names([f"“{need.need.title[0].lower()}{need.need.title[1:]}”" for need in needs])
-
-
-def _mark(need: NeedAnswer, column: RmwColumn) -> NeedMark:
-    """As installed; unknown where it was not measured so."""
-    own = [
-        one
-        for one in need.candidates
-        if one.arm.middleware == column.middleware and one.as_installed
-    ]
-    return need.mark(own[0].candidate) if own else NeedMark.UNKNOWN
 
 
 def page(needs: Sequence[NeedAnswer]) -> Iterator[Block]:
@@ -218,13 +213,10 @@ def _marks(needs: Iterable[NeedAnswer], columns: Sequence[RmwColumn]) -> Table:
 
 
 def _cell(need: NeedAnswer, column: RmwColumn) -> TableCell:
-    mark = _mark(need, column)
-    own = [one.candidate for one in need.candidates if one.arm.middleware == column.middleware]
-    tuned = [name for name in column.tuned if name in own]
-    best = max(tuned, key=lambda name: _WORTH.index(need.mark(name)), default=None)
-    if best is None or _WORTH.index(need.mark(best)) <= _WORTH.index(mark):
+    mark, better = column.mark(need), column.better(need)
+    if better is None:
         return TableCell(mark)
-    return TableCell(f"{mark}, {best} {need.mark(best)}")
+    return TableCell(f"{mark}, {better.candidate} {need.mark(better.candidate)}")
 
 
 def limits_table(needs: Iterable[NeedAnswer]) -> Table:

@@ -18,6 +18,7 @@ from rmwbench.errors import UserError
 from rmwbench.input_file import parse_json, read_text
 from rmwbench.published.campaign import of_shown
 from rmwbench.published.campaign_section import evaluated
+from rmwbench.published.committee import ran
 from rmwbench.published.committee.evaluation_session import CommitteeSession, PlannedSection
 from rmwbench.published.committee.needs import (
     MeasuredArm,
@@ -65,13 +66,14 @@ class SectionPart:
     """A section. `shown`: what its campaign answers; None where nothing was measured, for the
     reason `why`; `get` is the command that changes it. `groups`: what it answers of those that a
     committee chooses from, ROS 2's RMWs where there are two; with and without security apart.
-    `arms`: what its campaign says of each, `middlewares`: what those say of themselves. `not_run`:
+    `bundle`: its campaign; `arms`: what that says of each, `middlewares`: what those say of themselves. `not_run`:
     the conditions that its budget left out, by the names of their comparisons. `evaluated`: what
     the published evaluations said of the same."""
 
     section: PlannedSection
     shown: SuiteAnswer | None
     groups: tuple[SectionGroup, ...] = ()
+    bundle: Bundle | None = None
     arms: Mapping[str, MeasuredArm] = field(default_factory=dict)
     middlewares: tuple[DescribedMiddleware, ...] = ()
     why: str | None = None
@@ -83,6 +85,12 @@ class SectionPart:
     def question(self) -> str:
         """Empty for a section that no report has any more."""
         return next((one.question for one in TSC if one.name == self.section.name), "")
+
+    @property
+    def heading(self) -> str:
+        """Its title, with the conditions that ran where the budget left some out."""
+        there = ran.words([one.workload for one in self.answer.workloads], self.not_run)
+        return f"{self.section.title} ({there})" if there else self.section.title
 
     @property
     def answer(self) -> SuiteAnswer:
@@ -177,7 +185,7 @@ def gather(
     parts = tuple(_part(session, section) for section in session.sections)
     shown = [part.shown for part in parts if part.shown is not None]
     asked, evidence = load_questionnaire(QUESTIONS)
-    measured = {part.section.name: _measured(session, part) for part in parts}
+    measured = {part.section.name: _measured(part) for part in parts}
     return Report(
         title=title,
         session=session,
@@ -192,10 +200,10 @@ def gather(
     )
 
 
-def _measured(session: CommitteeSession, part: SectionPart) -> MeasuredSection | str:
-    if part.shown is None:
+def _measured(part: SectionPart) -> MeasuredSection | str:
+    if part.bundle is None:
         return part.why or "it was not measured"
-    return MeasuredSection(Bundle(session.place(part.section)), part.arms)
+    return MeasuredSection(part.bundle, part.arms)
 
 
 def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
@@ -226,6 +234,7 @@ def _part(session: CommitteeSession, section: PlannedSection) -> SectionPart:
         section=section,
         shown=shown,
         groups=tuple(groups_of(bundle, shown, arms)),
+        bundle=bundle,
         arms=arms,
         middlewares=tuple(bundle.campaign.middlewares),
         not_run=bundle.campaign.plan.not_run.comparisons,

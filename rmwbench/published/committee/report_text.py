@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rmwbench.analysis.stats.resolution import comparisons, resolvable_ratio
 from rmwbench.analysis.verdicts.unlike import MONTHS
-from rmwbench.published.committee import answers, need_conclusions, ran, report_versions, rmw_costs
+from rmwbench.published.committee import answers, need_conclusions, report_versions, rmw_costs
 from rmwbench.published.committee.report_parts import (
     ORDER,
     Report,
@@ -297,9 +297,7 @@ def _beside(report: Report, *, opens: bool) -> Iterator[str]:
 def _part(report: Report, part: SectionPart, images: list[tuple[str, str]]) -> Iterator[str]:
     shown = part.answer
     campaign = shown.campaign
-    there = ran.words([one.workload for one in shown.workloads], part.not_run)
-    title = f"{part.section.title} ({there})" if there else part.section.title
-    yield from (f"## {escape(title)}", "")
+    yield from (f"## {escape(part.heading)}", "")
     if part.question:
         yield from (f"*{escape(part.question)}*", "")
     for picture, image in images[:1]:

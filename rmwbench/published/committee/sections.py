@@ -383,13 +383,9 @@ def _request(section: ReportSection, seed: int, choice: Choice) -> tuple[Planner
         shortened=KEY in plain(text, where=section.suite),
         at=section.at,
     )
-    choice = replace(choice, added=tuple(dict.fromkeys((*choice.added, *_added_here(section)))))
-    return Planner(text, request.suite_file, choice), request
-
-
-def _added_here(section: ReportSection) -> tuple[str, ...]:
-    """What it adds, where a ROS 2 is sourced: no RMW is here otherwise."""
-    return section.added if "rclcpp" in names_here() else ()
+    # Its own only where a ROS 2 is sourced: no RMW is here otherwise.
+    added = section.added if "rclcpp" in names_here() else ()
+    return Planner(text, request.suite_file, choice.adding(added)), request
 
 
 def cells_of(section: ReportSection) -> tuple[Cell, ...]:
@@ -423,5 +419,5 @@ def _cost(
         arms,
         short,
         machines,
-        _added_here(section),
+        tuple(name for name in planner.choice.added if name not in choice.added),
     )

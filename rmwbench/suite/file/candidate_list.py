@@ -16,7 +16,7 @@ knows arms only.
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Annotated, Any
 
 from pydantic import Field
@@ -297,6 +297,10 @@ class Choice:
     without: tuple[str, ...] = ()
     written: tuple[Mapping[str, Any], ...] | None = None
     profiles: tuple[str, ...] = ()
+
+    def adding(self, names: Iterable[str]) -> "Choice":
+        """With these added as well, each once."""
+        return replace(self, added=tuple(dict.fromkeys((*self.added, *names))))
 
     @property
     def changes(self) -> bool:

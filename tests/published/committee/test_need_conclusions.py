@@ -19,6 +19,7 @@ from rmwbench.published.committee.needs import (
     RobotNeed,
 )
 from rmwbench.published.committee.report_parts import gather
+from rmwbench.report.view import Table
 from rmwbench.results.decide.decide_model import Contender
 from tests.published.committee import evaluations
 
@@ -107,6 +108,21 @@ def test_a_tuned_candidate_is_named_where_it_does_more_than_the_installed_one():
         {fact.candidate for fact in one.facts} for one in need_conclusions.sentences([better, same])
     ]
     assert named == [{"a", "a tuned"}, {"a"}]
+
+
+def test_what_a_sentence_names_stands_in_the_table_of_needs():
+    """Also where nothing was measured as installed, and what is tuned misses."""
+    alone = need("s", [judged("a tuned", MISSES, installed=False)])
+    (sentence,) = need_conclusions.sentences([alone])
+    (fact,) = sentence.facts
+    (table,) = [
+        block
+        for section in need_conclusions.page([alone])
+        for block in getattr(section, "blocks", ())
+        if isinstance(block, Table)
+    ]
+    ((_, cell),) = table.rows
+    assert fact.mark is NeedMark.MISSES and fact.mark in cell.text
 
 
 def test_a_default_is_told_as_a_trade_off_and_never_recommended():
